@@ -17,7 +17,7 @@ type Key struct {
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
 	Default string // as a file writes it, or in words where only leaving the key out has that meaning
-	Doc     string // what it means, without a final full stop
+	Doc     string // meaning, without a final full stop
 	Example string // as a file writes it
 }
 

@@ -96,7 +96,7 @@ type Rule struct {
 	Section Glob // section of the run: "before", "warm-up", "after"
 	Metric  Glob // name of a metric
 
-	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
+	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
 	Max             *float64
 	Floor           *measure.Amount

@@ -30,7 +30,7 @@ type entry struct {
 type field struct {
 	kind  string // of value, for documentation
 	take  func(entry) error
-	print func() string // what it holds, "" for nothing
+	print func() string // its text, "" for none
 }
 
 // parsed is a field for text that parse turns into *to.

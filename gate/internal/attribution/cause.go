@@ -33,7 +33,7 @@ const (
 	Stalled
 	// Micro is the time between operations that were queued, under MicroGap each.
 	Micro
-	// Profiler is that in which the profiler held the process up; it is no idle time of the program.
+	// Profiler is idle time that the profiler causes; it is no idle time of the program.
 	Profiler
 	// Unknown is idle time where the recording does not tell when the next operation was issued.
 	Unknown

@@ -165,7 +165,7 @@ func formatSample(f float64) string {
 	return formatNumber(f)
 }
 
-// traced is a parser for what an untraced run does not have: nil there.
+// traced is a parser for a number that an unprofiled run does not have: nil there.
 func traced[T any](parser func(string) (T, error)) func(string) (*T, error) {
 	return func(s string) (*T, error) {
 		if s == missing {

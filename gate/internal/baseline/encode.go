@@ -37,7 +37,7 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	if err := gocsv.MarshalCSV(rows, gocsv.NewSafeCSVWriter(csv.NewWriter(&b))); err != nil {
 		return "", nil, err
 	}
-	// What could not be read back must not be written.
+	// A row that could not be read back must not be written.
 	if _, err := decodeRows("session", b.Bytes()); err != nil {
 		return "", nil, fmt.Errorf("this session cannot be stored: %w", err)
 	}

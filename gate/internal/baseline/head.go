@@ -193,17 +193,17 @@ func (e *Entry) readRuns(c *cells, said map[string]string) {
 		return
 	}
 	for i := range n {
-		untraced := steady[i] == nil
-		if (skipped[i] == nil) != untraced || (total[i] == nil) != untraced || (launches[i] == nil) != untraced {
-			c.fail("steady", "run %d is untraced (-) in some of skipped, total, launches and steady, and not in others", i+1)
+		unprofiled := steady[i] == nil
+		if (skipped[i] == nil) != unprofiled || (total[i] == nil) != unprofiled || (launches[i] == nil) != unprofiled {
+			c.fail("steady", "run %d is unprofiled (-) in some of skipped, total, launches and steady, and not in others", i+1)
 			return
 		}
-		if untraced {
+		if unprofiled {
 			e.Runs = append(e.Runs, model.Run{Unprofiled: true, Steady: true})
 			continue
 		}
 		if i > 0 && e.Runs[i-1].Unprofiled {
-			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
+			c.fail("steady", "run %d was profiled and stands behind an unprofiled one (-); put the profiled ones first", i+1)
 			return
 		}
 		e.Runs = append(e.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})

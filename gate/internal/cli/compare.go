@@ -40,7 +40,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if c.Rule, err = v.rule(); err != nil {
 		return err
 	}
-	if v.ncuPages != "" && !slices.Contains(autoAlwaysNever, v.ncuPages) { // what NSGATE_EXPLAIN says to nsgate check has no meaning here
+	if v.ncuPages != "" && !slices.Contains(autoAlwaysNever, v.ncuPages) { // NSGATE_EXPLAIN is for nsgate check
 		pages := strings.Split(v.ncuPages, ",")
 		if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
 			return usageError("--ncu-pages: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", v.ncuPages)

@@ -227,7 +227,7 @@ func subjects(root *cobra.Command) (names []string) {
 		names = append(names, t.Name)
 	}
 	for _, c := range root.Commands() {
-		if !strings.HasPrefix(c.Name(), "__") { // what completion scripts call
+		if !strings.HasPrefix(c.Name(), "__") { // commands that completion scripts call
 			names = append(names, c.Name())
 		}
 	}

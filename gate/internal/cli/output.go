@@ -163,7 +163,7 @@ func (o *outputFlags) ways() [][2]string {
 // basis is the policy and the baselines of a report.
 type basis struct {
 	policy string   // file, "" for none
-	looser []string // what variables loosen in it
+	looser []string // limits that variables loosen, in words
 	root   string   // of the baselines, where the first one goes
 }
 

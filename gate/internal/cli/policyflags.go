@@ -20,7 +20,7 @@ import (
 const policyFile = "nsgate.toml"
 
 type policyFlags struct {
-	looser                                          []string // what variables loosen, in words
+	looser                                          []string // limits that variables loosen, in words
 	fs                                              *pflag.FlagSet
 	file, threshold, step, alpha, impact, undecided string
 }

@@ -24,7 +24,7 @@ type progress struct {
 
 	mutex sync.Mutex
 	wrote bool   // the changing line is there
-	doing string // what goes on, "" for nothing
+	doing string // the present stage, "" for none
 	last  app.Event
 	told  time.Time     // when last was told
 	said  time.Time     // when a line was written

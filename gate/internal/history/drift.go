@@ -118,7 +118,7 @@ func follow(sessions []model.Session, t Basis) []path {
 	}
 	s := recorded.New(sessions, t.Total)
 	var paths []path
-	var pool []stats.Variance
+	var runs []stats.Variance
 	for _, subject := range s.Subjects() {
 		x := path{subject: subject, metric: t.Time, share: s.Share(subject)}
 		switch {
@@ -149,10 +149,10 @@ func follow(sessions []model.Session, t Basis) []path {
 		x.base = math.Exp(x.times[0])
 		tick := t.Tick / x.base
 		x.run.S2 = math.Max(x.run.S2, tick*tick/12)
-		pool = append(pool, x.run)
+		runs = append(runs, x.run)
 		paths = append(paths, x)
 	}
-	common := stats.Prior(pool)
+	common := stats.Prior(runs)
 	for i := range paths {
 		paths[i].run = stats.Moderate(paths[i].run, common)
 		paths[i].judge(sessions, t.Policy.SessionSD)
@@ -271,10 +271,10 @@ type Basis struct {
 	Policy      *thresholds.Policy
 }
 
-// Drift finds changes that many sessions add up to, each too small for a gate. trail holds every session since the anchor, base those
+// Drift finds changes that many sessions add up to, each too small for a gate. since holds every session since the anchor, base those
 // in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or over-drift; steps within the base that add
 // up (one-sided CUSUM) are drifting. Together the questions raise a false alarm in at most the policy's alpha of gates. Where one
 // step makes most of a change, it is no drift: the head's step is judged by the gate, and an accepted one was.
-func Drift(trail, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
-	return drifts(trail, follow(trail, of), base, follow(base, steps), policy.Alpha)
+func Drift(since, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
+	return drifts(since, follow(since, of), base, follow(base, steps), policy.Alpha)
 }

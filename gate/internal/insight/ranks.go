@@ -147,7 +147,7 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 		}
 	}
 	pooled := stats.Pool(variances...)
-	pooled.DF *= 1 - 1/float64(len(names)) // what one is behind, others are ahead
+	pooled.DF *= 1 - 1/float64(len(names)) // ranks are compared with their own mean
 	v := stats.Moderate(pooled, prior)
 	if prior.DF == 0 {
 		v = stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF}
@@ -193,7 +193,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || attribution.Communicates(k.Name) {
 			continue
 		}
-		// What the others have is the rest of the mean over all.
+		// The mean of the others is the rest of the mean over all.
 		rest := func(own, of []float64) float64 {
 			n := float64(ranks)
 			return math.Max(0, (n*mean(of)-mean(own))/(n-1))

@@ -153,7 +153,7 @@ func (r PeakAt) String() string {
 	return "it peaks in range " + r.Head + result.Given(r.Base, "; in the baseline in ", r.Base)
 }
 
-// MemoryGrew is memory that a range requested and held until the peak.
+// MemoryGrew is memory that a range requested and kept until the peak.
 type MemoryGrew struct {
 	Range      string
 	Base, Head result.Number

@@ -30,7 +30,7 @@ type summarizer struct {
 type summand struct {
 	measure.Subject
 	values map[string][]float64 // by metric, run by run
-	owned  []float64            // what it has of the step of each run, nil where that is not known
+	owned  []float64            // its part of the step of each run, nil where that is unknown
 	copies bool
 	others []measure.Metric     // that have no other place in a summary
 	row    result.SummaryKernel // of a kernel, as far as it is the same in all runs

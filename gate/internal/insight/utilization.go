@@ -44,7 +44,7 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 	return out, short
 }
 
-// MemoryGrowth are the facts that go with a peak of device memory: where it is, and what of it grew, the most first.
+// MemoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it, the largest increase first.
 func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
 	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, model.MemoryPeak.Name) }

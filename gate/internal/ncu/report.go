@@ -145,7 +145,7 @@ func (r *reportFile) blocks(visit func(header message, end int64) error) (versio
 }
 
 // inspect refuses a file that is not a whole report. It gives the version of ncu that wrote it, "" if unknown.
-// What is not laid out as known is for ncu to decide.
+// A layout that is not known is for ncu to read.
 func inspect(report string) (version string, err error) {
 	r, err := openReport(report)
 	if err != nil {

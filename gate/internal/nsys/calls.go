@@ -39,7 +39,7 @@ var versioned = input.Pattern(`_v[0-9]+$`)
 // names are those of the calls.
 type names struct {
 	ids    map[int64]callName // by StringIds
-	recent [64]callName       // those that were asked for last, by StringIds modulo their number
+	recent [64]callName       // the last ones asked for, by StringIds modulo their number
 	texts  []string           // without the version, each once
 	count  map[role]int
 }

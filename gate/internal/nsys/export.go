@@ -47,7 +47,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	output := f.Name()
 	var stdout, stderr proc.Output
 	args := ExportArgs(report, output)
-	// What nsys writes on the way is as private as the report.
+	// Files that nsys writes on the way are as private as the report.
 	err = proc.Run(ctx, dir, &stdout, &stderr, program, args...)
 	if said := stderr.String() + stdout.String(); err != nil && strings.Contains(said, strings.TrimLeft(strings.TrimSuffix(payloads, "=true"), "-")) {
 		// An nsys that does not know them names the option.

@@ -21,7 +21,7 @@ type row struct {
 	table   string
 	columns []string
 	number  int64
-	reason  string // what is wrong with the row
+	reason  string // the error of the row
 	// backwards is true where the reason is a time.
 	backwards bool
 }

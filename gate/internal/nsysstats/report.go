@@ -49,7 +49,7 @@ var (
 )
 
 // messages are the lines by which nsys says why there is no table of kernels, the most telling first. A reason ends with
-// what the line captures.
+// the text that the line captures.
 var messages = []struct {
 	kind         model.Kind
 	reason, next string

@@ -36,7 +36,7 @@ type table struct {
 	unclear error
 	english bool
 	budget  model.NameBudget
-	step    float64 // what durations or totals are rounded to, in ns
+	step    float64 // the unit to which durations or totals are rounded, in ns
 }
 
 // seed is that of all digests, which are compared with each other alone.

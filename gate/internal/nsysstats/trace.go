@@ -42,7 +42,7 @@ type tracer struct {
 	number   map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
 	count    []int                      // launches of each kernel
 	devices  map[string]gpu             // by the text of the cell
-	used     []gpu                      // those that launched kernels
+	used     []gpu                      // GPUs that launched kernels
 	ignored  int                        // rows that are neither a kernel nor a copy
 }
 

@@ -146,7 +146,7 @@ func (s Scale) At(v float64) float64 {
 	if !(s.High > s.Low) {
 		return 0.5
 	}
-	return share((v-s.Low) / (s.High-s.Low))
+	return share((v - s.Low) / (s.High - s.Low))
 }
 
 // Around is the scale of all known values with room at both ends, as a share of their range.

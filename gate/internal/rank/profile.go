@@ -26,11 +26,11 @@ import (
 // patience is how long nsys may take to start the program, and to finish after it.
 var patience = 10 * time.Minute
 
-// task is what the program is, told to the process that nsys starts in front of it.
+// task is the program, for the process that nsys starts in front of it.
 type task struct {
 	Path    string             `json:"path"`
 	Command []string           `json:"command"`
-	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
+	Env     map[string]*string `json:"env"` // variables that nsys was given other values for; nil for unset
 }
 
 // profile runs the program under nsys, in a session of its own: what ends the process group or the terminal of this

@@ -68,7 +68,7 @@ func Identify(getenv func(string) string) (Identity, error) {
 		"or set RANK and WORLD_SIZE", strings.Join(Variables(), ", "))
 }
 
-// Order is what the ranks of a job are told.
+// Order holds the instructions for the ranks of a job.
 type Order struct {
 	Nsys       string   `json:"nsys"`               // the executable, looked up on each host
 	Profile    []string `json:"profile,omitempty"`  // options of nsys profile

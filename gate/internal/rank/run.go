@@ -22,7 +22,7 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysc
 // process is sent go to the program, and to it alone. Where the program ended well and was not recorded, the code is
 // [NotRecorded], and err says why; the same where it was not started.
 func (o Options) Run(command []string) (code int, err error) {
-	runtime.LockOSThread() // what is started dies with the thread that started it
+	runtime.LockOSThread() // a process dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	me, err := Identify(o.Getenv)
 	if err != nil {

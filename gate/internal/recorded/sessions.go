@@ -87,7 +87,7 @@ func Fingerprints(s *model.Session) []uint64 {
 	return out
 }
 
-// MemoryBound are the kernels that DRAM holds up by the counters of any session.
+// MemoryBound are the kernels that DRAM limits by the counters of any session.
 func MemoryBound(sessions []model.Session) map[measure.Subject]bool {
 	out := map[measure.Subject]bool{}
 	for i := range sessions {

@@ -242,7 +242,7 @@ func (v *view) place(f result.Finding) (file string, line int) {
 }
 
 // facts describes both sides: hardware, runs, warm-up, pairing and the smallest change that is detected. Verbose facts also name
-// what is unknown.
+// unknown properties.
 func facts(r *result.Report, verbose bool) []fact {
 	var out []fact
 	add := func(label, text string) {

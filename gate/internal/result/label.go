@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// labels are the names by which kernels are told apart from each other and from those of the other names: of those with one
-// name and several geometries that stands behind it. byName are the labels of the names alone.
+// labels are names that distinguish kernels. The geometry follows the name of kernels that differ in it alone. byName are the
+// labels of the names without geometries.
 func labels(subjects []measure.Subject, names ...string) (out map[measure.Subject]string, byName map[string]string) {
 	geometries := make(map[string][]measure.Subject)
 	out = make(map[measure.Subject]string, len(subjects))

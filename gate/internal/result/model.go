@@ -32,7 +32,7 @@ const (
 	Inconclusive Outcome = "inconclusive"
 	Added        Outcome = "added"
 	Removed      Outcome = "removed"
-	// Grew is a count that is larger: it is said, and no regression where no rule names it.
+	// Grew is an increased count: it is reported, and no regression unless a rule names it.
 	Grew Outcome = "grew"
 )
 
@@ -155,7 +155,7 @@ type Counts struct {
 	Removed      int `json:"removed"`
 	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
 	Warned int `json:"warned"`
-	// Grew are counts that grew.
+	// Grew are increased counts.
 	Grew int `json:"grew,omitempty"`
 }
 

@@ -22,7 +22,7 @@ type Summary struct {
 	// GPUTime is the time of all kernels, Launches how many there are.
 	GPUTime  Number          `json:"gpu_time"`
 	Launches Number          `json:"launches"`
-	Kernels  []SummaryKernel `json:"kernels"` // those that cost most first
+	Kernels  []SummaryKernel `json:"kernels"` // the most expensive first
 	// Ranges are the NVTX ranges as they lie in each other, those with the most kernel time first.
 	Ranges []SummaryRange `json:"ranges,omitempty"`
 	Copies []SummaryCopy  `json:"copies,omitempty"` // and memsets, by kind, those that take longest first

@@ -33,7 +33,7 @@ const (
 // 0.05 to 0.3 % between runs of one host.
 var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 
-// Prior is the common distribution of the variances of one pool. Too few to learn its width from give its place, with what is expected before
+// Prior is the common distribution of pooled variances. Too few to learn its width from give its place, with what is expected before
 // seeing any as one of them; fewer than placeLeast no place below that.
 func Prior(v []Variance) Variance {
 	known := Positive(v)

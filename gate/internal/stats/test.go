@@ -53,7 +53,7 @@ func invert(d distuv.StudentsT, p float64) float64 {
 		slope := t * peak * math.Exp(-(d.Nu+1)/2*math.Log1p(t*t/d.Nu)) / tail
 		step := math.Log(tail/(1-p)) / slope
 		t *= math.Exp(step)
-		if math.Abs(step) < 1e-7 { // what is left is its square
+		if math.Abs(step) < 1e-7 { // the remaining error is its square
 			return t
 		}
 	}
@@ -137,7 +137,7 @@ func Detectable(v Variance, limit, alpha, power float64) float64 {
 // shrink with runs. 0 when even that many do not help.
 func RunsFor(estimate, limit float64, run Variance, fixed, confidence float64, most int) int {
 	gap := math.Abs(limit - math.Abs(estimate))
-	// What the normal distribution already rules out needs no quantile of Student's.
+	// A change that the normal distribution rules out needs no quantile of Student's.
 	z := distuv.UnitNormal.Quantile((1 + confidence) / 2)
 	for n := 2; n <= most; n++ {
 		se := math.Sqrt(2*run.S2/float64(n) + fixed)

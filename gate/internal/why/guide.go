@@ -22,7 +22,7 @@ func sectionsAndRules(section string) result.Guide {
 }
 
 var (
-	hardwareModel = profiling("Metrics Guide, Hardware Model", "hardware-model") // what a wave is
+	hardwareModel = profiling("Metrics Guide, Hardware Model", "hardware-model") // waves
 	stallReasons  = profiling("Metrics Reference, Warp Stall Reasons", "warp-stall-reasons")
 	clockControl  = profiling("Reproducibility, Clock Control", "clock-control")
 	l1Table       = profiling("Memory Tables, L1/TEX Cache", "l1-tex-cache")

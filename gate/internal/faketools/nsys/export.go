@@ -174,7 +174,7 @@ func (m *merger) run(i int) {
 		shift: m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)}
 	for _, table := range m.column(`SELECT name FROM ` + from + `.sqlite_master WHERE type = 'table'`) {
 		columns := m.column(fmt.Sprintf(`SELECT name FROM pragma_table_info('%s', '%s')`, table, from))
-		shared := i > 0 // what describes the machine and the export is there already
+		shared := i > 0 // tables of the machine and the export are there already
 		var values, sets []string
 		for _, c := range columns {
 			v, own := to.value(table, c)

@@ -135,7 +135,7 @@ func profile(args []string) int {
 	if strings.HasPrefix(fault, "jax") && (exclude != "TSL" || fault == "jax-always") {
 		rep.Lossy = os.Getenv("NSGATE_FAKE_LOSSY")
 	}
-	// What is recorded goes to a file of its own until the command has ended.
+	// The recording goes to a file of its own until the command has ended.
 	events := filepath.Join(os.TempDir(), fmt.Sprintf("nsys-report-%d.qdstrm", os.Getpid()))
 	if err := rep.write(events); err != nil {
 		fmt.Fprintln(os.Stderr, err)
