@@ -124,6 +124,7 @@ type Workload struct {
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     int           // fresh processes a session, 0 for the default
+	Budget   time.Duration // of a check, 0 or less for none
 	Code     []string      // patterns of files with device code, relative to Dir; nil for none
 	// Threshold replaces the policy's limit of times and outputs for this workload; nil leaves it.
 	Threshold *float64

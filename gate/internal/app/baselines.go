@@ -178,16 +178,20 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 // where that is not known.
 func (b Baselines) Timeout() time.Duration {
 	const times, least = 10, 5 * time.Minute
-	var longest time.Duration
+	if b.longest() == 0 {
+		return 0
+	}
+	return max(times*b.longest(), least)
+}
+
+// longest is how long the longest run of the baselines took, 0 where that is not known.
+func (b Baselines) longest() (longest time.Duration) {
 	for _, x := range b {
 		for i := range x.Sessions {
 			longest = max(longest, x.Sessions[i].Longest)
 		}
 	}
-	if longest == 0 {
-		return 0
-	}
-	return max(times*longest, least)
+	return longest
 }
 
 // models are the GPU models that have a baseline.

@@ -11,12 +11,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base build, both
@@ -30,6 +32,9 @@ type Check struct {
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
 	// next while something is undecided. The chance of a false alarm is shared out among them.
 	Looks []int
+	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs: after the
+	// first look it is known how many fit.
+	Budget time.Duration
 	// Profiler chooses the sessions of the baselines that the head is compared with; "" is the profiler of the head.
 	Profiler model.Profiler
 	// Kernels are the short names of those to judge, none for all.
@@ -208,21 +213,33 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Report, error) {
 	var r *result.Report
+	b := c.budget(base != nil)
+	looks = b.begin(looks)
 	taken, again := 0, 0
-	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
+	for i := 0; i < len(looks); i++ {
 		if i > 0 {
 			c.Tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
 		}
-		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: share}
-		var err error
-		if r, err = c.look(ctx, looks[i]-taken, base, all, sides, look); err != nil {
+		c.prefer(r)
+		if err := c.measure(ctx, looks[i]-taken, base, all); err != nil {
 			return nil, err
 		}
 		taken = looks[i]
+		if i == 0 {
+			looks = b.plan(looks)
+		}
+		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(c.Policy.Alpha, looks)[i]}
+		var err error
+		if r, err = c.look(ctx, all, sides, look); err != nil {
+			return nil, err
+		}
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
-		if n := outliers(r, base != nil) - again; n > 0 && !all.finished {
+		if n := outliers(r, base != nil) - again; n > 0 && !all.finished && b.affords(n) == n {
 			again += n
-			if r, err = c.look(ctx, n, base, all, sides, look); err != nil {
+			if err = c.measure(ctx, n, base, all); err != nil {
+				return nil, err
+			}
+			if r, err = c.look(ctx, all, sides, look); err != nil {
 				return nil, err
 			}
 		}
@@ -233,17 +250,38 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 	if c.Draw {
 		r = r.With(result.Explanation{Drawn: draw(r, &all.Base, &all.Head)})
 	}
-	return r, nil
+	return b.report(r, taken), nil
 }
 
-// look measures so many further runs and judges all of them.
-func (c *Check) look(ctx context.Context, runs int, beside *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Report, error) {
-	m, err := c.Measurer.Measure(ctx, runs, beside)
-	if err != nil {
-		return nil, err
+// prefer has the next look take the kind of runs that what is open is measured in, profiled or unprofiled: of the other kind none, or
+// the one that a session needs. The first look, before which there is no report, takes both.
+func (c *Check) prefer(r *result.Report) {
+	m := c.Measurer.Live()
+	if m == nil || m.Unprofiled == 0 {
+		return
 	}
-	all.add(m)
+	if m.only = [2]bool{}; r == nil {
+		return
+	}
+	for _, f := range r.Findings {
+		if metric, _ := measure.MetricByName(f.Metric); decide.OpenToRuns(f) {
+			m.only[map[bool]int{true: 1}[metric.Unprofiled()]] = true
+		}
+	}
+}
+
+// measure takes so many further runs of each side.
+func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measurement) error {
+	m, err := c.Measurer.Measure(ctx, runs, beside)
+	if err == nil {
+		all.add(m)
+	}
+	return err
+}
+
+// look judges all runs that were measured.
+func (c *Check) look(ctx context.Context, all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
+	look decide.Look) (*result.Report, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
@@ -303,14 +341,18 @@ func (c *Check) Commands() []Command {
 		return nil
 	}
 	c.nameKernels()
+	looks, more := c.Looks, []Command(nil)
+	if c.Budget > 0 {
+		looks, more = looks[:1], []Command{{Remark: fmt.Sprintf("while a comparison is undecided: the same again, as often as fits into %s", c.Budget)}}
+	}
 	switch {
 	case c.Base == nil:
-		return m.Commands(c.Looks, nil)
+		return append(m.Commands(looks, nil), more...)
 	case !c.Screens():
-		return slices.Concat(c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
+		return slices.Concat(c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 	}
-	return slices.Concat(m.Commands(c.Looks[:1], nil), []Command{{Remark: "unless that passes against the committed baseline:"}},
-		c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
+	return slices.Concat(m.Commands(looks[:1], nil), []Command{{Remark: "unless that passes against the committed baseline:"}},
+		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 
 // nameKernels has Nsight Compute profile the kernels of the baselines unless others are named.

@@ -107,6 +107,7 @@ type Live struct {
 	Observe func(Event)
 
 	spent    result.Spent
+	only     [2]bool // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
 	repeated string  // the warning that TraceArgs was extended because nsys lost events
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
@@ -254,6 +255,12 @@ func (m *Live) Models(ctx context.Context) []string {
 func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
 	p.GPUMetrics = false
+	switch m.only {
+	case [2]bool{true, false}:
+		p.Unprofiled = 0
+	case [2]bool{false, true}:
+		p.Runs = 1
+	}
 	return p
 }
 

@@ -27,7 +27,10 @@ func (c *Check) Interleaved(base Build) *Pair {
 
 // UpTo measures until each side has so many runs, and judges them.
 func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
-	p.Report, err = p.check.look(ctx, runs-p.taken, &p.base, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+	if err = p.check.measure(ctx, runs-p.taken, &p.base, &p.all); err != nil {
+		return err
+	}
+	p.Report, err = p.check.look(ctx, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		return m.sessions(ctx, p.check.Rule, nil)
 	}, decide.Look{})
 	p.taken = runs

@@ -30,6 +30,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.usual = checkRuns
 	v.measureFlags.bind(fs)
 	v.bindFrom(fs)
+	fs.StringVar(&v.budget, "budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a comparison is undecided (default none)")
 	v.bindMetrics(fs)
 	v.base.bind(fs)
 	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
@@ -95,7 +96,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	var checks app.Suite
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.budget, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err

@@ -48,6 +48,7 @@ type measureFlags struct {
 	usual      runPlan // where neither --runs nor the policy says
 	unprofiled int
 	timeout    string
+	budget     string
 	from       string
 	ranks      string
 	dryRun     bool
@@ -105,6 +106,7 @@ type job struct {
 	launcher []string  // in front of a command where nsys runs around both
 	gates    int       // runs a side that the policy file gives it, 0 for none
 	looks    []int     // numbers of runs after which to judge
+	budget   time.Duration
 }
 
 // resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file. What the
@@ -187,6 +189,12 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 	usual := cmp.Or(fixedRuns(w.Runs), m.usual, fixedRuns(app.DefaultRuns))
 	if by.ByLaunch() {
 		usual = fixedRuns(app.CounterRuns)
+	}
+	if j.budget, err = m.within(w, by); err != nil {
+		return nil, err
+	}
+	if j.budget > 0 {
+		usual.most = maxRuns
 	}
 	j.looks = cmp.Or(m.runs, usual).looks()
 	if m.from != "" {
@@ -273,6 +281,24 @@ func (m *measureFlags) limit(w *thresholds.Workload, baselines app.Baselines) (t
 		return baselines.Timeout(), nil
 	}
 	return given, nil
+}
+
+// within is the time that the runs of a check may take, 0 for any: the flag, else the policy file.
+func (m *measureFlags) within(w *thresholds.Workload, by model.Profiler) (time.Duration, error) {
+	given := w.Budget
+	if m.budget != "" {
+		var err error
+		if given, err = thresholds.ParseTimeout(m.budget); err != nil {
+			return 0, usageError("%s: %v", source(m.fs, "budget"), err)
+		}
+		if m.from != "" || by.ByLaunch() {
+			return 0, usageError("--budget is for runs under nsys: leave it out with --from and --profiler ncu")
+		}
+	}
+	if m.from != "" || by.ByLaunch() || m.usual == (runPlan{}) {
+		return 0, nil // only a check has one
+	}
+	return max(given, 0), nil
 }
 
 // fixed refuses --runs LO..HI for a command with a fixed number of runs.

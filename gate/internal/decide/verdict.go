@@ -244,12 +244,12 @@ func worsened(f *result.Finding) string {
 // Settled reports whether further runs of the same sides could not change the verdict: it is certain, or what keeps a comparison
 // undecided is not the number of runs.
 func Settled(r *result.Report) bool {
-	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && !r.Undecided || !slices.ContainsFunc(r.Findings, openToRuns)
+	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && !r.Undecided || !slices.ContainsFunc(r.Findings, OpenToRuns)
 }
 
-// openToRuns reports whether further runs could still turn a finding into a failure. A change beyond the limit may be found with the
+// OpenToRuns reports whether further runs could still turn a finding into a failure. A change beyond the limit may be found with the
 // larger error of a later look, whatever else hides it.
-func openToRuns(f result.Finding) bool {
+func OpenToRuns(f result.Finding) bool {
 	worst := f.High
 	if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
 		worst = -f.Low

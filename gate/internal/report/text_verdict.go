@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -218,7 +219,7 @@ func (p *page) undecided(v *view) {
 				reason = r.Reason
 			}
 			n++
-			runs = max(runs, moreRuns(r.F))
+			runs = max(runs, r.F.MoreRuns())
 		}
 	}
 	p.labelled("Open", none, reason+wrapped("; ", plural(n-1, "more comparison", "more comparisons"), ""))
@@ -234,15 +235,8 @@ func plural(n int, one, many string) string {
 	return count(n, one, many)
 }
 
-// moreRuns is the number of runs a side that would settle a finding, 0 where it is unknown.
-func moreRuns(f result.Finding) int {
-	for _, x := range f.Also {
-		if n, ok := x.Args["runs"].(result.Number); ok && x.Key == "more-runs" {
-			return int(n)
-		}
-	}
-	return 0
-}
+// limited are the flags that a number of runs replaces.
+var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
 
 // settle is the command that takes this number of runs, "" for none.
 func (v *view) settle(runs int) string {
@@ -251,7 +245,7 @@ func (v *view) settle(runs int) string {
 	if !ok || runs == 0 || v.runs == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %s %d%s", check, v.runs, runs, command)
+	return fmt.Sprintf("%s %s %d%s", check, v.runs, runs, limited.ReplaceAllString(command, ""))
 }
 
 // refused writes why there is no verdict, and the way out.

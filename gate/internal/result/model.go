@@ -281,6 +281,16 @@ func (r *Report) OverDrift() bool {
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
 func (f *Finding) NotJudged() bool { return f.ReasonKey == "not-judged" }
 
+// MoreRuns is the number of runs a side that would settle a finding, 0 where it is unknown.
+func (f *Finding) MoreRuns() int {
+	for _, x := range f.Also {
+		if n, ok := x.Args["runs"].(Number); ok && x.Key == "more-runs" {
+			return int(n)
+		}
+	}
+	return 0
+}
+
 // Harm is the change for the worse: positive where the head is slower, or puts out less.
 func (f *Finding) Harm() float64 {
 	m, _ := measure.MetricByName(f.Metric)

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// A budget plans one further look, of as many runs as fit by what the first session took.
+func TestBudget(t *testing.T) {
+	const second = result.Number(time.Second)
+	for _, tt := range []struct {
+		name        string
+		limit       time.Duration
+		known, took result.Number // a run before the first look, and in it
+		over        result.Number // what the first session took besides
+		slots       float64
+		looks, want []int
+	}{
+		{"none", 0, 0, 5 * second, 2 * second, 1, []int{3, 5, 8}, []int{3, 5, 8}},
+		{"the rest fits", time.Minute, 0, 5 * second, 3 * second, 1, []int{3, 1000}, []int{3, 10}}, // 18 s, then 7 × (5 s + 1 s)
+		{"no more than was asked for", time.Minute, 0, 5 * second, 3 * second, 1, []int{3, 5, 8}, []int{3, 8}},
+		{"a session costs its start", 22 * time.Second, 0, second, 6 * second, 1, []int{3, 1000}, []int{3, 7}}, // 9 s, 4 s and 8 s more
+		{"nothing fits", 10 * time.Second, 0, 5 * second, 3 * second, 1, []int{3, 1000}, []int{3}},
+		{"both builds", time.Minute, 0, 5 * second, 3 * second, 2, []int{3, 1000}, []int{3, 5}}, // 33 s, 2 × 10 s and 3 s
+		{"runs are known to be long", time.Minute, 30 * second, 25 * second, 3 * second, 1, []int{3, 1000}, []int{2}},
+	} {
+		s := &result.Spent{}
+		b := budget{limit: tt.limit, spent: s, run: tt.known, slots: tt.slots}
+		looks := b.begin(tt.looks)
+		s.InRuns = result.Number(float64(looks[0])*tt.slots) * tt.took
+		s.Total = s.InRuns + tt.over
+		if got := b.plan(looks); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
