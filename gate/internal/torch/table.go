@@ -31,7 +31,11 @@ var (
 
 // tableHeader splits a line if it is the header of a table of key_averages.
 func tableHeader(line string) (columns []string, ok bool) {
-	columns = gap().Split(strings.TrimSpace(line), -1)
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "Name ") { // as most lines, whose splitting would take longer than the rest of the reading
+		return nil, false
+	}
+	columns = gap().Split(line, -1)
 	return columns, columns[0] == "Name" && slices.Contains(columns, "# of Calls") && slices.Contains(columns, "Self CPU")
 }
 
