@@ -143,7 +143,7 @@ func (db *database) readSchema() error {
 // for the row's number.
 func (db *database) readColumns() error {
 	odd := make(map[string]bool)
-	err := db.query("SELECT t.name, t.rootpage, t.sql, c.name, c.cid, c.type, c.dflt_value IS NOT NULL OR c.pk > 0 OR c.hidden > 0, c.hidden "+
+	err := db.query("SELECT t.name, t.rootpage, CASE c.cid WHEN 0 THEN t.sql END, c.name, c.cid, c.type, c.dflt_value IS NOT NULL OR c.pk > 0 OR c.hidden > 0, c.hidden "+
 		"FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table' AND t.rootpage > 0 "+
 		"AND t.name IN ('"+strings.Join(readable, "', '")+"')", func(s *sqlite.Stmt) {
 		table, column := s.ColumnText(0), s.ColumnText(3)
