@@ -92,17 +92,17 @@ func TestComments(t *testing.T) {
 	}))
 	defer server.Close()
 	dir := t.TempDir()
-	write := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("gh", fakeGitHub, 0o755)
-	write("comments.json", `[{"id": 1, "user": {"login": "a"}, "body": "<!-- nsgate --> is not from the bot"}]`, 0o644)
+	writeProgram(t, filepath.Join(dir, "gh"), fakeGitHub)
+	write("comments.json", `[{"id": 1, "user": {"login": "a"}, "body": "<!-- nsgate --> is not from the bot"}]`)
 	env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "GITHUB_REPOSITORY=team/app", "PR=7", "MR_TOKEN=secret",
 		"CI_API_V4_URL="+server.URL, "CI_PROJECT_ID=3", "CI_MERGE_REQUEST_IID=7", "no_proxy=*")
 	for _, text := range []string{"FAIL step + 45 %\n\n| a | b |\n", "PASS & \"quoted\" µs\n"} {
-		write("nsgate.md", text, 0o644)
+		write("nsgate.md", text)
 		for _, script := range []string{github, gitlab} {
 			cmd := exec.Command("sh", "-e", "-c", script)
 			cmd.Dir, cmd.Env = dir, env

@@ -79,17 +79,6 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// writeProgram writes a file that can be started, and its directory.
-func writeProgram(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // serve puts the program nsgate of a directory into an archive below it, with its checksum; wrong is what is not as it should be:
 // "gone", "changed", "unlisted", or "" for nothing.
 func serve(t *testing.T, dir, at, name, wrong string) {

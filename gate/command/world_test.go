@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.env = append(w.env, w.mark, "TMPDIR="+w.tmp, "WORK="+w.work, "H200="+recordings, "KERNELS="+recordings+"/kernels",
 		"NSGATE_FAKE_PROFILES="+recordings+"/kernels/base", "NSGATE_FAKE_LOSSY="+recordings+"/jax-lossy.sqlite",
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	t.Cleanup(func() {
 		for pid := range w.find("") {
@@ -75,8 +75,20 @@ func (w *world) get(name string) (value string) {
 // script writes an executable shell script to the working directory.
 func (w *world) script(name, text string) {
 	w.Helper()
-	if err := os.WriteFile(filepath.Join(w.work, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		w.Fatal(err)
+	writeProgram(w.T, filepath.Join(w.work, name), "#!/bin/sh\n"+text+"\n")
+}
+
+// writeProgram writes a file that can be started, and its directory. No process is forked meanwhile: a child would hold the file
+// open for writing until it executes its program, and the system starts no such file ("text file busy").
+func writeProgram(t *testing.T, file, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 
