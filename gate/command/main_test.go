@@ -30,17 +30,19 @@ func TestMain(m *testing.M) {
 }
 
 func withTools(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "tools")
+	dir, err := os.MkdirTemp(inMemory(), "tools")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	build := append([]string{"build", "-ldflags=-s -w", "-o", dir + "/"}, raceFlags...)
+	os.Setenv("TMPDIR", dir)
+	tools := filepath.Join(dir, "tools") + string(os.PathSeparator)
+	build := append([]string{"build", "-ldflags=-s -w", "-o", tools}, raceFlags...)
 	if out, err := exec.Command("go", append(build, "../../cmd/nsgate", "../../gate/internal/faketools/...")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	os.Setenv("HOST_ROOT", filepath.Join(dir, "no host")) // the load of this machine is no part of a test
-	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	os.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return m.Run()
 }
 
@@ -81,6 +83,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("PAIRS", filepath.Join(root, "testdata", "pairs"))
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("GIT_TEMPLATE_DIR", "") // examples of hooks, which git would copy to each of the many repositories
 			e.Setenv("COLUMNS", "100")
 			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)

@@ -180,10 +180,12 @@ func (m *merger) run(i int) {
 			v, own := to.value(table, c)
 			shared = shared && !own
 			values = append(values, v)
-			sets = append(sets, fmt.Sprintf(`"%s" = %s`, c, v))
+			if own {
+				sets = append(sets, fmt.Sprintf(`"%s" = %s`, c, v))
+			}
 		}
 		switch {
-		case i == 0 && table != "StringIds" && table != "TARGET_INFO_SESSION_START_TIME":
+		case i == 0 && sets != nil && table != "TARGET_INFO_SESSION_START_TIME":
 			m.exec(`UPDATE main."` + table + `" SET ` + strings.Join(sets, ", "))
 		case i > 0 && !shared:
 			m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`,

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package command_test
+
+func inMemory() string { return "" }
