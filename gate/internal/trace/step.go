@@ -26,7 +26,7 @@ func (c *cut) firsts(device int32) []int64 {
 }
 
 // mainStream gives the start of the first operation of each step in the main stream of some devices, the busiest of the streams that
-// work in most steps; math.MaxInt64 where it has none.
+// work in most steps; math.MaxInt64 for none. Without such a stream, as in CUDA graphs that run in changing ones, it is the first of all.
 func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool) []int64 {
 	const most = 0.9
 	type work struct {
@@ -34,39 +34,43 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		steps  int
 		busy   int64
 	}
-	none := func() []int64 { return slices.Repeat([]int64{math.MaxInt64}, len(steps)) }
-	var all []*work
-	streams, of := map[onStream]*work{}, finder{spans: steps}
-	add := func(on onStream, api, start, end int64) {
-		at := of.find(api)
-		if at < 0 || !wanted(on.device) {
-			return
-		}
-		s := streams[on]
-		if s == nil {
-			s = &work{firsts: none()}
-			streams[on], all = s, append(all, s)
-		}
+	begin := func() *work { return &work{firsts: slices.Repeat([]int64{math.MaxInt64}, len(steps))} }
+	add := func(s *work, at int, start, end int64) {
 		if s.firsts[at] == math.MaxInt64 {
 			s.steps++
 		}
 		s.firsts[at] = min(s.firsts[at], start)
 		s.busy += end - start
 	}
+	all, of := begin(), finder{spans: steps}
+	var streams []*work
+	byStream := map[onStream]*work{}
+	run := func(on onStream, api, start, end int64) {
+		at := of.find(api)
+		if at < 0 || !wanted(on.device) {
+			return
+		}
+		s := byStream[on]
+		if s == nil {
+			s = begin()
+			byStream[on], streams = s, append(streams, s)
+		}
+		add(s, at, start, end)
+		add(all, at, start, end)
+	}
 	for i := range c.launches {
 		l := &c.launches[i]
-		add(onStream{l.Device, l.Stream}, l.API, l.Start, l.End)
+		run(onStream{l.Device, l.Stream}, l.API, l.Start, l.End)
 	}
 	for i := range c.copies {
 		x := &c.copies[i]
-		add(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
+		run(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
 	}
-	if len(all) == 0 {
-		return none()
+	streams = slices.DeleteFunc(streams, func(s *work) bool { return float64(s.steps) < most*float64(all.steps) })
+	if len(streams) == 0 {
+		return all.firsts
 	}
-	longest := slices.MaxFunc(all, func(a, b *work) int { return cmp.Compare(a.steps, b.steps) }).steps
-	all = slices.DeleteFunc(all, func(s *work) bool { return float64(s.steps) < most*float64(longest) })
-	return slices.MaxFunc(all, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) }).firsts
+	return slices.MaxFunc(streams, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) }).firsts
 }
 
 // periods are the GPU periods between steps that count, from the first operation of a step to the first of the next one that has
