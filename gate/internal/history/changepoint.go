@@ -163,18 +163,10 @@ func merge(series []float64, at []int, o ChangePointOptions) []ChangePoint {
 
 // test is Student's t test of two samples, of which one may be a single value.
 func test(before, after []float64) ChangePoint {
-	p := ChangePoint{P: 1, Before: mean(before), After: mean(after)}
+	p := ChangePoint{P: 1, Before: stats.Mean(before), After: stats.Mean(after)}
 	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {
 		v.S2 *= 1/float64(len(before)) + 1/float64(len(after))
 		p.P = stats.TwoSided(p.After-p.Before, v)
 	}
 	return p
-}
-
-func mean(x []float64) float64 {
-	sum := 0.
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }

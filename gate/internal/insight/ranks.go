@@ -142,7 +142,7 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 	worst, most, variances := 0, math.Inf(-1), []stats.Variance(nil)
 	for i := range behind {
 		variances = append(variances, stats.SampleVariance(behind[i]))
-		if m := mean(behind[i]); m > most {
+		if m := stats.Mean(behind[i]); m > most {
 			worst, most = i, m
 		}
 	}
@@ -170,7 +170,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 			takes = outside
 		}
 		if of := behind(names, func(r measure.Subject) []float64 { return takes(base, r) })[i]; len(of) > 0 {
-			x.Base = result.Number(math.Expm1(mean(of)))
+			x.Base = result.Number(math.Expm1(stats.Mean(of)))
 			x.Too = float64(x.Base) > limit
 		}
 	}
@@ -196,13 +196,13 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 		// The mean of the others is the rest of the mean over all.
 		rest := func(own, of []float64) float64 {
 			n := float64(ranks)
-			return math.Max(0, (n*mean(of)-mean(own))/(n-1))
+			return math.Max(0, (n*stats.Mean(of)-stats.Mean(own))/(n-1))
 		}
 		launches := mine(s.Values(k, model.SlowestLaunches.Name))
 		x := result.StragglerKernel{
 			Kernel: k.Short(), Name: k.Name, Role: s.Role(k),
-			More:     result.Number(mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
-			Launches: counted(mean(launches)), Others: counted(rest(launches, mine(s.Values(k, measure.Launches.Name)))),
+			More:     result.Number(stats.Mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
+			Launches: counted(stats.Mean(launches)), Others: counted(rest(launches, mine(s.Values(k, measure.Launches.Name)))),
 		}
 		if k.Geometry() != "" {
 			x.Grid, x.Block = k.Grid.String(), k.Block.String()
@@ -295,14 +295,6 @@ func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 
 // counted is a number of launches without what its arithmetic rounded.
 func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) / 1e6) }
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
 
 // RanksOf describes the ranks of a head alone.
 func RanksOf(head model.Session, policy *thresholds.Policy) *result.Ranks {

@@ -153,7 +153,7 @@ func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 
 // own says what the runs of base and head come to.
 func own(runs [2][]float64) result.Own {
-	b, h := mean(runs[0]), mean(runs[1])
+	b, h := stats.Mean(runs[0]), stats.Mean(runs[1])
 	o := result.Own{Base: result.Number(b), Head: result.Number(h), Change: result.Number(h - b), Low: result.Unknown, High: result.Unknown}
 	if len(runs[0]) < stats.MinRuns || len(runs[1]) < stats.MinRuns {
 		return o

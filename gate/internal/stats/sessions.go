@@ -6,8 +6,11 @@ import (
 )
 
 // Average is the mean of the known values of all sessions.
-func Average(sessions [][]float64) float64 {
-	values, sum := Pooled(sessions), 0.0
+func Average(sessions [][]float64) float64 { return Mean(Pooled(sessions)) }
+
+// Mean is the mean of values, NaN of none.
+func Mean(values []float64) float64 {
+	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
