@@ -56,6 +56,7 @@ var headKeys = []headKey{
 	profiled("steady", func(r model.Run) string { return formatSteady(r.Steady) }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
+	field("host_code", func(e *Entry) **model.HostCode { return &e.HostCode }, formatHostCode, parseHostCode),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),
 	text("anchor", func(e *Entry) *string { return &e.Anchor }),
@@ -217,6 +218,16 @@ func (e *Entry) readRuns(c *cells, said map[string]string) {
 			e.Runs[i].Start = e.Start.Add(time.Duration(at * float64(time.Second)))
 		}
 	}
+}
+
+func formatHostCode(h *model.HostCode) string {
+	text, _ := h.MarshalText() // has no error
+	return string(text)
+}
+
+func parseHostCode(s string) (*model.HostCode, error) {
+	h := &model.HostCode{}
+	return h, h.UnmarshalText([]byte(s))
 }
 
 // formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is known.

@@ -174,3 +174,20 @@ const (
 	// cycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
 	cycleSlack = 0.1
 )
+
+// hostspeed, by pairs of 78 runs of PyTorch programs on 14 hosts
+const (
+	// coverLeast is the part of the head's host time in segments that both sides have, spreadMost the spread of the segments about
+	// their factor, up to which a factor was right: by 1 % of host time below, by 8 to 14 % above.
+	coverLeast, spreadMost = 0.5, 0.15
+	// handoverMost is the ln ratio up to which a wake-up of another thread is taken to be the host's.
+	handoverMost = 0.7
+	// factorSD is the error of host time at the baseline's speed between hosts alike, factorFarSD that beyond factorNear.
+	factorSD, factorFarSD, factorNear = 0.01, 0.015, 0.25
+	// factorPass is the factor up to which an interval at the baseline's speed may pass a gate.
+	factorPass = 0.1
+	// slopeStep is the change of host time over which a step's sensitivity is taken.
+	slopeStep = 0.05
+	// speedSessions is how many sessions a side are compared.
+	speedSessions = 10
+)

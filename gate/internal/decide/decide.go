@@ -223,7 +223,7 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
 		if e.dependsOnHost() && !t.oneGPU() {
-			hidden = append(hidden, t.notReplayed()...)
+			hidden = slices.Concat(hidden, t.notReplayed(), t.noSpeed.say())
 		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case a.mde.Known() && float64(a.mde) > limit:
@@ -315,9 +315,15 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	x := weigh(t, &e, &f, p, alpha)
 	g := guardOf(&x)
 	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}
+	if g.name == worseAtSpeed {
+		a.change, a.low, a.high, a.p = result.Number(x.speed.change), result.Number(x.speed.low), result.Number(x.speed.high), result.Number(x.speed.p)
+	}
 	d := g.doubt(&x)
 	a.undecided, a.doubted = d >= undecided, d == doubted
 	a = a.with(g.outcome, g.reason(&x))
+	if s := x.speed; s != nil && s.furthest > factorPass && g.name != worseAtSpeed && g.name != likeSpeed {
+		a.because = append(a.because, result.Say(s.say()))
+	}
 	if e.winsorised {
 		raw := e.pair
 		raw.base, raw.head = e.shown[0], e.shown[1]

@@ -40,6 +40,7 @@ type evidence struct {
 	outlier              *result.Remark // why one run alone may show such a change by chance
 	shift                float64        // of all kernels together between sessions, 0 where they moved apart
 	denied               float64        // change up to which CPU time that the head's host denied it explains it, 0 where it cannot
+	speed                *speedEvidence // of a step at the baseline's host speed, nil where it is not known
 	waits                bool           // most of a longer step is time in which an issued operation waited
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
@@ -77,9 +78,12 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.base = e.judgedBase() // to which the floor is relative, like the change
 	margin := stats.Margin(e.variance, result.Confidence)
 	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
-	if e.unmerged > 0 {
+	if x.speed = t.atSpeed(e.pair); e.unmerged > 0 {
+		x.speed = nil
 		x.low, x.high = math.Max(x.low-e.unmerged, math.Min(x.low, -1)), x.high+e.unmerged
 	}
+	own := stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
+	x.low, x.high = x.speed.narrow(x.change, stats.Margin(own, result.Confidence), x.low, x.high)
 	if x.base > 0 {
 		x.limit = math.Max(x.limit, x.floor/x.base)
 	}

@@ -36,6 +36,9 @@ type guard struct {
 	adds    addition
 }
 
+// worseAtSpeed names the row whose change is that at the speed of the baseline's host, likeSpeed that of a change which is the host's.
+const worseAtSpeed, likeSpeed = "worse at the baseline's host speed", "like the speed of the host"
+
 // guards are the decision on one comparison. The first row that applies gives the outcome; the last one always does.
 var guards = []guard{
 	// A baseline of zero has no relative change.
@@ -78,8 +81,14 @@ var guards = []guard{
 		result.Inconclusive, doubtedIfGating, because(func(x *evidence) result.Reason {
 			return reason.WithAll{Bound: x.limitOf(x.change), Shift: result.Number(x.shift)}
 		}), nothing},
+	{likeSpeed, func(x *evidence) bool { return (x.found() || x.excluded()) && x.likeHostSpeed() },
+		result.Inconclusive, func(x *evidence) doubt { return max(gating(x), doubtedIfWorse(x)) }, because(func(x *evidence) result.Reason { return x.speed.say() }), remedy},
 	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
 		result.Regressed, never, because(func(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }), matched},
+	{worseAtSpeed, (*evidence).slowerAtSpeed,
+		result.Regressed, never, because(func(x *evidence) result.Reason {
+			return reason.SlowerAtBaseSpeed{AtBaseSpeed: x.speed.say(), Bound: x.limitOf(x.speed.change), Raw: result.Number(x.change)}
+		}), matched},
 	// A slower program whose batches each begin on a cold GPU looks like a trend.
 	{"most runs beyond every run of the baseline, by a trend", func(x *evidence) bool { return x.trended && 2*x.runsBeyond > x.headRuns },
 		result.Inconclusive, doubtedIfGating, because(mostRunsBeyond), nothing},

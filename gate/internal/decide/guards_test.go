@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/reason"
@@ -35,6 +36,11 @@ func TestGuards(t *testing.T) {
 	silent := func(x *evidence) { x.gates = false }
 	inSection := func(x *evidence) { x.scope = measure.ScopeSection }
 	across := func(x *evidence) { x.across = true }
+	atSpeed := func(factor, change, p float64) func(*evidence) {
+		return func(x *evidence) {
+			x.speed = &speedEvidence{factor, math.Abs(factor), change, change - 0.03, change + 0.03, p}
+		}
+	}
 	runsBeyond := func(n int) func(*evidence) { return func(x *evidence) { x.runsBeyond = n } }
 	cases := []struct {
 		guard   string
@@ -58,6 +64,18 @@ func TestGuards(t *testing.T) {
 		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = new(result.Say(reason.OutlierAsAWhole{})) }}, result.Inconclusive, harmless},
 		{"slower while the host held the program back", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.2 }}, result.Inconclusive, doubted},
 		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.05 }}, result.Regressed, harmless},
+		{likeSpeed, []func(*evidence){changed(0.5, 0.01, 0), as(measure.StepTime), atSpeed(0.6, 0, 1)}, result.Inconclusive, doubted},
+		{likeSpeed, []func(*evidence){changed(-0.5, 0.01, 0), as(measure.StepTime), atSpeed(-0.6, 0, 1)}, result.Inconclusive, undecided},
+		{likeSpeed, []func(*evidence){changed(-0.5, 0.2, 0.1), as(measure.StepTime), atSpeed(-0.6, 0, 1)}, result.Inconclusive, undecided},
+		{"faster", []func(*evidence){changed(-0.5, 0.01, 0), as(measure.StepTime), atSpeed(0.6, 0, 1)}, result.Improved, harmless},
+		{"worse", []func(*evidence){changed(0.5, 0.01, 0), as(measure.StepTime), atSpeed(0.6, 0.1, 1)}, result.Regressed, harmless},
+		{"worse", []func(*evidence){changed(0.5, 0.01, 0), as(measure.StepTime), atSpeed(0.05, 0.01, 1)}, result.Regressed, harmless},
+		{worseAtSpeed, []func(*evidence){changed(0.1, 0.2, 0.5), as(measure.StepTime), atSpeed(0.05, 0.1, 0)}, result.Regressed, harmless},
+		{worseAtSpeed, []func(*evidence){changed(-0.3, 0.4, 0.5), as(measure.StepTime), atSpeed(-0.6, 0.1, 0)}, result.Regressed, harmless},
+		{"open", []func(*evidence){changed(0.1, 0.2, 0.5), as(measure.StepTime), atSpeed(0.05, 0.1, 0.006)}, result.Inconclusive, undecided},
+		{"open", []func(*evidence){changed(0.1, 0.2, 0.5), as(measure.StepTime), atSpeed(0.05, 0.1, 0), func(x *evidence) { x.shift = 0.08 }}, result.Inconclusive, undecided},
+		{"open", []func(*evidence){changed(0.02, 0.2, 0.5), as(measure.StepTime), atSpeed(0.05, 0.1, 0), func(x *evidence) { x.waits = true }}, result.Inconclusive, undecided},
+		{"open", []func(*evidence){changed(0.1, 0.2, 0.5), as(measure.StepTime), atSpeed(0.05, 0.1, 0), func(x *evidence) { x.denied = 0.2 }}, result.Inconclusive, undecided},
 		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, result.Inconclusive, doubted},
 		{"mean against median of a count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.rise = -1 }}, result.Inconclusive, undecided},
 		{"increased count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls)}, result.Grew, harmless},

@@ -113,6 +113,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
 	r.Warn(insight.UnmatchedCollectives(t.head)...)
+	t.speed, t.noSpeed = t.hostSpeed()
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(movedRuns(all, r.Findings)...)

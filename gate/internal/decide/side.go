@@ -28,6 +28,8 @@ type comparison struct {
 	single      string                   // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
 	shift       float64                  // by which nearly all kernels moved together, 0 where they did not
 	outlier     float64                  // by how much that run differs as a whole, 0 where it does not
+	speed       *hostSpeed               // of the head's host, nil where it is not known
+	noSpeed     hostRefusal              // why
 	waterfall   *result.Waterfall        // of the typical step, nil where that is not known
 }
 

@@ -162,6 +162,21 @@ func (r NotReplayed) String() string {
 	return s + ", so their dependence on the host is unknown"
 }
 
+// NoHostSpeed says why the speeds of two hosts are not compared by the host code of their steps: "tools", "code", "few", "uneven" or
+// "far".
+type NoHostSpeed struct{ Why string }
+
+func (r NoHostSpeed) String() string {
+	why := map[string]string{
+		"tools":  "the profiler or the driver differs",
+		"code":   "less than half of the host code is the same",
+		"few":    "too little of the host code is the same",
+		"uneven": "parts of the host code differ by different factors",
+		"far":    "one is more than 2.7× as fast",
+	}[r.Why]
+	return "the hosts' speeds are not comparable (" + why + ")"
+}
+
 // OtherHost is a comparison that the difference between sessions hides. Hosts is "different", "times" or "unknown".
 type OtherHost struct {
 	Hosts  string

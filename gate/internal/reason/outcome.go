@@ -2,6 +2,9 @@
 package reason
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -306,4 +309,31 @@ func side(name string) string {
 		return "baseline"
 	}
 	return name
+}
+
+// AtBaseSpeed is a step as it would be on a host as fast as the baseline's. Factor is the time that the head's host takes for the same
+// code, relative to the baseline's.
+type AtBaseSpeed struct{ Change, Margin, Factor result.Number }
+
+func (r AtBaseSpeed) String() string {
+	host := fmt.Sprintf("the head's host is %.2g× slower", float64(r.Factor))
+	switch {
+	case math.Abs(float64(r.Factor)-1) < 0.05:
+		host = "the hosts are about as fast"
+	case r.Factor < 1:
+		host = fmt.Sprintf("the head's host is %.2g× faster", 1/float64(r.Factor))
+	}
+	return "at the baseline's host speed: step " + r.Change.Change() + " ± " + r.Margin.Percent() + " (" + host +
+		"; a change that slows all host code evenly would look the same)"
+}
+
+// SlowerAtBaseSpeed is such a step that is certainly worse. Raw is the change as it was measured.
+type SlowerAtBaseSpeed struct {
+	AtBaseSpeed
+	Bound
+	Raw result.Number
+}
+
+func (r SlowerAtBaseSpeed) String() string {
+	return "beyond " + r.Bound.String() + " " + r.AtBaseSpeed.String() + ", measured " + r.Raw.Change()
 }

@@ -224,6 +224,7 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 	}
 	t.settleOwners()
 	t.settleUnmatched()
+	s.HostCode = hostCode(t.host)
 	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
