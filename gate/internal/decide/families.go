@@ -61,7 +61,7 @@ func families(t comparison) []family {
 }
 
 // shifted reports whether work moved between the members: some have the same name on both sides, and others came, went or are
-// launched more or less often; or the times of generated names moved both ways.
+// launched more or less often, or not equally often in all runs; or the times of generated names moved both ways.
 func (f *family) shifted(t comparison) bool {
 	common, moved, up, down := 0, 0, false, false
 	limit := 1 + t.policy.Threshold
@@ -71,7 +71,7 @@ func (f *family) shifted(t comparison) bool {
 			continue
 		}
 		common++
-		if launches := t.head.Typical(s, measure.Launches.Name) / t.base.Typical(s, measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 {
+		if launches := t.head.Typical(s, measure.Launches.Name) / t.base.Typical(s, measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 || varies(t.base, s) || varies(t.head, s) {
 			moved++
 		}
 		change := t.head.Typical(s, t.total.Name) / t.base.Typical(s, t.total.Name)
@@ -86,6 +86,17 @@ func (f *family) shifted(t comparison) bool {
 		return common > 0 && moved > 1
 	}
 	return common > 0 && (moved > 1 || up && down)
+}
+
+// varies reports whether the runs of a side launch a kernel more or less often, as where shapes depend on the batch.
+func varies(side *recorded.Index, s measure.Subject) bool {
+	least, most := math.Inf(1), 0.0
+	for _, v := range slices.Concat(side.Values(s, measure.Launches.Name)...) {
+		if !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	return most > least*(1+1e-9)
 }
 
 // summed reports whether a metric of one member is judged by the sum of its family instead.

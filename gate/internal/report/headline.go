@@ -75,11 +75,50 @@ func (v *view) headline() string {
 		if v.Workload != "default" {
 			start += bind(Elide(v.Workload, 30)) + nb + " "
 		}
-		told, _ := v.clauses(maxHeadline - columns(start))
+		told, rest := v.clauses(maxHeadline - columns(start))
+		if rest != "" && v.Report.Verdict == result.NoVerdict {
+			told += v.moved(maxHeadline - columns(start) - columns(told) - 1)
+		}
 		return start + told
 	}
 	start += bind(Elide(v.Workload, 30)) + nb + " "
 	return start + v.effectLine(r, maxHeadline-columns(start), true)
+}
+
+// moved is a space and the change that a refusal is about, or else the largest of the program or of a kernel, in at most room
+// columns; "" where nothing moved by 1 %.
+func (v *view) moved(room int) string {
+	about, named := v.Report.ReasonArgs["finding"].(result.Number)
+	var most *row
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name)
+		switch size := math.Abs(float64(r.F.Change)); {
+		case named && i != int(about), !r.F.Base.Known() || !r.F.Head.Known() || !(size >= 0.01):
+		case named:
+			most = r
+		case whole && (most == nil || most.F.Scope == measure.ScopeKernel || size > math.Abs(float64(most.F.Change))):
+			most = r
+		case most == nil && r.F.Scope == measure.ScopeKernel && slices.Contains([]string{measure.Total.Name, measure.Time.Name, "ncu_time"}, r.F.Metric):
+			most = r
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	change := roughly(most.F.Change)
+	text := pair(most.F.Base, most.F.Head, most.F.Unit, 4) + nb + " " + change
+	forms := []string{text, change} // the reason has the name
+	if !named {
+		name := most.effectName()
+		forms = []string{bind(Elide(name, 40)) + " " + text, bind(Elide(name, 20)) + " " + text, bind(Elide(name, 20)) + " " + change}
+	}
+	for _, form := range forms {
+		if columns(form) <= room {
+			return " " + form
+		}
+	}
+	return ""
 }
 
 // told is the largest effect on the program in at most room columns, or else the whole reason.

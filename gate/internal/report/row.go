@@ -44,7 +44,7 @@ func newRow(f result.Finding) row {
 	if f.Name != f.Kernel {
 		r.FullName = Clean(f.Name)
 	}
-	if f.Grid != "" || f.Block != "" {
+	if (f.Grid != "" || f.Block != "") && !f.Summed() {
 		r.Geometry = Clean(f.Grid + "/" + f.Block)
 	}
 	if f.Change.Known() {
@@ -55,7 +55,7 @@ func newRow(f result.Finding) row {
 	}
 	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
-		if (f.Match == "place" || f.Match == "role") && i < len(f.Facts) && f.Facts[i].Key == "names" {
+		if (f.Match == "place" || f.Match == "role" || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == "names" {
 			continue // see [tell]
 		}
 		r.Evidence = append(r.Evidence, Clean(e))
@@ -223,6 +223,9 @@ func limits(f result.Finding, limit, least, most string) []string {
 }
 
 func match(f result.Finding) string {
+	if f.Summed() {
+		return "summed over its geometries, between which its launches moved"
+	}
 	var names []string
 	for _, n := range f.BaseNames[:min(len(f.BaseNames), 3)] {
 		names = append(names, Elide(Clean(n), 60))

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func init() {
@@ -13,7 +15,7 @@ func init() {
 }
 
 // The most causes and differences that text shows without --verbose.
-const maxCauses, maxDifferences = 8, 40
+const maxCauses, maxDifferences = 8, 20
 
 // texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
 func texts(whole *view, o Options) string {
@@ -159,7 +161,11 @@ func (p *page) differences(v *view, o Options) {
 	if !o.Verbose {
 		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.showAll, ")") })
 	}
-	p.title("Differences, " + rows[0].Reason)
+	title := "Differences, " + rows[0].Reason
+	if unitOf(v.Report.Head) == "run" && v.number(measure.StepTime.Name) != nil {
+		title += "; steps are what repeats, all else is of the run"
+	}
+	p.title(title)
 	p.table(t)
 	for _, g := range groups(rows) {
 		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
@@ -171,7 +177,8 @@ func (p *page) differences(v *view, o Options) {
 // whys writes the causes that counters give for comparisons that were not judged.
 func (p *page) whys(v *view) {
 	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
-		if c := g.cause(); c != nil {
+		small := math.Abs(float64(g[0].F.Change)) < 0.03
+		if c := g.cause(); c != nil && (len(c.Reasons) > 0 || !small) {
 			p.b.WriteByte('\n')
 			p.line(2, 4, span{g[0].Subject + nb + " " + g[0].Metric + nb + g[0].Values + wrapped(" (", g[0].Change, ")"), none})
 			p.line(4, 9, span{"why" + nb + " ", dim}, span{because(c), none})

@@ -155,11 +155,14 @@ func (v *view) programTimes() (texts []string) {
 	if !v.judged() {
 		shown = nil // the headline holds the reason instead
 	}
-	step := "step"
+	step, sum := "step", "GPU time"
+	if unitOf(v.Report.Head) == "run" { // the step is what repeats in it
+		sum = "GPU time of the run"
+	}
 	if v.Fall != nil && v.Fall.Mean {
 		step = "typical step"
 	}
-	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, "GPU time"}} {
+	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, sum}} {
 		r := v.number(x.metric)
 		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
 			continue
@@ -254,7 +257,10 @@ func (p *page) refused(v *view) {
 	p.labelled("Next", none, v.Next...)
 	if len(v.Causes)+len(v.Open) > 0 && !slices.ContainsFunc(v.Rows, func(r row) bool { return r.Class == differing }) {
 		p.b.WriteByte('\n')
-		p.also(v, slices.Concat(v.Causes, v.Open), false)
+		p.also(v, slices.DeleteFunc(slices.Concat(v.Causes, v.Open), func(c cause) bool {
+			change := c.lead().F.Change
+			return c.Class == open && change.Known() && math.Abs(float64(change)) < 0.01
+		}), false)
 	}
 	if v.Fall != nil && len(v.Fall.Rows) > 0 {
 		p.waterfall(v)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestSpark(t *testing.T) {
@@ -109,6 +110,33 @@ func TestHeadlineKeepsItsMarks(t *testing.T) {
 			if want := "NO VERDICT train " + reason; text != want {
 				t.Errorf("%d columns: %q, want %q", width, text, want)
 			}
+		}
+	}
+}
+
+// TestRefusedHeadlineNamesTheChange wants the first line of a comparison without a verdict to say what moved most.
+func TestRefusedHeadlineNamesTheChange(t *testing.T) {
+	const reason = "1 run against 1 cannot judge times: without the spread between runs no change can be told from noise at all"
+	finding := func(scope measure.Scope, name, metric string, change result.Number) result.Finding {
+		return result.Finding{Scope: scope, Name: name, Kernel: name, Metric: metric, Unit: "ns", Base: 1e6, Head: 1e6 * (1 + change), Change: change}
+	}
+	step, gpu := finding(measure.ScopeWorkload, "", "step_time", 0.002), finding(measure.ScopeWorkload, "", "gpu_time", -0.08)
+	slow, small := finding(measure.ScopeKernel, "saxpy", "total", 0.5), finding(measure.ScopeKernel, "sgemm", "total", 0.003)
+	before := finding(measure.ScopeSection, "before", "elapsed_time", 0.9)
+	for _, c := range []struct {
+		findings []result.Finding
+		args     result.Args
+		want     string
+	}{
+		{[]result.Finding{slow, step, gpu, before}, nil, "NO VERDICT train 1 run against 1 cannot judge times: GPU time -8.0 %"},
+		{[]result.Finding{before, small, slow, step}, nil, "NO VERDICT train 1 run against 1 cannot judge times: saxpy +50 %"},
+		{[]result.Finding{before, small, step}, nil, "NO VERDICT train 1 run against 1 cannot judge times:"},
+		{[]result.Finding{gpu, slow}, result.Args{"finding": result.Number(1)}, "NO VERDICT train 1 run against 1 cannot judge times: 1.000 → 1.500 ms +50 %"},
+	} {
+		r := &result.Report{Verdict: result.NoVerdict, Reason: reason, ReasonArgs: c.args, Workload: "train", Findings: c.findings}
+		first, _, _ := strings.Cut(render(t, "text", r, Options{Width: 100}), "\n")
+		if got := flat(first); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

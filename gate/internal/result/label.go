@@ -60,6 +60,8 @@ func (r *Report) Label() {
 		f := &r.Findings[i]
 		if f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel); f.Replaces() {
 			f.Label = replacement(f, byName)
+		} else if f.Summed() {
+			f.Label = cmp.Or(byName[f.Name], f.Kernel) + " · all geometries"
 		}
 	}
 	if r.Waterfall == nil {
@@ -93,6 +95,11 @@ func (f *Finding) Replaces() bool {
 // SumsListed reports whether the finding sums several kernels of the head that have findings of their own.
 func (f *Finding) SumsListed() bool {
 	return (f.Match == "role" || f.Match == "rest") && len(f.HeadNames) > 1
+}
+
+// Summed reports whether the finding is about the sum of a kernel's geometries.
+func (f *Finding) Summed() bool {
+	return f.Match == "geometry" && len(f.Facts) > 0 && f.Facts[0].Key == "names"
 }
 
 // differing is a label, "" where it says no more than the short name.
