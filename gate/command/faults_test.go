@@ -117,6 +117,7 @@ func TestKill(t *testing.T) {
 			t.Run(stage.name+"/"+victim, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
+				w.set("NSGATE_RUNS", "5")
 				if name, value, ok := strings.Cut(stage.env, "="); ok {
 					w.set(name, value)
 				}
