@@ -18,7 +18,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// eager is a program like eager PyTorch: one thread calls forward and the optimizer, another backward, 150 calls in all.
+// eager is a program like eager PyTorch: one thread calls forward and the optimizer, another backward, 150 calls in
+// all.
 type eager struct {
 	host    uint64     // by which segments differ a little from host to host
 	speed   [2]float64 // ln of the time that its threads take
@@ -100,8 +101,8 @@ func stepOutcome(f *result.Finding) string {
 	return string(f.Outcome)
 }
 
-// Between hosts of different speed a local change of host code fails the gate, an unchanged program does not, and a change that slows
-// all code evenly passes no gate where the hosts differ.
+// Between hosts of different speed a local change of host code fails the gate, an unchanged program does not, and a
+// change that slows all code evenly passes no gate where the hosts differ.
 func TestHostSpeed(t *testing.T) {
 	t.Parallel()
 	policy := thresholds.Default()

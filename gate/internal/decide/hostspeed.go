@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// hostSpeed is how a step of the head compares with that of the baseline at the speed of the baseline's host. Changes are on the log
-// scale. A change that slows all host code evenly is part of the factor.
+// hostSpeed is how a step of the head compares with that of the baseline at the speed of the baseline's host. Changes
+// are on the log scale. A change that slows all host code evenly is part of the factor.
 type hostSpeed struct {
 	factor    float64        // ln of the time that the head's host takes for the same code, relative to the baseline's
 	furthest  float64        // largest of its threads, either way
@@ -48,8 +48,8 @@ func compareSpeeds(base, head *model.Session) (hostSpeed, hostRefusal) {
 	return speedOf(base.HostCode, head.HostCode)
 }
 
-// speedOf is the step of a head at the base's host speed: with host times of the head divided by the factor of their thread, the
-// weighted median of the ratios of segments.
+// speedOf is the step of a head at the base's host speed: with host times of the head divided by the factor of their
+// thread, the weighted median of the ratios of segments.
 func speedOf(base, head *model.HostCode) (s hostSpeed, why hostRefusal) {
 	is, was := head.Segments(), baseTimes(base, head)
 	alike := slices.Clone(is) // weighed by the base's times
@@ -112,9 +112,10 @@ func speedOf(base, head *model.HostCode) (s hostSpeed, why hostRefusal) {
 	return s, ""
 }
 
-// hostTimes are the sum of a head's segments as they are, and at the speed of the base's host: with segments that the base lacks scaled
-// by the factor, and not scaled. What one thread takes to wake up the other is no fault of the program, so that the first sum has no
-// more of it than the base; the second has it where it differs by more than hosts do.
+// hostTimes are the sum of a head's segments as they are, and at the speed of the base's host: with segments that the
+// base lacks scaled by the factor, and not scaled. What one thread takes to wake up the other is no fault of the
+// program, so that the first sum has no more of it than the base; the second has it where it differs by more than hosts
+// do.
 func hostTimes(is []model.HostSegment, was, factors []float64) (total, scaled, unscaled float64) {
 	for i, x := range is {
 		total += x.Time
@@ -143,8 +144,8 @@ func slope(h *model.HostCode, x float64) float64 {
 	return math.Log(slower/faster) / (2 * slopeStep)
 }
 
-// baseTimes are the times of the same segments in the base, 0 for none: of calls in the longest common subsequence, and of the code
-// between calls that follow each other on both sides.
+// baseTimes are the times of the same segments in the base, 0 for none: of calls in the longest common subsequence, and
+// of the code between calls that follow each other on both sides.
 func baseTimes(base, head *model.HostCode) []float64 {
 	calls := matchCalls(base.Calls, head.Calls)
 	was, is := base.Segments(), head.Segments()
@@ -211,8 +212,8 @@ func matchCalls(base, head []model.HostCall) []int {
 	return out
 }
 
-// hostSpeed compares the newest sessions of both sides that can be compared: of several of the baseline, the one that shows the least
-// change. The refusal is that of the newest.
+// hostSpeed compares the newest sessions of both sides that can be compared: of several of the baseline, the one that
+// shows the least change. The refusal is that of the newest.
 func (t comparison) hostSpeed() (best *hostSpeed, why hostRefusal) {
 	if t.batches || len(t.shared) > 0 || t.oneGPU() {
 		return nil, otherSession
@@ -241,10 +242,11 @@ func (t comparison) hostSpeed() (best *hostSpeed, why hostRefusal) {
 // speedEvidence is a step at the speed of the baseline's host, as evidence: relative changes, and the p-value of none.
 type speedEvidence struct{ factor, furthest, change, low, high, p float64 }
 
-// atSpeed is the evidence on a step at the speed of the baseline's host, nil where that is not known. Its mean has the stalls of some
-// steps beside the typical one.
+// atSpeed is the evidence on a step at the speed of the baseline's host, nil where that is not known. Its mean has the
+// stalls of some steps beside the typical one.
 func (t comparison) atSpeed(p pair) *speedEvidence {
-	if t.speed == nil || t.single != "" || p.subject != measure.Workload || p.metric != measure.StepTime && p.metric != measure.MeanStep {
+	period := p.metric == measure.StepTime || p.metric == measure.MeanStep
+	if t.speed == nil || t.single != "" || p.subject != measure.Workload || !period {
 		return nil
 	}
 	s, stalls := *t.speed, 0.0
@@ -258,16 +260,20 @@ func (t comparison) atSpeed(p pair) *speedEvidence {
 	if math.IsNaN(least) {
 		return nil
 	}
-	return &speedEvidence{s.factor, s.furthest, math.Expm1(least), math.Expm1(least - margin), math.Expm1(s.high + stalls + margin), stats.TwoSided(least, s.variance)}
+	return &speedEvidence{
+		factor: s.factor, furthest: s.furthest, change: math.Expm1(least),
+		low: math.Expm1(least - margin), high: math.Expm1(s.high + stalls + margin), p: stats.TwoSided(least, s.variance),
+	}
 }
 
 // say is the sentence about it.
 func (s *speedEvidence) say() reason.AtBaseSpeed {
-	return reason.AtBaseSpeed{Change: result.Number(s.change), Margin: result.Number(math.Max(s.high-s.change, s.change-s.low)), Factor: result.Number(math.Exp(s.factor))}
+	margin := math.Max(s.high-s.change, s.change-s.low)
+	return reason.AtBaseSpeed{Change: result.Number(s.change), Margin: result.Number(margin), Factor: result.Number(math.Exp(s.factor))}
 }
 
-// narrow is an interval within that of a step at the baseline's host speed, where the hosts are about as fast: with the change itself,
-// for the factor may be the program's as well.
+// narrow is an interval within that of a step at the baseline's host speed, where the hosts are about as fast: with the
+// change itself, for the factor may be the program's as well.
 func (s *speedEvidence) narrow(change, margin, low, high float64) (float64, float64) {
 	if s == nil || s.furthest > factorPass {
 		return low, high
@@ -275,11 +281,12 @@ func (s *speedEvidence) narrow(change, margin, low, high float64) (float64, floa
 	return math.Max(low, math.Min(s.low, change-margin)), math.Min(high, math.Max(s.high, change+margin))
 }
 
-// slowerAtSpeed reports whether a step is slower beyond everything at the baseline's host speed. The variance there is a bound, so that
-// only the step and its mean share the error of the gate.
+// slowerAtSpeed reports whether a step is slower beyond everything at the baseline's host speed. The variance there is
+// a bound, so that only the step and its mean share the error of the gate.
 func (x *evidence) slowerAtSpeed() bool {
 	s := x.speed
-	return s != nil && s.change > math.Max(x.limit, x.denied) && s.p < x.alpha/2 && !x.waits && !(x.shift > 0 && s.change-x.shift <= x.limit)
+	return s != nil && s.change > math.Max(x.limit, x.denied) && s.p < x.alpha/2 && !x.waits &&
+		!(x.shift > 0 && s.change-x.shift <= x.limit)
 }
 
 // likeHostSpeed reports whether the speeds of the hosts explain the change of a step.

@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// HostCode is the host code of a session's steps: the CUDA calls of all threads of a typical step as one chain, each with the code
-// before it. The speeds of two hosts are compared by it.
+// HostCode is the host code of a session's steps: the CUDA calls of all threads of a typical step as one chain, each
+// with the code before it. The speeds of two hosts are compared by it.
 type HostCode struct {
 	Calls []HostCall
 	// Tail is the code after the last call in ns.
@@ -24,11 +24,13 @@ type HostCode struct {
 type HostCall struct {
 	Thread int    // numbered by their first calls
 	Name   uint32 // hash of the names of the call and its kernel
-	// Code and Call are the medians of the code before the call and of the call itself in ns; Call is 0 where it waits for the GPU.
+	// Code and Call are the medians of the code before the call and of the call itself in ns; Call is 0 where it waits
+	// for the GPU.
 	Code, Call float64
 }
 
-// HostSegment is a piece of host code: of a chain of n calls, segment 2i is the code before call i, 2i+1 that call, 2n the tail.
+// HostSegment is a piece of host code: of a chain of n calls, segment 2i is the code before call i, 2i+1 that call, 2n
+// the tail.
 type HostSegment struct {
 	Thread int
 	Time   float64 // in ns, 0 for a call that waits
@@ -40,8 +42,8 @@ const (
 	hostScaleStep, hostScaleMost = 0.1, 10
 	// MaxHostCalls is the largest number of calls in a chain.
 	MaxHostCalls = 2000
-	// HostWeightMost is the largest weight of a segment in a factor of host speed, hostEffective the fewest segments that give one, by
-	// their effective number.
+	// HostWeightMost is the largest weight of a segment in a factor of host speed, hostEffective the fewest segments
+	// that give one, by their effective number.
 	HostWeightMost, hostEffective = 0.05, 40
 )
 
@@ -56,13 +58,15 @@ func HostScales() (out []float64) {
 // Segments are the pieces of the chain.
 func (h *HostCode) Segments() (out []HostSegment) {
 	for i, c := range h.Calls {
-		out = append(out, HostSegment{c.Thread, c.Code, i > 0 && h.Calls[i-1].Thread != c.Thread}, HostSegment{Thread: c.Thread, Time: c.Call})
+		handover := i > 0 && h.Calls[i-1].Thread != c.Thread
+		out = append(out, HostSegment{c.Thread, c.Code, handover}, HostSegment{Thread: c.Thread, Time: c.Call})
 	}
 	return append(out, HostSegment{Time: h.Tail})
 }
 
-// HostWeights are the weights of segments, by thread, for a factor of host speed: their times, each at most 5 % of all. A thread with
-// too few segments is weighed with all others. Nil where it takes more than 5 % of the time, or those are too few as well.
+// HostWeights are the weights of segments, by thread, for a factor of host speed: their times, each at most 5 % of all.
+// A thread with too few segments is weighed with all others. Nil where it takes more than 5 % of the time, or those are
+// too few as well.
 func HostWeights(segments []HostSegment, use func(i int) bool) [][]float64 {
 	threads := 1
 	for _, s := range segments {
@@ -95,8 +99,9 @@ func HostWeights(segments []HostSegment, use func(i int) bool) [][]float64 {
 	return out
 }
 
-// PeriodAt bounds the period where host code takes e^x times as long; NaN beyond [HostScales]. A replayed period is nearly convex in
-// the host's time, so that it lies under the chord of its neighbours and above the lines through those beside them.
+// PeriodAt bounds the period where host code takes e^x times as long; NaN beyond [HostScales]. A replayed period is
+// nearly convex in the host's time, so that it lies under the chord of its neighbours and above the lines through those
+// beside them.
 func (h *HostCode) PeriodAt(x float64) (low, high float64) {
 	at := x/hostScaleStep + hostScaleMost
 	if !(at >= 0 && at <= float64(len(h.Periods)-1)) {
@@ -134,7 +139,7 @@ func (h HostCode) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads what MarshalText writes.
 func (h *HostCode) UnmarshalText(text []byte) error {
-	broken := errors.New("this is no host code (periods, a bar, calls as thread.name:code:call, and the code after them)")
+	broken := errors.New("this is no host code (periods, a bar, calls as thread.name:code:call, code after them)")
 	fields := strings.Fields(string(text))
 	n := 2*hostScaleMost + 1
 	if len(fields) < n+3 || len(fields) > n+2+MaxHostCalls || fields[n] != "|" {

@@ -9,12 +9,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// The host code of steps has a factor in common per thread and step, that of the host's speed there. It is taken out of the segments
-// by a median polish (Tukey 1977), so that a session has one typical time of each. What the factors would not explain has none.
+// The host code of steps has a factor in common per thread and step, that of the host's speed there. It is taken out of
+// the segments by a median polish (Tukey 1977), so that a session has one typical time of each. What the factors would
+// not explain has none.
 const (
 	// modalLeast is the part of a run's steps that must make the same calls.
 	modalLeast = 0.8
-	// replayOff is the largest error of a replay, copiesMost the largest part of a step spent waiting for copies of pageable memory.
+	// replayOff is the largest error of a replay, copiesMost the largest part of a step spent waiting for copies of
+	// pageable memory.
 	replayOff, copiesMost = 0.005, 0.05
 	// unevenMost is the robust standard deviation of a step's segments about its factor up to which it has one.
 	unevenMost = 0.3
@@ -33,7 +35,8 @@ type hostSteps struct {
 	speeds [][]float64      // factor of each thread, by those steps
 }
 
-// newHostSteps are the steps of a replay whose period is known; nil where their host code says little of the host's speed.
+// newHostSteps are the steps of a replay whose period is known; nil where their host code says little of the host's
+// speed.
 func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
 	h, threads, names := &hostSteps{replay: r}, map[int32]int{}, map[[2]int32]uint32{}
 	prints, counts := make([]uint64, len(r.steps)-1), map[uint64]int{} // the last step may be cut
@@ -122,7 +125,7 @@ func hostCode(runs []*hostSteps) *model.HostCode {
 	}
 	typical := make([]float64, len(segments)) // ln ns
 	for i := range typical {
-		typical[i] = overRuns(runs, func(r *hostSteps) float64 { return column(r.logs, func(s int) float64 { return r.logs[s][i] }) })
+		typical[i] = overRuns(runs, func(r *hostSteps, s int) float64 { return r.logs[s][i] })
 	}
 	for round := range polishRounds {
 		for i := range segments {
@@ -136,15 +139,15 @@ func hostCode(runs []*hostSteps) *model.HostCode {
 		}
 		anchors := make([]float64, len(weights))
 		for t := range anchors {
-			anchors[t] = overRuns(runs, func(r *hostSteps) float64 { return column(r.logs, func(s int) float64 { return r.speeds[s][t] }) })
+			anchors[t] = overRuns(runs, func(r *hostSteps, s int) float64 { return r.speeds[s][t] })
 		}
 		for i := range typical {
 			t, work := segments[i].Thread, 1.0
 			if segments[i].Handover {
 				work = 0
 			}
-			typical[i] = overRuns(runs, func(r *hostSteps) float64 {
-				return column(r.logs, func(s int) float64 { return r.logs[s][i] - work*(r.speeds[s][t]-anchors[t]) })
+			typical[i] = overRuns(runs, func(r *hostSteps, s int) float64 {
+				return r.logs[s][i] - work*(r.speeds[s][t]-anchors[t])
 			})
 		}
 	}
@@ -159,7 +162,8 @@ func hostCode(runs []*hostSteps) *model.HostCode {
 		}
 	}
 	for _, x := range model.HostScales() {
-		code.Periods = append(code.Periods, math.Round(overRuns(runs, func(r *hostSteps) float64 { return r.periodAt(math.Exp(x)) })))
+		period := medianOf(len(runs), func(i int) float64 { return runs[i].periodAt(math.Exp(x)) })
+		code.Periods = append(code.Periods, math.Round(period))
 	}
 	return code
 }
@@ -167,7 +171,8 @@ func hostCode(runs []*hostSteps) *model.HostCode {
 // commonest are the runs whose steps make the calls that those of most runs make.
 func commonest(runs []*hostSteps) (out []*hostSteps) {
 	for _, r := range runs {
-		alike := slices.DeleteFunc(slices.Clone(runs), func(o *hostSteps) bool { return r == nil || o == nil || o.print != r.print })
+		other := func(o *hostSteps) bool { return r == nil || o == nil || o.print != r.print }
+		alike := slices.DeleteFunc(slices.Clone(runs), other)
 		if len(alike) > len(out) {
 			out = alike
 		}
@@ -175,7 +180,8 @@ func commonest(runs []*hostSteps) (out []*hostSteps) {
 	return out
 }
 
-// polish gives every step the factors of its threads, and returns the typical spread of segments about them if asked to.
+// polish gives every step the factors of its threads, and returns the typical spread of segments about them if asked
+// to.
 func polish(runs []*hostSteps, typical []float64, weights [][]float64, spread bool) float64 {
 	var spreads []float64
 	off := make([]float64, len(typical))
@@ -211,7 +217,7 @@ func (h *hostSteps) periodAt(factor float64) float64 {
 	scales := make([][]float64, len(h.steps))
 	usual := make([]float64, len(h.speeds[0]))
 	for t := range usual {
-		usual[t] = math.Exp(-column(h.speeds, func(s int) float64 { return h.speeds[s][t] }))
+		usual[t] = math.Exp(-medianOf(len(h.speeds), func(s int) float64 { return h.speeds[s][t] }))
 	}
 	for i := range scales {
 		scales[i] = usual
@@ -225,19 +231,17 @@ func (h *hostSteps) periodAt(factor float64) float64 {
 	return medianPeriod(h.run(factor, scales))
 }
 
-// column is the median over steps, overRuns that over runs.
-func column(steps [][]float64, of func(step int) float64) float64 {
-	v := make([]float64, len(steps))
-	for s := range v {
-		v[s] = of(s)
-	}
-	return stats.Median(v)
+// overRuns is the median over runs of the median over their steps.
+func overRuns(runs []*hostSteps, of func(r *hostSteps, step int) float64) float64 {
+	return medianOf(len(runs), func(i int) float64 {
+		return medianOf(len(runs[i].logs), func(s int) float64 { return of(runs[i], s) })
+	})
 }
 
-func overRuns(runs []*hostSteps, of func(*hostSteps) float64) float64 {
-	v := make([]float64, len(runs))
-	for i, r := range runs {
-		v[i] = of(r)
+func medianOf(n int, of func(i int) float64) float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = of(i)
 	}
 	return stats.Median(v)
 }
