@@ -381,7 +381,7 @@ func TestStepsOfOtherSessions(t *testing.T) {
 func TestStartupTime(t *testing.T) {
 	session := func(ns float64) model.Session {
 		s := stepping("launch-starved", 572e3, 571e3, 573e3, 572e3, 570e3)
-		x := model.Series{Subject: measure.Workload, Metric: measure.StartupTime}
+		x := model.Series{Subject: measure.Workload, Metric: model.StartupTime}
 		for i := range s.Runs {
 			x.Values = append(x.Values, ns*(1+0.01*float64(i)))
 		}

@@ -41,11 +41,11 @@ var kills = []struct {
 	victims map[string]string
 }{
 	{
-		name: "before the first run", env: "NSGATE_FAKE_NSYS_FAULT=stuck", args: []string{"check", "--", "./app"},
+		name: "before the first run", env: "NSGATE_FAKE_NSYS_FAULT=stuck", args: []string{"check", "--runs", "5", "--", "./app"},
 		ready:   func(w *world) bool { return len(w.find("nsys profile")) > 0 },
 		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`},
 	}, {
-		name: "in a run", args: []string{"check", "--", "./app"},
+		name: "in a run", args: []string{"check", "--runs", "5", "--", "./app"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`,
@@ -59,11 +59,11 @@ var kills = []struct {
 			"nsgate": "", "workload": `not recorded: the workload was ended by a signal \(killed\) in run 1 of 5`,
 		},
 	}, {
-		name: "between runs", args: []string{"check", "--", "./leaves"},
+		name: "between runs", args: []string{"check", "--runs", "5", "--", "./leaves"},
 		ready:   func(w *world) bool { return w.exists("left") },
 		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
 	}, {
-		name: "in an unprofiled run", args: []string{"check", "--bare", "5", "--", "./bare"},
+		name: "in an unprofiled run", args: []string{"check", "--runs", "5", "--bare", "5", "--", "./bare"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
@@ -82,7 +82,7 @@ var kills = []struct {
 		},
 		victims: map[string]string{"nsgate": "", "nsys export": `NO VERDICT +nsys could not export`},
 	}, {
-		name: "in a run of the base", args: []string{"check", "--paired", "--base-cmd", "./app", "--", "true"},
+		name: "in a run of the base", args: []string{"check", "--runs", "5", "--paired", "--base-cmd", "./app", "--", "true"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "workload": `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 10\s+\(base\s+build\)`,

@@ -47,7 +47,6 @@ const (
 	judged                    // see [Metric.Judged]
 	untraced                  // see [Metric.Unprofiled]
 	onHost                    // see [Metric.OnHost]
-	outside                   // see [Metric.OutsideSteps]
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
@@ -102,13 +101,7 @@ var (
 	// RunTime is the time from the first operation on the GPU to the end of the last, of a run without a step range.
 	RunTime = row("run_time", "ns", Lower, judged|onHost)
 	// Elapsed is the wall time of a section of the run.
-	Elapsed = row("elapsed_time", "ns", Lower, judged|onHost|outside)
-	// StartupTime is the time from the start of the process to the first operation of its first step, of a profiled run: loading, imports,
-	// CUDA initialisation and set-up. InitTime is the part of it in CUDA calls before the first operation on the GPU, which create the context
-	// and load modules; TeardownTime is the time from the last event to the end of the process.
-	StartupTime  = row("startup_time", "ns", Lower, onHost|outside, "start-up time")
-	InitTime     = row("init_time", "ns", Lower, onHost|outside, "CUDA initialisation")
-	TeardownTime = row("teardown_time", "ns", Lower, onHost|outside)
+	Elapsed = row("elapsed_time", "ns", Lower, judged|onHost)
 	// Sensitivity is d ln period / d ln host time of a step, by replaying it: 0 where the GPU never waits for the CPU, 1 where it
 	// always does. ReplayError is how far the replay at the recorded speed is from the recorded period, relative to it.
 	Sensitivity = row("host_sensitivity", "ratio", Neither, 0)
@@ -123,6 +116,9 @@ var (
 	// Order numbers the kernels of one geometry in one NVTX range by their first launch in a step (or run), from 1; it is measured
 	// where there are several.
 	Order = row("order", "number", Neither, exact, "order in its range")
+	_     = row("startup_time", "ns", Lower, onHost, "start-up time")
+	_     = row("init_time", "ns", Lower, onHost, "CUDA initialisation")
+	_     = row("teardown_time", "ns", Lower, onHost)
 	_     = row("imbalance", "ratio", Lower, judged)
 	_     = row("collective_wait", "ns", Neither, 0, "wait in collectives")
 	_     = row("caused_wait", "ns", Neither, 0, "wait that it causes")
@@ -297,9 +293,6 @@ func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
 
 // OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and between hosts.
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
-
-// OutsideSteps reports whether a time is of what a process does besides its steps, which moves by tens of per cent between runs.
-func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
 func (m Metric) Unprofiled() bool { return known[m.Name].is&untraced != 0 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -229,7 +230,7 @@ func (x *evidence) likeMerge() bool {
 // open reports whether the interval contains the limit and harm of a material size. How long a process takes to start, to end, or as
 // a whole moves by tens of per cent between runs: there the whole interval has to be harm.
 func (x *evidence) open() bool {
-	if x.metric.OutsideSteps() || x.metric == measure.RunTime {
+	if model.OutsideSteps(x.metric) || x.metric == measure.RunTime {
 		return x.gates && x.least() > x.limit
 	}
 	return x.gates && x.worst() > x.limit && x.worst()*x.share >= x.limit*material

@@ -87,7 +87,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		if !findings[i].Gates || len(e.movedRuns) == 0 || e.metric.OutsideSteps() || e.subject.Scope == measure.ScopeSection {
+		if !findings[i].Gates || len(e.movedRuns) == 0 || model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
 			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))

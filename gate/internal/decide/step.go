@@ -50,7 +50,7 @@ func stepSessions(t comparison, m measure.Metric) stats.Variance {
 		host = math.Sqrt(host*host + stallHostSD*stallHostSD)
 	case m == measure.MeanToTypical:
 		host, day, batch = stallHostSD, stallHostSD, stallBatchSD
-	case m.OutsideSteps():
+	case model.OutsideSteps(m):
 		host, day, batch = sectionHostSD, sectionDaySD, sectionBatchSD
 	}
 	switch {

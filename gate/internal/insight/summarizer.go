@@ -79,7 +79,7 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 // shown are the metrics of the workload and of copies that have a place of their own in a Summary.
 var shown = []string{
 	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name, model.Owned.Name,
-	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, measure.StartupTime.Name, measure.InitTime.Name, measure.TeardownTime.Name,
+	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, model.StartupTime.Name, model.InitTime.Name, model.TeardownTime.Name,
 }
 
 // others are the metrics of the workload, or of a part of it, that have none.

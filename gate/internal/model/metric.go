@@ -11,6 +11,22 @@ func metric(name string) measure.Metric {
 	return m
 }
 
+// The time of a process outside its steps, of a profiled run. They are judged if a rule names them.
+var (
+	// StartupTime is the time from the start of the process to the first operation of its first step: loading, imports, CUDA initialisation
+	// and set-up.
+	StartupTime = metric("startup_time")
+	// InitTime is the part of it in CUDA calls before the first operation on the GPU, which create the context and load modules.
+	InitTime = metric("init_time")
+	// TeardownTime is the time from the last event to the end of the process.
+	TeardownTime = metric("teardown_time")
+)
+
+// OutsideSteps reports whether a time is of what a process does besides its steps, which moves by tens of per cent between runs.
+func OutsideSteps(m measure.Metric) bool {
+	return m == measure.Elapsed || m == StartupTime || m == InitTime || m == TeardownTime
+}
+
 // The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They show how
 // the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or worse.
 var (

@@ -170,9 +170,9 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 			initialising += min(at.Call.End, s.work.Start) - at.Call.Start
 		}
 	}
-	t.set(run, measure.Workload, measure.StartupTime, float64(s.warm-life.Start))
-	t.set(run, measure.Workload, measure.InitTime, float64(min(initialising, s.work.Start-life.Start)))
-	t.set(run, measure.Workload, measure.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
+	t.set(run, measure.Workload, model.StartupTime, float64(s.warm-life.Start))
+	t.set(run, measure.Workload, model.InitTime, float64(min(initialising, s.work.Start-life.Start)))
+	t.set(run, measure.Workload, model.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
 }
 
 // reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a metric of the
