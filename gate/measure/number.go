@@ -37,7 +37,7 @@ func Quantity(v float64, unit string) string {
 			if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
 				return Number(x) + " " + units[step].name
 			}
-			return Digits(x) + " " + units[step].name
+			return digits(x) + " " + units[step].name
 		}
 	}
 	return withUnit(Number(v), unit)
@@ -64,8 +64,8 @@ func Round(v float64) float64 {
 	return r
 }
 
-// Digits prints four significant digits without an exponent, except for numbers beyond all reason.
-func Digits(v float64) string {
+// digits prints four significant digits without an exponent, except for numbers beyond all reason.
+func digits(v float64) string {
 	r := Round(v)
 	switch a := math.Abs(r); {
 	case a >= 1e15 || a != 0 && a < 1e-6:
@@ -87,7 +87,7 @@ func Number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return Digits(v)
+	return digits(v)
 }
 
 // decimals is how many digits after the point a relative change deserves, in per cent.
@@ -120,7 +120,7 @@ func signed(v float64, decimals int) string {
 // tenfold is the change from which on it is read as a factor.
 const tenfold = 10
 
-func factor(change float64) string { return "×" + Digits(1+change) }
+func factor(change float64) string { return "×" + digits(1+change) }
 
 // Change prints a relative change, "+4.87 %", and as a factor where it is more than tenfold, "×12.30".
 func Change(v float64) string {

@@ -75,7 +75,7 @@ func (t comparison) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
 		return func(a, b measure.Subject) int {
-			x, y := side.Typical(a, measure.Order.Name), side.Typical(b, measure.Order.Name)
+			x, y := side.Typical(a, model.Order.Name), side.Typical(b, model.Order.Name)
 			known = known && x != y && !math.IsNaN(x) && !math.IsNaN(y)
 			return cmp.Compare(x, y)
 		}

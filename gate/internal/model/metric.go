@@ -27,6 +27,10 @@ func OutsideSteps(m measure.Metric) bool {
 	return m == measure.Elapsed || m == StartupTime || m == InitTime || m == TeardownTime
 }
 
+// Order numbers the kernels of one geometry in one NVTX range by their first launch in a step (or run), from 1; it is measured
+// where there are several.
+var Order = metric("order")
+
 // The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They show how
 // the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or worse.
 var (

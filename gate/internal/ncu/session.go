@@ -60,7 +60,7 @@ func Session(runs ...*Profile) (model.Session, error) {
 	return s, s.Check()
 }
 
-// order numbers the kernels of one geometry by their first launch, see [measure.Order].
+// order numbers the kernels of one geometry by their first launch, see [model.Order].
 func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
 	alike, seen := map[string][]measure.Subject{}, map[measure.Subject]bool{}
 	for _, r := range p.Records {
@@ -71,7 +71,7 @@ func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
 	for _, of := range alike {
 		for i, subject := range of {
 			if len(of) > 1 {
-				values[subject][measure.Order.Name] = []float64{float64(i + 1)}
+				values[subject][model.Order.Name] = []float64{float64(i + 1)}
 			}
 		}
 	}

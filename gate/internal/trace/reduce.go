@@ -169,7 +169,7 @@ func (c *cut) reduceOrder(run int, kernels []kernelSum, t *table) {
 		slices.SortFunc(of, func(a, b int) int { return cmp.Compare(kernels[a].first, kernels[b].first) })
 		for at, i := range of {
 			if len(of) > 1 {
-				t.set(run, c.Kernels[i].Subject, measure.Order, float64(at+1))
+				t.set(run, c.Kernels[i].Subject, model.Order, float64(at+1))
 			}
 		}
 	}
