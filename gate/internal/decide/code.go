@@ -1,8 +1,10 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
@@ -97,6 +99,34 @@ func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresh
 // codeCounts counts the kernels whose code differs.
 func codeCounts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
+}
+
+// mostCodeNotes is the number of kernels with other device code that a report names.
+const mostCodeNotes = 8
+
+// codeNotes names the kernels whose code differs: those that spill more or take more registers first, then new and removed ones.
+func codeNotes(c *result.Code) (out []result.Remark) {
+	changed := slices.Clone(c.Changed)
+	slices.SortStableFunc(changed, func(a, b devicecode.Change) int {
+		return cmp.Or(cmp.Compare(b.Head.SpillStores-b.Base.SpillStores, a.Head.SpillStores-a.Base.SpillStores),
+			cmp.Compare(b.Head.Registers-b.Base.Registers, a.Head.Registers-a.Base.Registers))
+	})
+	say := func(k devicecode.Kernel, what string) {
+		out = append(out, result.Say(reason.CodeOfKernel{Kernel: measure.ShortName(measure.NormalizeName(k.Name)), Arch: k.Arch, What: what}))
+	}
+	for _, x := range changed {
+		say(x.Head, codeDifference(x))
+	}
+	for _, k := range c.Added {
+		say(k, "new")
+	}
+	for _, k := range c.Removed {
+		say(k, "removed")
+	}
+	if more := len(out) - mostCodeNotes; more > 0 {
+		out = append(out[:mostCodeNotes], result.Say(reason.CodeOfMore{Kernels: more}))
+	}
+	return out
 }
 
 // explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a clock,

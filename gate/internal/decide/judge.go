@@ -69,7 +69,7 @@ func Judge(in Input) *result.Report {
 	g := gather(t, r.Findings, r.Family, drift)
 	g.code = judgeCode(r, in.Baseline, in.Head, policy)
 	if r.Code != nil && !r.Code.Equal() {
-		r.Note(result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)}))
+		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)})}, codeNotes(r.Code)...)...)
 	}
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
@@ -90,12 +90,17 @@ func Judge(in Input) *result.Report {
 func codeAlone(r *result.Report, in Input) *result.Report {
 	r.HeadSessions = nil
 	failed := judgeCode(r, in.Baseline, in.Head, in.Policy)
-	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code)})
+	notes, most := codeNotes(r.Code), ""
+	if len(notes) > 0 {
+		most = notes[0].Sentence
+	}
+	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code), Most: most})
 	r.Verdict = result.Pass
 	if failed != nil {
 		r.Verdict, because = result.Fail, *failed
 	}
 	r.Because(because)
+	r.Note(notes...)
 	return r
 }
 

@@ -31,8 +31,11 @@ func (r CodeDiffers) String() string {
 	return "device code: " + n(r.Changed) + " changed, " + n(r.Added) + " added, " + n(r.Removed) + " removed, " + n(r.Same) + " the same"
 }
 
-// CodeChanged is the verdict on device code where no time was measured.
-type CodeChanged struct{ CodeCounts }
+// CodeChanged is the verdict on device code where no time was measured. Most is what changed most, in words.
+type CodeChanged struct {
+	CodeCounts
+	Most string
+}
 
 func (r CodeChanged) String() string {
 	if r.Changed+r.Added+r.Removed == 0 {
@@ -47,7 +50,19 @@ func (r CodeChanged) String() string {
 			s += ", " + result.Number(x.n).Text() + " " + x.what
 		}
 	}
-	return s + "; no time was measured: measure it on a GPU"
+	return s + "; " + r.Most + "; no time was measured: measure it on a GPU"
+}
+
+// CodeOfKernel is a kernel whose device code changed, where its time may not have been measured.
+type CodeOfKernel struct{ Kernel, Arch, What string }
+
+func (r CodeOfKernel) String() string { return r.Kernel + " (" + r.Arch + "): " + r.What }
+
+// CodeOfMore is the number of further kernels with other device code.
+type CodeOfMore struct{ Kernels int }
+
+func (r CodeOfMore) String() string {
+	return "device code of " + measure.Count(r.Kernels, "more kernel") + " changed, was added or removed"
 }
 
 // CodeChangedHere is a kernel whose time and code changed.
