@@ -92,14 +92,9 @@ func (v *view) moved(room int) string {
 	var most *row
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name)
-		switch size := math.Abs(float64(r.F.Change)); {
-		case named && i != int(about), !r.F.Base.Known() || !r.F.Head.Known() || !(size >= 0.01):
-		case named:
-			most = r
-		case whole && (most == nil || most.F.Scope == measure.ScopeKernel || size > math.Abs(float64(most.F.Change))):
-			most = r
-		case most == nil && r.F.Scope == measure.ScopeKernel && slices.Contains([]string{measure.Total.Name, measure.Time.Name, "ncu_time"}, r.F.Metric):
+		switch by := math.Abs(float64(r.F.Change)); {
+		case named && i != int(about), !r.F.Base.Known() || !r.F.Head.Known() || !(by >= 0.01):
+		case named || r.outweighs(most):
 			most = r
 		}
 	}
@@ -119,6 +114,18 @@ func (v *view) moved(room int) string {
 		}
 	}
 	return ""
+}
+
+// outweighs reports whether a row tells more of the program than another, nil for none: an output, the step or the GPU time before
+// the first kernel's time, the largest change of those.
+func (r *row) outweighs(other *row) bool {
+	switch whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name); {
+	case whole:
+		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
+	case r.F.Scope == measure.ScopeKernel:
+		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, "ncu_time"}, r.F.Metric)
+	}
+	return false
 }
 
 // told is the largest effect on the program in at most room columns, or else the whole reason.

@@ -1,6 +1,10 @@
 package report
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"math"
+)
 
 // overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
 func overview(v *view) *table {
@@ -14,12 +18,22 @@ func overview(v *view) *table {
 	if base != head {
 		t.Title += ": baseline per " + base + ", head per " + head
 	}
-	for _, x := range r.Overview {
+	const always = 8 // rows that are shown whatever changed
+	same := 0
+	for i, x := range r.Overview {
 		change := ""
 		if base == head && x.Base.Known() && x.Head.Known() && x.Base > 0 {
-			change = (x.Head/x.Base - 1).Change()
+			by := x.Head/x.Base - 1
+			change = by.Change()
+			if i >= always && math.Abs(float64(by)) < 0.01 {
+				same++
+				continue
+			}
 		}
 		t.add(Elide(cmp.Or(trimmed(x.Name), "workload"), 60), Clean(x.Geometry), metric(x.Metric), pair(x.Base, x.Head, x.Unit, 4), change)
+	}
+	if same > 0 {
+		t.add(fmt.Sprintf("%d more", same), "", "", "", "under 1 %")
 	}
 	return t
 }
