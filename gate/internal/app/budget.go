@@ -17,7 +17,7 @@ type budget struct {
 	run   result.Number // how long a run takes, as far as is known before the first look; else 0
 	slots float64       // runs that a run a side is, of both builds and without a profiler
 	round result.Number // one more run a side, in ns
-	over  result.Number // what a session takes besides its runs
+	over  result.Number // time of a session beyond its runs
 	first int           // runs a side of the session that both were seen in
 }
 

@@ -15,7 +15,7 @@ func TestBudget(t *testing.T) {
 		name        string
 		limit       time.Duration
 		known, took result.Number // a run before the first look, and in it
-		over        result.Number // what the first session took besides
+		over        result.Number // time of the first session beyond its runs
 		slots       float64
 		looks, want []int
 	}{

@@ -116,8 +116,8 @@ type Live struct {
 const GPUMetricRuns = 2
 
 // Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
-// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/"). Set, Sections and Metrics are
-// what to collect of each, as in [run.NcuPlan].
+// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/"). Set, Sections and Metrics
+// are collected of each, as in [run.NcuPlan].
 type Counters struct {
 	Kernels     []string
 	Skip, Count int

@@ -21,7 +21,6 @@ type hostSpeed struct {
 	variance  stats.Variance // of either
 	cover     float64        // part of the head's host time in segments that both have
 	spread    float64        // of segments about the factors of their threads
-
 }
 
 // hostRefusal says why two sessions give no [hostSpeed], "" where they do.
@@ -33,7 +32,7 @@ const (
 	otherCode    hostRefusal = "code"    // too little of the host code is the same
 	unevenSpeed  hostRefusal = "uneven"  // the segments have no factor in common
 	tooFarApart  hostRefusal = "far"     // the factor is beyond [model.HostScales]
-	fewSegments  hostRefusal = "few"     // what both have is too few segments
+	fewSegments  hostRefusal = "few"     // both have too few segments in common
 	otherSession hostRefusal = "session" // one GPU, or sides that are no sessions of their own
 )
 

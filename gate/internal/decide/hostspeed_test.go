@@ -95,7 +95,7 @@ func TestSpeedOf(t *testing.T) {
 	}
 }
 
-// What is matched is in the same order on both sides, and no shorter than what is left of a chain from which calls were removed.
+// Matched calls keep their order on both sides. After calls were removed from one chain, all that remain are matched.
 func TestMatchCalls(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
