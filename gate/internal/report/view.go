@@ -282,13 +282,7 @@ func facts(r *result.Report, verbose bool) []fact {
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // intervals exist
 		add("pairing", pairing(r, verbose))
 	}
-	if s := detects(r.Detects); s != "" {
-		s += " (80 % power)"
-		if r.Family > 0 && r.Alpha > 0 {
-			s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
-		}
-		add("detects", s)
-	}
+	add("detects", detection(r))
 	for _, u := range r.Utilization {
 		add("GPU use", utilization(u, r.Head.Step))
 	}
@@ -302,6 +296,19 @@ func facts(r *result.Report, verbose bool) []fact {
 	}
 	add("baseline", kept)
 	return withNotes()
+}
+
+// detection is the smallest change of each kind that is detected, and the bound on false alarms beside it.
+func detection(r *result.Report) string {
+	s := detects(r.Detects)
+	if s == "" {
+		return ""
+	}
+	s += " (80 % power)"
+	if r.Family > 0 && r.Alpha > 0 {
+		s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
+	}
+	return s
 }
 
 // pairing says how base and head were measured, and how that widens the intervals.
