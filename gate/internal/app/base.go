@@ -69,21 +69,21 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	if b.revision == nil {
 		return build, remove, nil
 	}
-	tell(Event{Stage: CheckingOut, Text: b.revision.Ref})
+	tell(Event{Stage: run.Begun, Text: "checking out " + b.revision.Ref})
 	tree, err := b.revision.Checkout(ctx)
 	if err != nil {
 		return build, remove, err
 	}
 	remove = func() {
 		if err := tree.Close(); err != nil {
-			tell(Event{Stage: Warning, Text: "the base's worktree could not be removed: " + err.Error()})
+			tell(Event{Stage: run.Warning, Text: "the base's worktree could not be removed: " + err.Error()})
 		}
 	}
 	if b.Script != "" {
-		tell(Event{Stage: Building, Text: b.revision.Ref})
+		tell(Event{Stage: run.Begun, Text: "building " + b.revision.Ref})
 		err := tree.Build(ctx, b.Script)
 		if failed := (*run.BuildError)(nil); errors.As(err, &failed) {
-			tell(Event{Stage: Failed, Text: "output of the base's build", Output: failed.Output})
+			tell(Event{Stage: run.Failed, Text: "output of the base's build", Output: failed.Output})
 		}
 		if err != nil {
 			return build, remove, err

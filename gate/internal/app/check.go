@@ -17,6 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -104,7 +105,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	c.nameKernels()
-	defer c.Tell(Event{Stage: Done})
+	defer c.Tell(Event{Stage: run.Done})
 	r, err := c.run(ctx)
 	var base []model.Session
 	if own := c.own(); len(own) == 1 && c.Base == nil {
@@ -133,7 +134,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	case screen.Verdict == result.Pass && !screen.Undecided:
 		return screen, nil
 	}
-	c.Tell(Event{Stage: Pairing, Text: answer(screen)})
+	c.Begin(answer(screen) + " against the committed baseline: measuring the base build beside the head")
 	r, err := c.pair(ctx)
 	if r, err = refused(r, err); err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 	taken, again := 0, 0
 	for i := 0; i < len(looks); i++ {
 		if i > 0 {
-			c.Tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
+			c.Begin(fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i]))
 		}
 		c.prefer(r)
 		if err := c.measure(ctx, looks[i]-taken, base, all); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -116,7 +117,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 			return nil, err
 		}
 		if hint != "" {
-			tell(c.Observe, Event{Stage: Hint, Text: hint})
+			tell(c.Observe, Event{Stage: run.Hint, Text: hint})
 		}
 	}
 	if c.Draw {

@@ -47,13 +47,13 @@ func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	c.Tell(Event{Stage: Tracing})
+	c.Begin("running once more to see from where that is called")
 	traces, err := m.stacks(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		c.Tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
+		c.hint("no call stacks: " + err.Error())
 		return nil, nil
 	}
 	found := map[int]*result.Origin{}
@@ -72,7 +72,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 		return nil, nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
-		c.Tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
+		c.hint("install Nsight Compute (ncu) to see why a kernel got slower")
 		return nil, nil
 	}
 	skip := run.NcuSkip
@@ -81,7 +81,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	}
 	skip = max(skip, 0)
 	profile := func(side string, build Build, name func(*result.Finding) string) (*ncu.Profile, error) {
-		c.Tell(Event{Stage: Explaining, Side: side})
+		c.Begin("profiling what regressed with ncu: " + side)
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
@@ -105,7 +105,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		c.Tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
+		c.hint("no explanation: " + err.Error())
 		return nil, nil
 	}
 	return why.Causes(r, indices, before, after), nil

@@ -56,7 +56,7 @@ func (s Suite) Run(ctx context.Context) (*result.Report, error) {
 		policy := *c.Policy
 		policy.Alpha /= float64(len(s))
 		own.Policy = &policy
-		c.Tell(Event{Stage: Checking, Text: c.Workload})
+		c.Begin("workload " + c.Workload)
 		r, err := own.Run(ctx)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -20,5 +21,20 @@ type Job struct {
 	Observe func(Event)
 }
 
+// Event is a step of progress.
+type Event = run.Event
+
 // Tell passes an event on to the observer.
 func (j *Job) Tell(e Event) { tell(j.Observe, e) }
+
+// Begin tells the observer of something that takes long.
+func (j *Job) Begin(what string) { j.Tell(Event{Stage: run.Begun, Text: what}) }
+
+func (j *Job) hint(text string) { j.Tell(Event{Stage: run.Hint, Text: text}) }
+
+// tell passes an event to an observer, which may be nil.
+func tell(observe func(Event), e Event) {
+	if observe != nil {
+		observe(e)
+	}
+}

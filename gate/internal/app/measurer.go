@@ -177,15 +177,13 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 
 // collect is a session as the observer sees it.
 func (m *Live) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
-	result, err := run.Session(ctx, p, func(e run.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Unprofiled, Elapsed: e.Elapsed, Expected: e.Expected})
-	})
-	tell(m.Observe, Event{Stage: Done})
+	result, err := run.Session(ctx, p, m.Observe)
+	tell(m.Observe, Event{Stage: run.Done})
 	if err == nil {
 		spend(&m.spent, result)
 	}
 	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
-		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+		tell(m.Observe, Event{Stage: run.Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
 	}
 	return result, err
 }
@@ -214,9 +212,9 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
-			side = map[bool]string{true: "base", false: "head"}[isBase]
+			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
 		}
-		tell(m.Observe, Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
+		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under ncu%s", index+1, of, side)})
 	})
 	if err != nil {
 		return nil, err

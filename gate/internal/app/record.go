@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -57,7 +58,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err := baseline.Writable(c.Root); err != nil {
 		return nil, err
 	}
-	defer c.Tell(Event{Stage: Done})
+	defer c.Tell(Event{Stage: run.Done})
 	all := &Measurement{}
 	head, err := c.measure(ctx, c.Measurer, c.Runs, c.Baselines, all)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *Record) Commands() []Command {
 	return out
 }
 
-func (c *Record) warn(text string) { c.Tell(Event{Stage: Warning, Text: text}) }
+func (c *Record) warn(text string) { c.Tell(Event{Stage: run.Warning, Text: text}) }
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {

@@ -27,6 +27,6 @@ func (j *Job) spent(head []model.Session) *result.Spent {
 	}
 	out := m.spent
 	out.Run = insight.RunParts(model.Nsys.Pick(head))
-	j.Tell(Event{Stage: Spent, Text: out.String()})
+	j.Tell(Event{Stage: run.Spent, Text: out.String()})
 	return &out
 }

@@ -109,7 +109,7 @@ func (b *bisection) key() string {
 // prove measures both ends and chooses the finding to follow, none if the ends do not differ beyond the limits.
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
-		b.Tell(app.Event{Stage: app.Bisecting, Text: "both ends"})
+		b.Begin("measuring both ends")
 		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		}
 		before := slices.IndexFunc(b.line, func(x history.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
-		b.Tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " beside the commit before it"})
+		b.Begin("measuring " + id[:12] + " beside the commit before it")
 		if c.Report, err = app.Refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
 			return err
 		}

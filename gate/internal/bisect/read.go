@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
@@ -83,7 +84,11 @@ func (b *bisection) read(ctx context.Context, i int) error {
 		if !b.until.IsZero() && time.Now().After(b.until) {
 			return errTime
 		}
-		b.Tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
+		doing := "measuring " + id[:12] + " " + b.line[i].Subject
+		if left := b.search.Left(); left > 0 {
+			doing += ": at most " + measure.Count(left, "commit") + " to go"
+		}
+		b.Begin(doing)
 		x = known{}
 		r, err := app.Refused(nil, b.ask(ctx, id, &x))
 		if err != nil {

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // progress shows how far a command is: one line that changes on a terminal, one line a run elsewhere, in a section that
@@ -25,7 +24,7 @@ type progress struct {
 	mutex sync.Mutex
 	wrote bool   // the changing line is there
 	doing string // the present stage, "" for none
-	last  app.Event
+	last  run.Event
 	told  time.Time     // when last was told
 	said  time.Time     // when a line was written
 	end   chan struct{} // ends the clock, nil where none ticks
@@ -41,38 +40,37 @@ func newProgress(e *env, quiet bool) *progress {
 	return &progress{e: e, quiet: quiet, live: columns(e.raw) > 0 && e.getenv("CI") == ""}
 }
 
-func (p *progress) event(ev app.Event) {
+func (p *progress) event(ev run.Event) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	switch ev.Stage {
-	case app.Failed:
+	case run.Failed:
 		p.clear()
 		p.e.showOutput(ev.Text, ev.Output)
-	case app.Hint:
+	case run.Hint:
 		p.say("hint: " + ev.Text)
-	case app.Warning:
+	case run.Warning:
 		p.say("warning: " + report.Clean(ev.Text))
-	case app.Done:
+	case run.Done:
 		p.done()
-	case app.Spent:
+	case run.Spent:
 		if p.done(); !p.quiet {
 			p.say(ev.Text)
 		}
-	default:
-		if p.quiet {
-			return
-		}
-		if text := milestone(ev); text != "" {
+	case run.Begun:
+		if text := report.Clean(ev.Text); !p.quiet {
 			p.say(text)
 			p.now(text, ev)
-		} else {
+		}
+	default:
+		if !p.quiet {
 			p.step(ev)
 		}
 	}
 }
 
 // now notes the current step, and starts the clock.
-func (p *progress) now(doing string, ev app.Event) {
+func (p *progress) now(doing string, ev run.Event) {
 	p.doing, p.last, p.told = doing, ev, time.Now()
 	if p.end != nil {
 		return
@@ -138,40 +136,8 @@ func (p *progress) clear() {
 	p.wrote = false
 }
 
-// milestone is the text of an event that begins something, "" for a step of a session.
-func milestone(ev app.Event) string {
-	switch ev.Stage {
-	case app.Checking:
-		return "workload " + report.Clean(ev.Text)
-	case app.Looking:
-		return fmt.Sprintf("undecided after %d runs: measuring up to %d", ev.Run, ev.Runs)
-	case app.Pairing:
-		return ev.Text + " against the committed baseline: measuring the base build beside the head"
-	case app.CheckingOut:
-		return "checking out " + ev.Text
-	case app.Building:
-		return "building " + ev.Text
-	case app.Explaining:
-		return "profiling what regressed with ncu: " + ev.Side
-	case app.Tracing:
-		return "running once more to see from where that is called"
-	case app.Bisecting:
-		if ev.Runs > 0 {
-			return fmt.Sprintf("%s: at most %s to go", report.Clean(ev.Text), measure.Count(ev.Runs, "commit"))
-		}
-		return "measuring " + report.Clean(ev.Text)
-	case app.Counting:
-		side := ""
-		if ev.Side != "" {
-			side = " (" + ev.Side + ")"
-		}
-		return fmt.Sprintf("run %d of %d under ncu%s", ev.Run, ev.Runs, side)
-	}
-	return ""
-}
-
 // step shows a step of a session: on a terminal all of them, elsewhere those that matter.
-func (p *progress) step(ev app.Event) {
+func (p *progress) step(ev run.Event) {
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
 		p.sections++
 		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
@@ -179,21 +145,21 @@ func (p *progress) step(ev app.Event) {
 	}
 	text, passing := "", true
 	switch ev.Stage {
-	case app.Starting:
+	case run.Starting:
 		text = "starting nsys"
-	case app.RunStarted:
-		text = run(ev)
-	case app.RunFinished:
-		text, passing = run(ev)+" done", false
-	case app.RunFailed:
-		text, passing = run(ev)+" failed", false
-	case app.Finishing:
+	case run.RunStarted:
+		text = runOf(ev)
+	case run.RunFinished:
+		text, passing = runOf(ev)+" done", false
+	case run.RunFailed:
+		text, passing = runOf(ev)+" failed", false
+	case run.Finishing:
 		text = "nsys writes its report"
-	case app.Exporting:
+	case run.Exporting:
 		text = "nsys exports"
-	case app.Reading:
+	case run.Reading:
 		text = "reading what nsys recorded"
-	case app.Repeating:
+	case run.Repeating:
 		text, passing = "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL", false
 	}
 	if text == "" {
@@ -208,7 +174,7 @@ func (p *progress) step(ev app.Event) {
 	}
 }
 
-func run(ev app.Event) string {
+func runOf(ev run.Event) string {
 	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
 	if ev.Unprofiled {
 		text += " (unprofiled)"

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // Where nobody sees a changing line, what takes long is said every half minute, and nothing more once it has ended.
@@ -15,17 +15,17 @@ func TestHeartbeat(t *testing.T) {
 		var err strings.Builder
 		p := newProgress(&env{Streams: Streams{Err: &err}, raw: &err, getenv: func(string) string { return "" }}, false)
 		for _, s := range []struct {
-			ev   app.Event
+			ev   run.Event
 			then time.Duration
 		}{
-			{app.Event{Stage: app.Starting}, 70 * time.Second},
-			{app.Event{Stage: app.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
-			{app.Event{Stage: app.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
-			{app.Event{Stage: app.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
-			{app.Event{Stage: app.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
-			{app.Event{Stage: app.Done}, time.Hour},
-			{app.Event{Stage: app.Explaining, Side: "head"}, 31 * time.Second},
-			{app.Event{Stage: app.Done}, time.Hour},
+			{run.Event{Stage: run.Starting}, 70 * time.Second},
+			{run.Event{Stage: run.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
+			{run.Event{Stage: run.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
+			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
+			{run.Event{Stage: run.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
+			{run.Event{Stage: run.Done}, time.Hour},
+			{run.Event{Stage: run.Begun, Text: "profiling what regressed with ncu: head"}, 31 * time.Second},
+			{run.Event{Stage: run.Done}, time.Hour},
 		} {
 			p.event(s.ev)
 			time.Sleep(s.then)

@@ -85,7 +85,7 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		return printCommands(e, c.Commands())
 	}
 	if several {
-		j.Tell(app.Event{Stage: app.Checking, Text: j.Workload})
+		j.Begin("workload " + j.Workload)
 	}
 	done, err := c.Run(ctx)
 	if err != nil {

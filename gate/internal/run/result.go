@@ -90,6 +90,16 @@ const (
 	Repeating   Stage = "repeating" // nsys lost events: the whole session once more, without the NVTX domain TSL
 )
 
+// The stages around sessions. Event.Text says what they are about.
+const (
+	Begun   Stage = "begun"   // something that takes long
+	Failed  Stage = "failed"  // a run or a build; Event.Output is what it printed
+	Hint    Stage = "hint"    // worth knowing, and keeps nothing from going on
+	Warning Stage = "warning" // a doubt about the measurement
+	Spent   Stage = "spent"   // where the time of the measurement went
+	Done    Stage = "done"    // the measurement has ended, well or not
+)
+
 // Event is a step of progress.
 type Event struct {
 	Stage      Stage
@@ -97,6 +107,8 @@ type Event struct {
 	Unprofiled bool          // that run is without a profiler
 	Elapsed    time.Duration // since the session began
 	Expected   time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+	Text       string
+	Output     string // untrusted
 }
 
 // WorkloadError is a session that ended because a run failed. It wraps a *model.Refusal and carries what the
