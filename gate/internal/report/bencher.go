@@ -11,11 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("bencher", ".bencher.json", "Bencher (its adapter json): the head's numbers",
-		map[Kind]form{Report: viewed(bencher)})
-}
-
 // bencherValue is a metric of the Bencher Metric Format.
 type bencherValue struct {
 	Value result.Number `json:"value"`

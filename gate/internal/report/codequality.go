@@ -1,10 +1,5 @@
 package report
 
-func init() {
-	register("codequality", ".codequality.json", "remarks in merge requests of GitLab",
-		map[Kind]form{Report: viewed(codeQuality)})
-}
-
 // codeIssue holds the six fields that GitLab reads of a Code Climate issue. All are required: GitLab's parser stops at the first
 // issue that lacks one.
 type codeIssue struct {

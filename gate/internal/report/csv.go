@@ -8,11 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func init() {
-	register("csv", ".csv", "spreadsheets and data frames: a row a comparison",
-		map[Kind]form{Report: viewed(csvReport), History: as(historyCSV)})
-}
-
 var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid", "block", "metric", "unit", "base", "head",
 	"change", "low", "high", "p", "mde", "share", "limit", "rule", "reason"}
 

@@ -6,11 +6,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func init() {
-	register("dotenv", ".env", "verdict and counts for later jobs of a GitLab pipeline",
-		map[Kind]form{Report: viewed(dotenv)})
-}
-
 // dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
 func dotenv(v *view, _ Options) (string, error) {
 	r, verdict, code := v.Report, result.NoVerdict, 3

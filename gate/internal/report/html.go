@@ -18,11 +18,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/plot"
 )
 
-func init() {
-	register("html", ".html", "a browser: one file with pictures, which needs no network",
-		map[Kind]form{Report: viewed(htmlReport), Summary: as(htmlSummary), History: as(htmlHistory)})
-}
-
 //go:embed html
 var files embed.FS
 

@@ -15,12 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("json", ".json", "everything, for programs and for nsgate itself",
-		map[Kind]form{Report: viewed(jsonReport),
-			Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm})
-}
-
 func jsonForm(value any, _ Options) (string, error) { return jsonText(value) }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

@@ -10,11 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("junit", ".junit.xml", "test reports of GitLab, Jenkins and others",
-		map[Kind]form{Report: viewed(junit)})
-}
-
 // The elements and attributes of junit-10.xsd, which Jenkins' xUnit plugin validates and GitLab reads. GitLab shows the content of
 // failure and skipped, other readers show their message.
 type junitSuites struct {

@@ -9,11 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func init() {
-	register("markdown", ".md", "job summaries, comments on merge requests",
-		map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)})
-}
-
 // Limits of the Markdown form.
 const (
 	defaultMaxBytes = 60_000 // a comment on GitHub has at most 65,536 characters

@@ -12,11 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("openmetrics", ".metrics.txt", "metrics reports of GitLab, Prometheus",
-		map[Kind]form{Report: viewed(openMetrics)})
-}
-
 // family is one metric family of the OpenMetrics text format 1.0.
 type family struct {
 	unit, help string

@@ -1,5 +1,5 @@
 // Package report renders what a gate found. A report becomes one view, with comparisons sorted and folded into causes, numbers printed
-// and names cleaned; every format walks this view, in a file that registers itself, and escapes the texts that it prints. A format
+// and names cleaned; every format walks this view, in a file of its own, and escapes the texts that it prints. A format
 // works from the report alone, so that a saved report gives the same output as a fresh one.
 package report
 
@@ -65,10 +65,10 @@ func kindOf(value any) Kind {
 	return Report
 }
 
-// format is one way to write values: a name for [Render], the suffix of its files, whom it is for, and the kinds that it knows.
+// format is one way to write values: the suffix of its files, whom it is for, and the kinds that it knows.
 type format struct {
-	name, suffix, about string
-	forms               map[Kind]form
+	suffix, about string
+	forms         map[Kind]form
 }
 
 // form renders a value of one kind.
@@ -82,11 +82,23 @@ func viewed(render func(*view, Options) (string, error)) form {
 	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o), o) })
 }
 
-// formats holds every format by its name; each file of a format adds its own.
-var formats = make(map[string]format)
-
-func register(name, suffix, about string, forms map[Kind]form) {
-	formats[name] = format{name, suffix, about, forms}
+// formats holds every format by its name.
+var formats = map[string]format{
+	"bencher":     {".bencher.json", "Bencher (its adapter json): the head's numbers", map[Kind]form{Report: viewed(bencher)}},
+	"codequality": {".codequality.json", "remarks in merge requests of GitLab", map[Kind]form{Report: viewed(codeQuality)}},
+	"csv":         {".csv", "spreadsheets and data frames: a row a comparison", map[Kind]form{Report: viewed(csvReport), History: as(historyCSV)}},
+	"dotenv":      {".env", "verdict and counts for later jobs of a GitLab pipeline", map[Kind]form{Report: viewed(dotenv)}},
+	"html": {".html", "a browser: one file with pictures, which needs no network",
+		map[Kind]form{Report: viewed(htmlReport), Summary: as(htmlSummary), History: as(htmlHistory)}},
+	"json": {".json", "everything, for programs and for nsgate itself",
+		map[Kind]form{Report: viewed(jsonReport), Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm}},
+	"junit":       {".junit.xml", "test reports of GitLab, Jenkins and others", map[Kind]form{Report: viewed(junit)}},
+	"markdown":    {".md", "job summaries, comments on merge requests", map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)}},
+	"openmetrics": {".metrics.txt", "metrics reports of GitLab, Prometheus", map[Kind]form{Report: viewed(openMetrics)}},
+	"sarif":       {".sarif", "code scanning of GitHub and other readers of SARIF 2.1.0", map[Kind]form{Report: viewed(sarif)}},
+	"text": {".txt", "a person at a terminal or before a log",
+		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText),
+			Bisection: as(bisectionText), History: as(historyText)}},
 }
 
 // Formats lists the names of the formats for values of a kind, sorted.

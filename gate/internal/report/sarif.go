@@ -8,11 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("sarif", ".sarif", "code scanning of GitHub and other readers of SARIF 2.1.0",
-		map[Kind]form{Report: viewed(sarif)})
-}
-
 // The objects of SARIF 2.1.0 that GitHub reads.
 type (
 	sarifLog struct {

@@ -9,11 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func init() {
-	register("text", ".txt", "a person at a terminal or before a log",
-		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText), Bisection: as(bisectionText), History: as(historyText)})
-}
-
 // The most causes and differences that text shows without --verbose.
 const maxCauses, maxDifferences = 8, 20
 
