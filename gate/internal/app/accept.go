@@ -40,13 +40,8 @@ type Accept struct {
 
 // Accepted is what [Accept.Run] wrote.
 type Accepted struct {
-	Dir     string   // of the baseline
-	Files   []string // that were written, or that hold the very same already
-	Changes []Change // what was accepted, worst first
-	// Whole is true if nothing has changed and the whole measurement replaces the sessions before it.
-	Whole  bool
-	Reason string
-	Commit string // of the code that was measured, "" where it is not known
+	Files []string // that were written, or that hold the very same already
+	Lines []string // what was accepted, worst first, why, and of which commit
 }
 
 // Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
@@ -127,13 +122,13 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	if len(a.Report.HeadSessions) == 0 {
 		return nil, errors.New("the report holds no measured sessions; make it anew with this version of nsgate")
 	}
-	out := &Accepted{Dir: dir, Reason: why, Changes: Changes(a.Report), Commit: a.Report.Head.Commit}
+	out, whole := &Accepted{}, false // whole: nothing has changed, and the measurement replaces the sessions before it
 	entries, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry
 		for _, s := range a.Report.HeadSessions {
 			e := a.entry(b, s)
 			e.Reason, e.Anchor = why, measure.NormalizeLine(a.Anchor)
-			out.Whole = out.Whole || !e.Accepted
+			whole = whole || !e.Accepted
 			entries = append(entries, e)
 		}
 		return entries, nil
@@ -141,6 +136,7 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	for _, e := range entries {
 		out.Files = append(out.Files, e.File)
 	}
+	out.Lines = a.lines(why, whole)
 	return out, err
 }
 
@@ -297,39 +293,31 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 			return err
 		}
 		if patch, err = git.Patch(ctx, private); err == nil {
-			patch = done.header() + patch
+			// No line of the text above a patch looks like a line of a patch.
+			patch = "nsgate accepts a change of performance:\n  " + strings.Join(done.Lines, "\n  ") + "\n\n" + patch
 		}
 		return err
 	})
 	return patch, err
 }
 
-// header is the text above a patch, for its reviewers. No line of it looks like a line of a patch.
-func (a *Accepted) header() string {
-	var b strings.Builder
-	b.WriteString("nsgate accepts a change of performance:\n")
-	for _, line := range a.Lines() {
-		b.WriteString("  " + line + "\n")
-	}
-	return b.String() + "\n"
-}
-
-// Lines say what was accepted, why, and of which commit: "saxpy time 84.55 → 88.60 µs (+4.8 %)".
-func (a *Accepted) Lines() (out []string) {
+// lines say what is accepted, why, and of which commit.
+func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
-	for i, x := range a.Changes {
+	all := changes(a.Report)
+	for i, f := range all {
 		if i == most {
-			out = append(out, fmt.Sprintf("and %d more", len(a.Changes)-most))
+			out = append(out, fmt.Sprintf("and %d more", len(all)-most))
 			break
 		}
-		out = append(out, x.String())
+		out = append(out, changeLine(f))
 	}
-	if a.Whole {
+	if whole {
 		out = append(out, "the measurement as it is, as a whole")
 	}
-	out = append(out, "reason: "+a.Reason)
-	if a.Commit != "" {
-		out = append(out, "commit: "+measure.NormalizeLine(a.Commit))
+	out = append(out, "reason: "+why)
+	if commit := a.Report.Head.Commit; commit != "" {
+		out = append(out, "commit: "+measure.NormalizeLine(commit))
 	}
 	return out
 }

@@ -46,7 +46,7 @@ type Recorded struct {
 	// Noise is the spread between the runs of the last session of Nsight Systems, none with too few runs.
 	Noise []calibrate.Noise
 	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.
-	Changes   []Change
+	Changes   []string
 	New, Gone []string
 	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given. With a reason
 	// it can be accepted.
@@ -279,14 +279,14 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	})
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
-		changes := Changes(r)
-		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
+		changed := changes(r)
+		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				out.Unwritten = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
-				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), some(changes))
+				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), some(changed))
 		}
 	}
 	if c.Replace {
@@ -297,14 +297,14 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return model.Refuse(model.OtherBaseline, "start the baseline anew",
 			"this session does not fit the baseline: %s", r.Reason)
 	}
-	for _, x := range Changes(r) {
-		switch x.Outcome {
+	for _, f := range changes(r) {
+		switch f.Outcome {
 		case result.Added:
-			out.New = append(out.New, x.Name)
+			out.New = append(out.New, changeName(f))
 		case result.Removed:
-			out.Gone = append(out.Gone, x.Name)
+			out.Gone = append(out.Gone, changeName(f))
 		default:
-			out.Changes = append(out.Changes, x)
+			out.Changes = append(out.Changes, changeLine(f))
 		}
 	}
 	if r.Verdict == result.Fail && len(again) < len(old) {
@@ -314,15 +314,15 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 }
 
 // some are the worst of several changes.
-func some(changes []Change) string {
+func some(changes []*result.Finding) string {
 	const most = 3
 	var words []string
-	for i, x := range changes {
+	for i, f := range changes {
 		if i == most {
 			words = append(words, "and others")
 			break
 		}
-		words = append(words, x.String())
+		words = append(words, changeLine(f))
 	}
 	return strings.Join(words, ", ")
 }

@@ -111,7 +111,7 @@ func accept(e *env, a app.Accept) error {
 		return noVerdict(e, "accepted", err)
 	}
 	fmt.Fprintln(e.Out, "accepted into the baseline:")
-	for _, line := range done.Lines() {
+	for _, line := range done.Lines {
 		fmt.Fprintln(e.Out, "  "+report.Clean(line))
 	}
 	for _, file := range done.Files {

@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -163,7 +164,7 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 		tell("kernels that are gone: %s", report.Elide(strings.Join(done.Gone, ", "), 300))
 	}
 	for _, o := range done.Replaced {
-		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), because(o.Reason))
+		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), result.Given(o.Reason, " (", o.Reason, ")"))
 	}
 	printWritten(w, done)
 }
@@ -174,14 +175,6 @@ func printWritten(w io.Writer, done *app.Recorded) {
 		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
 	}
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
-}
-
-// because is a reason in parentheses, "" for none.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return " (" + reason + ")"
 }
 
 // skipped says how much of a session was warm-up.
