@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Base is another build of the workload, which may have to be checked out and built first. [Base.At] makes it one of a
@@ -109,13 +110,13 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 }
 
 // Commands are what makes the base build ready.
-func (b *Base) Commands() []Command {
+func (b *Base) Commands() []string {
 	if b.revision == nil {
 		return nil
 	}
-	out := []Command{{Words: b.revision.CommandLine()}}
+	out := []string{thresholds.JoinCommand(b.revision.CommandLine())}
 	if b.Script != "" {
-		out = append(out, Command{Words: []string{"sh", "-c", b.Script}, Remark: "in the worktree"})
+		out = append(out, thresholds.JoinCommand([]string{"sh", "-c", b.Script})+"  # in the worktree")
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (c *Calibrate) Measured() int {
 func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 
 // Commands are what Run would run.
-func (c *Calibrate) Commands() []Command {
+func (c *Calibrate) Commands() []string {
 	return c.Measurer.Live().Commands([]int{c.Measured()}, nil)
 }
 

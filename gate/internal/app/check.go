@@ -336,15 +336,15 @@ func answer(r *result.Report) string {
 }
 
 // Commands are what Run would run at most. DIR and XXXXXX stand for what is not known before.
-func (c *Check) Commands() []Command {
+func (c *Check) Commands() []string {
 	m := c.Measurer.Live()
 	if m == nil {
 		return nil
 	}
 	c.nameKernels()
-	looks, more := c.Looks, []Command(nil)
+	looks, more := c.Looks, []string(nil)
 	if c.Budget > 0 {
-		looks, more = looks[:1], []Command{{Remark: fmt.Sprintf("while a comparison is undecided: the same again, as often as fits into %s", c.Budget)}}
+		looks, more = looks[:1], []string{fmt.Sprintf("# while a comparison is undecided: the same again, as often as fits into %s", c.Budget)}
 	}
 	switch {
 	case c.Base == nil:
@@ -352,7 +352,7 @@ func (c *Check) Commands() []Command {
 	case !c.Screens():
 		return slices.Concat(c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 	}
-	return slices.Concat(m.Commands(looks[:1], nil), []Command{{Remark: "unless that passes against the committed baseline:"}},
+	return slices.Concat(m.Commands(looks[:1], nil), []string{"# unless that passes against the committed baseline:"},
 		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 

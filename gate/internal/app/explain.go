@@ -88,7 +88,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 				kernels = append(kernels, short)
 			}
 		}
-		return m.profileOnce(ctx, build, kernels, skip)
+		return run.Profile(ctx, run.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
 	}
 	var before, after *ncu.Profile
 	var err error

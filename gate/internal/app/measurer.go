@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Build is one build of the workload.
@@ -101,8 +101,9 @@ type Live struct {
 	Head Build
 	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
 	Unprofiled float64
-	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
-	Counters *Counters
+	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems: all kernels where
+	// it names none. Its build, timeout and busy GPU are those of Head and Options.
+	Counters *run.NcuPlan
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
@@ -115,24 +116,10 @@ type Live struct {
 // GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
 const GPUMetricRuns = 2
 
-// Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
-// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/"). Set, Sections and Metrics
-// are collected of each, as in [run.NcuPlan].
-type Counters struct {
-	Kernels     []string
-	Skip, Count int
-	Range       string
-
-	Set               string
-	Sections, Metrics []string
-}
-
 // Defaults of a session under Nsight Compute. It replays each launch dozens of times, which is slow; and few runs are enough because
 // most metrics are counts.
 const (
 	CounterRuns    = 3
-	CounterSkip    = run.NcuSkip
-	CounterCount   = run.NcuCount
 	counterTimeout = 10 * time.Minute
 )
 
@@ -263,73 +250,61 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 }
 
 func (m *Live) ncuPlan() run.NcuPlan {
-	return run.NcuPlan{
-		Build: m.Head, Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
-		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
-		Set: m.Counters.Set, Sections: m.Counters.Sections, Metrics: m.Counters.Metrics,
-	}
+	p := *m.Counters
+	p.Build, p.Timeout, p.AllowBusy = m.Head, max(m.Timeout, counterTimeout), m.AllowBusy
+	return p
 }
 
-// profileOnce profiles some launches of kernels of a build once with Nsight Compute.
-func (m *Live) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
-	return run.Profile(ctx, run.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
-}
-
-// A Command is a command line that a measurement would run, or with Words nil a remark between them.
-type Command struct {
-	Words  []string
-	Remark string
-	// Last are words that belong to the remark: a command line that a profiler starts.
-	Last []string
-}
-
-// Commands are what Measure would run for looks after these numbers of runs. DIR and XXXXXX stand for names that are chosen later.
-func (m *Live) Commands(looks []int, base *Build) []Command {
-	var out []Command
-	if m == nil {
+// Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX
+// stand for names that are chosen later.
+func (m *Live) Commands(looks []int, base *Build) []string {
+	switch {
+	case m == nil:
 		return nil
-	}
-	if m.Counters != nil {
+	case m.Counters != nil:
 		plan := m.ncuPlan()
-		out = append(out, Command{Words: plan.CommandLine()},
-			Command{Remark: fmt.Sprintf("%d times, each a fresh process; DIR is a private directory", looks[0])})
+		out := []string{thresholds.JoinCommand(plan.CommandLine()), fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
 		if base != nil {
 			plan.Build = *base
-			out = append(out, Command{Remark: "interleaved with the base:"}, Command{Words: plan.CommandLine()})
+			out = append(out, "# interleaved with the base:", thresholds.JoinCommand(plan.CommandLine()))
 		}
 		return out
 	}
 	plan := m.plan(looks[0], base)
-	for _, line := range plan.CommandLines() {
-		out = append(out, Command{Words: line})
-	}
-	each := ""
+	out := shell(plan.CommandLines())
+	order, each := strings.Join(plan.Order(), " "), ""
 	if plan.Timeout > 0 {
 		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
 	}
-	if m.Gather != "" {
-		out = append(out, Command{Remark: fmt.Sprintf("%d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), strings.Join(plan.Order(), " "))})
-	} else if base == nil {
-		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
+	switch {
+	case m.Gather != "":
+		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), order))
+	case base != nil:
+		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs, each, order),
+			"# base: "+thresholds.JoinCommand(base.Command), "# head: "+thresholds.JoinCommand(m.Head.Command))
+	default:
 		if plan.Unprofiled > 0 {
-			times = fmt.Sprintf("the runner starts the workload %d times, interleaved %s without nsys:", plan.Runs, measure.Count(plan.Unprofiled, "time"))
+			each = fmt.Sprintf(", interleaved %s without nsys", measure.Count(plan.Unprofiled, "time")) + each
 		}
-		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
-	} else {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times%s: %s", plan.Runs, each, strings.Join(plan.Order(), " "))},
-			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
+		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", plan.Runs, each, thresholds.JoinCommand(m.Head.Command)))
 	}
 	if m.GPUMetrics {
 		plan := m.sampling(base)
-		out = append(out, Command{Remark: fmt.Sprintf("then for the GPU's metrics, %d times:", plan.Runs)})
-		for _, line := range plan.CommandLines() {
-			out = append(out, Command{Words: line})
-		}
+		out = append(out, fmt.Sprintf("# then for the GPU's metrics, %d times:", plan.Runs))
+		out = append(out, shell(plan.CommandLines())...)
 	}
 	for _, n := range looks[1:] {
-		out = append(out, Command{Remark: fmt.Sprintf("while a comparison is undecided: the same again, up to %d times in all", n)})
+		out = append(out, fmt.Sprintf("# while a comparison is undecided: the same again, up to %d times in all", n))
 	}
 	return out
+}
+
+// shell prints command lines for a shell.
+func shell(commands [][]string) (lines []string) {
+	for _, words := range commands {
+		lines = append(lines, thresholds.JoinCommand(words))
+	}
+	return lines
 }
 
 // Runner runs the child processes of nsgate (the runner below nsys, the guard of private files) if the arguments ask for one. A program

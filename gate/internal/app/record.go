@@ -26,7 +26,7 @@ type Record struct {
 	Runs int // fresh processes, at least one
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
 	// Measurer must have a [Live].
-	Counters *Counters
+	Counters *run.NcuPlan
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
 	// Replace puts the session in place of all sessions of the baseline.
@@ -92,7 +92,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 }
 
 // Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
-func (c *Record) Commands() []Command {
+func (c *Record) Commands() []string {
 	m := c.Measurer.Live()
 	if m == nil {
 		return nil
@@ -101,7 +101,7 @@ func (c *Record) Commands() []Command {
 	if c.Counters != nil {
 		counting := *m
 		counting.Counters = c.Counters
-		out = append(out, Command{Remark: "then the heaviest kernels, with -k and their names:"})
+		out = append(out, "# then the heaviest kernels, with -k and their names:")
 		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
 	}
 	return out

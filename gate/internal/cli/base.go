@@ -9,17 +9,18 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // counterFlags say what to profile with Nsight Compute.
-type counterFlags struct{ app.Counters }
+type counterFlags struct{ run.NcuPlan }
 
 func (f *counterFlags) bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as regex:EXPRESSION, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", app.CounterSkip, "for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", app.CounterCount, "for ncu: profile so many launches of each kernel and geometry")
+	fs.IntVar(&f.Skip, "launch-skip", run.NcuSkip, "for ncu: let the first launches of each kernel and geometry by")
+	fs.IntVar(&f.Count, "launch-count", run.NcuCount, "for ncu: profile so many launches of each kernel and geometry")
 	fs.StringVar(&f.Set, "set", "", "for ncu: collect this set of sections (default full, or none where there is --section)")
 	fs.StringArrayVar(&f.Sections, "section", nil, "for ncu: collect this section, repeatable")
 	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)

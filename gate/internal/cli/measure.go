@@ -310,21 +310,9 @@ func (m *measureFlags) fixed(j *job, what string) error {
 }
 
 // printCommands is --dry-run.
-func printCommands(e *env, commands []app.Command) error {
-	for _, c := range commands {
-		line := thresholds.JoinCommand(c.Words)
-		if c.Remark != "" {
-			if line != "" {
-				line += "  "
-			}
-			line += "# " + c.Remark
-		}
-		if len(c.Last) > 0 {
-			line += " " + thresholds.JoinCommand(c.Last)
-		}
-		fmt.Fprintln(e.Out, line)
-	}
-	return nil
+func printCommands(e *env, lines []string) error {
+	_, err := fmt.Fprintln(e.Out, strings.Join(lines, "\n"))
+	return err
 }
 
 // choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all that can
