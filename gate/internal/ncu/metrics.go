@@ -1,7 +1,6 @@
 package ncu
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -221,20 +220,18 @@ func Counters(m measure.Metric) []string {
 }
 
 func (b *builder) derive(r *Record) {
-	r.Metrics, r.missing, r.Evidence = map[string]float64{}, map[string]string{}, map[string]float64{}
+	r.Metrics, r.Evidence = map[string]float64{}, map[string]float64{}
 	ops := tensorOps(r.Raw)
 	all := sources
 	if len(ops) > 0 {
 		all = append(slices.Clone(sources), source{model.TensorOps, formulas(strings.Join(ops, " + "))})
 	}
 	for _, s := range all {
-		v, why := s.value(r.Raw)
-		switch {
-		case why != "":
-			r.missing[s.metric.Name] = why
-		case !math.IsNaN(v) && s.metric.Exact:
-			r.Metrics[s.metric.Name] = math.Round(v*exactness(s.metric)) / exactness(s.metric)
-		case !math.IsNaN(v):
+		v := s.value(r.Raw)
+		if s.metric.Exact {
+			v = math.Round(v*exactness(s.metric)) / exactness(s.metric)
+		}
+		if !math.IsNaN(v) {
 			r.Metrics[s.metric.Name] = v
 		}
 	}
@@ -244,7 +241,7 @@ func (b *builder) derive(r *Record) {
 		}
 	}
 	for _, s := range evidence {
-		if v, why := s.value(r.Raw); why == "" && !math.IsNaN(v) {
+		if v := s.value(r.Raw); !math.IsNaN(v) {
 			r.Evidence[s.metric.Name] = v
 		}
 	}
@@ -253,22 +250,16 @@ func (b *builder) derive(r *Record) {
 	}
 }
 
-// value is that of the first formula that can be computed. It is NaN where none can, with the reason where one of them was
-// collected.
-func (s source) value(raw map[string]Value) (value float64, why string) {
+// value is that of the first formula that can be computed, NaN where none can.
+func (s source) value(raw map[string]Value) float64 {
 	for _, f := range s.from {
-		v, problem := f.compute(raw, s.metric.Exact)
-		switch {
-		case problem != "":
-			why = cmp.Or(why, problem)
-			if s.metric == model.NcuTime {
-				return math.NaN(), why // a duration that is broken is not made up for by another column
-			}
-		case !math.IsNaN(v):
-			return v, ""
+		v, collected := f.compute(raw, s.metric.Exact)
+		// A duration that is broken is not made up for by another column.
+		if !math.IsNaN(v) || collected && s.metric == model.NcuTime {
+			return v
 		}
 	}
-	return math.NaN(), why
+	return math.NaN()
 }
 
 // tensorPeak is the rate at which the tensor cores would do the operations of a launch, each type at its own peak; NaN
@@ -325,27 +316,15 @@ func (f formula) names() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// compute gives the value, or why there is none; NaN without a reason where a metric was not collected.
-func (f formula) compute(raw map[string]Value, exact bool) (value float64, why string) {
+// compute gives the value, NaN where a metric was not collected or its cell is no amount, or is rounded and must be exact.
+func (f formula) compute(raw map[string]Value, exact bool) (value float64, collected bool) {
 	for _, name := range f.names() {
 		v, collected := raw[name]
 		if !collected {
-			return math.NaN(), ""
+			return math.NaN(), false
 		}
-		problem := ""
-		switch {
-		case math.IsNaN(v.Number):
-			problem = "holds " + quote(v.Text) + ", no number"
-		case v.Number < 0:
-			problem = "is negative: " + quote(v.Text)
-		case exact && v.Step >= 1:
-			problem = "is rounded to " + quote(v.Text) + "; print it with --print-units base"
-		}
-		switch {
-		case problem != "" && v.Line == 0: // of a report
-			return 0, fmt.Sprintf("metric %s %s", quote(name), problem)
-		case problem != "":
-			return 0, fmt.Sprintf("line %d, column %s %s", v.Line, quote(name), problem)
+		if math.IsNaN(v.Number) || v.Number < 0 || exact && v.Step >= 1 {
+			return math.NaN(), true
 		}
 	}
 	for _, t := range f.terms {
@@ -355,15 +334,12 @@ func (f formula) compute(raw map[string]Value, exact bool) (value float64, why s
 		value *= raw[f.times].Number
 	}
 	if f.over != "" {
-		if raw[f.over].Number == 0 {
-			return math.NaN(), "" // a ratio to nothing does not exist
-		}
 		value /= raw[f.over].Number
 	}
-	if math.IsInf(value, 0) || math.IsNaN(value) {
-		return 0, "its parts are out of range"
+	if math.IsInf(value, 0) { // a ratio to nothing does not exist
+		value = math.NaN()
 	}
-	return value, ""
+	return value, true
 }
 
 // quote shows a cell, which is untrusted.

@@ -1,11 +1,6 @@
 package ncu
 
 import (
-	"fmt"
-	"math"
-	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -37,8 +32,6 @@ type Record struct {
 	// Raw are the cells by the name of the ncu metric, of those that metrics and evidence come from. The others, over two
 	// thousand with --set full, are read and checked, and not kept.
 	Raw map[string]Value
-
-	missing map[string]string // metric → why it has no value
 }
 
 // Value is one cell.
@@ -52,20 +45,6 @@ type Value struct {
 	// Text is the cell as written.
 	Text string
 	Line int
-}
-
-// Metric is the value of one metric of the launch. Where there is none the error is a *model.Refusal that says
-// which cell is to blame.
-func (r *Record) Metric(m measure.Metric) (float64, error) {
-	if v, ok := r.Metrics[m.Name]; ok {
-		return v, nil
-	}
-	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), model.Refuse(model.NotCollected, "collect it again; where the GPU does not have it, take it out of the policy",
-			"%s is not known: %s", m.Name, why)
-	}
-	return math.NaN(), model.Refuse(model.NotCollected, fmt.Sprintf("profile with ncu --set full, or name it in --metrics: %s", strings.Join(Counters(m), ", ")),
-		"%s was not collected", m.Name)
 }
 
 // Find gives the launches of a subject. ncu and nsys write names differently: if none has the full name, it gives
