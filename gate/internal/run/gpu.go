@@ -27,10 +27,7 @@ type GPU struct {
 	Driver string
 	// ClockMHz and MaxClockMHz are the current and the highest SM clock.
 	ClockMHz, MaxClockMHz float64
-	PowerW                float64
-	TemperatureC          float64
 	Utilization           float64 // share of the last moment in which a kernel ran, in percent
-	MemoryMiB             float64 // in use
 	Throttle              Throttle
 	MIG                   bool
 	PState                string         // performance state, "P0" is the fastest
@@ -91,19 +88,10 @@ func Others(ctx context.Context) (map[string][]string, error) {
 // Persistent asks nvidia-smi which GPUs keep their driver loaded while idle, by index. GPUs without an answer are left
 // out.
 func Persistent(ctx context.Context) map[int]bool {
-	out, err := newWatcher().query(ctx, "--query-gpu=index,persistence_mode", asCSV)
-	if err != nil {
-		return nil
-	}
-	rows, err := parseCSV(out, 2)
-	if err != nil {
-		return nil
-	}
 	on := make(map[int]bool)
-	for _, row := range rows {
-		index, err := strconv.Atoi(row[0])
-		if err == nil && (row[1] == "Enabled" || row[1] == "Disabled") {
-			on[index] = row[1] == "Enabled"
+	for index, cells := range settings(ctx, "persistence_mode") {
+		if cells[0] == "Enabled" || cells[0] == "Disabled" {
+			on[index] = cells[0] == "Enabled"
 		}
 	}
 	return on
@@ -112,33 +100,40 @@ func Persistent(ctx context.Context) map[int]bool {
 // Lowered asks nvidia-smi for application clocks below their default, by index of the GPU, in MHz. Such a setting stays
 // until it is reset.
 func Lowered(ctx context.Context) map[int]float64 {
-	out, err := newWatcher().query(ctx, "--query-gpu=index,clocks.applications.graphics,clocks.default_applications.graphics", asCSV)
-	if err != nil {
-		return nil
-	}
-	rows, err := parseCSV(out, 3)
-	if err != nil {
-		return nil
-	}
 	low := make(map[int]float64)
-	for _, row := range rows {
-		if index, err := strconv.Atoi(row[0]); err == nil && number(row[1]) < number(row[2]) {
-			low[index] = number(row[1])
+	for index, cells := range settings(ctx, "clocks.applications.graphics", "clocks.default_applications.graphics") {
+		if clock := number(cells[0]); clock < number(cells[1]) {
+			low[index] = clock
 		}
 	}
 	return low
 }
 
+// settings asks nvidia-smi for some fields of each GPU, by index; none where it does not know them.
+func settings(ctx context.Context, fields ...string) map[int][]string {
+	out, err := newWatcher().query(ctx, "--query-gpu=index,"+strings.Join(fields, ","), asCSV)
+	if err != nil {
+		return nil
+	}
+	rows, _ := parseCSV(out, 1+len(fields))
+	found := make(map[int][]string)
+	for _, row := range rows {
+		if index, err := strconv.Atoi(row[0]); err == nil {
+			found[index] = row[1:]
+		}
+	}
+	return found
+}
+
 // Field names of nvidia-smi --query-gpu in the order of parseGPUs; the throttle reasons were renamed in 2023.
 const (
-	gpuFields = "index,uuid,name,driver_version,clocks.sm,clocks.max.sm,power.draw,temperature.gpu," +
-		"utilization.gpu,memory.used,mig.mode.current,pstate,"
+	gpuFields   = "index,uuid,name,driver_version,clocks.sm,clocks.max.sm,utilization.gpu,mig.mode.current,pstate,"
 	newThrottle = "clocks_event_reasons.active"
 	oldThrottle = "clocks_throttle_reasons.active"
 )
 
 func parseGPUs(text []byte) ([]GPU, error) {
-	rows, err := parseCSV(text, 13)
+	rows, err := parseCSV(text, 10)
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +145,10 @@ func parseGPUs(text []byte) ([]GPU, error) {
 		}
 		g := GPU{
 			Index: index, UUID: known(row[1]), Name: known(row[2]), Driver: known(row[3]),
-			ClockMHz: number(row[4]), MaxClockMHz: number(row[5]), PowerW: number(row[6]), TemperatureC: number(row[7]),
-			Utilization: number(row[8]), MemoryMiB: number(row[9]), MIG: row[10] == "Enabled", PState: known(row[11]),
+			ClockMHz: number(row[4]), MaxClockMHz: number(row[5]),
+			Utilization: number(row[6]), MIG: row[7] == "Enabled", PState: known(row[8]),
 		}
-		if v, err := strconv.ParseUint(strings.TrimPrefix(row[12], "0x"), 16, 64); err == nil {
+		if v, err := strconv.ParseUint(strings.TrimPrefix(row[9], "0x"), 16, 64); err == nil {
 			g.Throttle = Throttle(v)
 		}
 		out = append(out, g)
@@ -168,10 +163,10 @@ type app struct {
 	name string
 }
 
-const appFields = "pid,gpu_uuid,used_memory,process_name"
+const appFields = "pid,gpu_uuid,process_name"
 
 func parseApps(text []byte) ([]app, error) {
-	rows, err := parseCSV(text, 4)
+	rows, err := parseCSV(text, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +177,7 @@ func parseApps(text []byte) ([]app, error) {
 			return nil, fmt.Errorf("nvidia-smi: line %d, column 1: pid %q is not a number", i+1, row[0])
 		}
 		// The daemon of MPS has a context whether it serves anybody or not.
-		if name := baseName(row[3]); name != "nvidia-cuda-mps-server" {
+		if name := baseName(row[2]); name != "nvidia-cuda-mps-server" {
 			out = append(out, app{pid, known(row[1]), name})
 		}
 	}

@@ -52,7 +52,7 @@ func smi() int {
 				return 0
 			}
 			return show(fields, map[string]string{
-				"pid": "999999", "gpu_uuid": uuid, "used_memory": "1024", "process_name": "/opt/secret dir/train, really",
+				"pid": "999999", "gpu_uuid": uuid, "process_name": "/opt/secret dir/train, really",
 			})
 		}
 	}
@@ -69,7 +69,7 @@ func showApps(fields string) int {
 			continue
 		}
 		name, _, _ := strings.Cut(string(line), "\x00")
-		if code := show(fields, map[string]string{"pid": pid, "gpu_uuid": uuid, "used_memory": "512", "process_name": name}); code != 0 {
+		if code := show(fields, map[string]string{"pid": pid, "gpu_uuid": uuid, "process_name": name}); code != 0 {
 			return code
 		}
 	}
@@ -87,8 +87,7 @@ func gpu(mode string) map[string]string {
 	g := map[string]string{
 		"index": "0", "uuid": uuid, "name": cmp.Or(os.Getenv("NSGATE_FAKE_GPU_NAME"), "NVIDIA H200"),
 		"driver_version": "580.159.03", "clocks.sm": "1980",
-		"clocks.max.sm": "1980", "power.draw": "118.43", "temperature.gpu": "31", "utilization.gpu": "0",
-		"memory.used": "4", "mig.mode.current": "Disabled", "pstate": "P0", "persistence_mode": "Enabled",
+		"clocks.max.sm": "1980", "utilization.gpu": "0", "mig.mode.current": "Disabled", "pstate": "P0", "persistence_mode": "Enabled",
 		"clocks_event_reasons.active": "0x0000000000000001", "clocks.applications.graphics": "1980", "clocks.default_applications.graphics": "1980",
 	}
 	switch mode {
@@ -110,7 +109,7 @@ func gpu(mode string) map[string]string {
 		g["clocks_throttle_reasons.active"] = g["clocks_event_reasons.active"]
 		delete(g, "clocks_event_reasons.active")
 	case "unknown":
-		for _, f := range []string{"clocks.sm", "power.draw", "persistence_mode", "utilization.gpu", "mig.mode.current", "pstate"} {
+		for _, f := range []string{"clocks.sm", "persistence_mode", "utilization.gpu", "mig.mode.current", "pstate"} {
 			g[f] = "[N/A]"
 		}
 		g["clocks_event_reasons.active"] = "[Not Supported]"
