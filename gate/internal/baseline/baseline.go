@@ -34,14 +34,6 @@ type Entry struct {
 	Removes string
 	// File is the path of the file, "" before it is written.
 	File string
-
-	lines map[place]int // of samples, by subject and metric
-}
-
-// place is a row of samples.
-type place struct {
-	subject measure.Subject
-	metric  string
 }
 
 // suffix is that of every file of a session.

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,15 +12,14 @@ import (
 
 // cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
 type cells struct {
-	file  string
-	line  int
-	lines map[string]int // of columns that have a line of their own
-	err   error
+	file string
+	line int
+	err  error
 }
 
 func (c *cells) fail(column, format string, args ...any) {
 	if c.err == nil {
-		c.err = fmt.Errorf("%s:%d: %s: %w", c.file, cmp.Or(c.lines[column], c.line), column, fmt.Errorf(format, args...))
+		c.err = fmt.Errorf("%s:%d: %s: %w", c.file, c.line, column, fmt.Errorf(format, args...))
 	}
 }
 
@@ -165,22 +163,20 @@ func formatSample(f float64) string {
 	return formatNumber(f)
 }
 
-// traced is a parser for a number that an unprofiled run does not have: nil there.
-func traced[T any](parser func(string) (T, error)) func(string) (*T, error) {
-	return func(s string) (*T, error) {
-		if s == missing {
-			return nil, nil
-		}
-		v, err := parser(s)
-		return &v, err
+// parseProfiled is [parseCount], with 0 for an unprofiled run.
+func parseProfiled(s string) (int, error) {
+	if s == missing {
+		return 0, nil
 	}
+	return parseCount(s)
 }
 
-func parseSteady(s string) (bool, error) {
-	if s != "yes" && s != "no" {
-		return false, fmt.Errorf("%q is neither yes nor no", s)
+// parseSteady checks whether a run was steady: yes, no, or "-" for an unprofiled one.
+func parseSteady(s string) (string, error) {
+	if s != "yes" && s != "no" && s != missing {
+		return "", fmt.Errorf("%q is neither yes nor no", s)
 	}
-	return s == "yes", nil
+	return s, nil
 }
 
 func formatSteady(steady bool) string {

@@ -177,15 +177,15 @@ func (e *Entry) readRuns(c *cells, said map[string]string) {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
 		return
 	}
-	counts := func(key string) []*int {
+	counts := func(key string) []int {
 		cell, ok := said[key]
 		if !ok {
 			cell = "0"
 		}
-		return list(c, key, cell, n, traced(parseCount))
+		return list(c, key, cell, n, parseProfiled)
 	}
 	skipped, total, launches := counts("skipped"), counts("total"), counts("launches")
-	steady := list(c, "steady", said["steady"], n, traced(parseSteady))
+	steady := list(c, "steady", said["steady"], n, parseSteady)
 	var starts []float64
 	if cell := said["run_starts_s"]; cell != "" {
 		starts = list(c, "run_starts_s", cell, n, parseSample)
@@ -194,20 +194,11 @@ func (e *Entry) readRuns(c *cells, said map[string]string) {
 		return
 	}
 	for i := range n {
-		unprofiled := steady[i] == nil
-		if (skipped[i] == nil) != unprofiled || (total[i] == nil) != unprofiled || (launches[i] == nil) != unprofiled {
-			c.fail("steady", "run %d is unprofiled (-) in some of skipped, total, launches and steady, and not in others", i+1)
-			return
+		run := model.Run{Unprofiled: true, Steady: true}
+		if steady[i] != missing {
+			run = model.Run{Skipped: skipped[i], Total: total[i], Launches: launches[i], Steady: steady[i] == "yes"}
 		}
-		if unprofiled {
-			e.Runs = append(e.Runs, model.Run{Unprofiled: true, Steady: true})
-			continue
-		}
-		if i > 0 && e.Runs[i-1].Unprofiled {
-			c.fail("steady", "run %d was profiled and stands behind an unprofiled one (-); put the profiled ones first", i+1)
-			return
-		}
-		e.Runs = append(e.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
+		e.Runs = append(e.Runs, run)
 	}
 	for i, at := range starts {
 		if at > maxStart {

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Read reads the sessions of a baseline that are in effect, the oldest first. Where there is none the error is
@@ -97,46 +95,9 @@ func (b *Baseline) oneModel() error {
 		case first == nil:
 			first = e
 		case e.GPU != first.GPU:
-			return fmt.Errorf("%s:%d: gpu: %q is another model than %q in %s; a baseline is for one model of GPU",
-				e.File, max(e.lines[place{metric: "gpu"}], 1), e.GPU, first.GPU, filepath.Base(first.File))
+			return fmt.Errorf("%s:1: gpu: %q is another model than %q in %s; a baseline is for one model of GPU",
+				e.File, e.GPU, first.GPU, filepath.Base(first.File))
 		}
 	}
 	return nil
-}
-
-// Find is the file whose ID, or only one whose ID, begins so.
-func (b *Baseline) Find(id string) (*Entry, error) {
-	var found []*Entry
-	for i := range b.Entries {
-		e := &b.Entries[i]
-		if e.ID == id {
-			return e, nil
-		}
-		if id != "" && (strings.HasPrefix(e.ID, id) || strings.HasSuffix(e.ID, "-"+id)) {
-			found = append(found, e)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, fmt.Errorf("%s has no session %q", b.Dir, id)
-	}
-	return nil, fmt.Errorf("%s has %d sessions whose name begins with %q; write more of it", b.Dir, len(found), id)
-}
-
-// Locate finds the row of a metric of a subject in the newest session in effect that has it, for annotations: its file
-// and the line in it, counted from 1.
-func (b *Baseline) Locate(s measure.Subject, metric string) (file string, line int, ok bool) {
-	for _, session := range slices.Backward(b.InEffect()) {
-		if _, has := session.Find(s, metric); !has {
-			continue
-		}
-		e, err := b.Find(session.ID)
-		if err != nil {
-			return "", 0, false
-		}
-		return e.File, cmp.Or(e.lines[place{s, metric}], 1), true
-	}
-	return "", 0, false
 }

@@ -184,16 +184,6 @@ func TestRemove(t *testing.T) {
 	if times, _ := inEffect(t, dir, saxpy); !slices.Equal(times, []float64{105}) {
 		t.Errorf("the removal taken back: %v", times)
 	}
-	b, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e, err := b.Find(a[:14]); err == nil && e.ID != a {
-		t.Errorf("%v %v", e, err)
-	}
-	if _, err := b.Find("2026"); err == nil || !strings.Contains(err.Error(), "write more of it") {
-		t.Error(err)
-	}
 }
 
 // What the same recording says is written once, and writers that come at the same time all count.
@@ -274,29 +264,6 @@ func TestTrail(t *testing.T) {
 	add(t, dir, anchor)
 	if got, rest := trail(saxpy), trail(fused); !slices.Equal(got, []float64{110}) || !slices.Equal(rest, []float64{11}) {
 		t.Errorf("after an accept behind whole sessions: %v, of others %v", got, rest)
-	}
-}
-
-func TestLocate(t *testing.T) {
-	dir := t.TempDir()
-	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0]
-	s := add(t, dir, acceptOf(24, saxpy, 105, a.ID))[0]
-	b, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		of   measure.Subject
-		file string
-	}{{saxpy, s.File}, {fused, a.File}} {
-		file, line, ok := b.Locate(c.of, "time")
-		text, _ := os.ReadFile(c.file)
-		if lines := strings.Split(string(text), "\n"); !ok || file != c.file || !strings.HasPrefix(lines[line-1], "kernel,"+c.of.ID()+",time,") {
-			t.Errorf("%s: %s:%d, %v", c.of.ID(), file, line, ok)
-		}
-	}
-	if _, _, ok := b.Locate(saxpy, "copies"); ok {
-		t.Error("a row that is not there is found")
 	}
 }
 

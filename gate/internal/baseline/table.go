@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/gocarina/gocsv"
 )
@@ -17,38 +18,33 @@ type placed struct {
 	cells cells
 }
 
-// table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
-func table(file string, text []byte) ([]placed, error) {
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+// conflict is the line of the first mark of a merge conflict, 0 for none.
+func conflict(text []byte) int {
 	line := 0
 	for l := range bytes.Lines(text) {
 		line++
 		for _, mark := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
 			if bytes.HasPrefix(l, []byte(mark)) {
-				return nil, fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was measured; "+
-					"take the file of one side whole, and record what was merged", file, line)
+				return line
 			}
 		}
 	}
+	return 0
+}
+
+// table reads the rows of one file, whose columns are those of [row].
+func table(file string, text []byte) ([]placed, error) {
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	reader := csv.NewReader(bytes.NewReader(text))
 	reader.ReuseRecord = true
 	um, err := gocsv.NewUnmarshaller(reader, new(row))
 	if err != nil {
 		return nil, syntax(file, err)
 	}
-	sorted := slices.Sorted(slices.Values(um.Headers))
-	for i := range sorted {
-		if i > 0 && sorted[i] == sorted[i-1] {
-			return nil, fmt.Errorf("%s:1: column %q is there twice; remove one", file, sorted[i])
-		}
+	if want := []string{"scope", "subject", "key", "value", "unit", "role", "note"}; !slices.Equal(um.Headers, want) {
+		return nil, fmt.Errorf("%s:1: the columns are not %s; use the version of nsgate that wrote it", file, strings.Join(want, ", "))
 	}
-	if len(um.MismatchedStructFields) > 0 {
-		return nil, fmt.Errorf("%s:1: no column %q; restore the first line", file, um.MismatchedStructFields[0])
-	}
-	if len(um.MismatchedHeaders) > 0 {
-		return nil, fmt.Errorf("%s:1: unknown column %q; remove it, or use the version of nsgate that wrote it", file, um.MismatchedHeaders[0])
-	}
-	rows := make([]placed, 0, line)
+	rows := make([]placed, 0, bytes.Count(text, []byte("\n")))
 	for {
 		cell, err := um.Read()
 		if err == io.EOF {
