@@ -65,7 +65,7 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 // counters is what the newest session with counters of Nsight Compute says of a kernel, nil where none does.
 func counters(k *result.SummaryKernel, sessions []model.Session) *result.SummaryCounters {
 	for _, s := range slices.Backward(sessions) {
-		records := ncu.Records(&s, result.KernelSubject(k.Name, k.Grid, k.Block))
+		records := ncu.Records(&s, k.Subject())
 		if s.Profiler() != model.Ncu || len(records) == 0 {
 			continue
 		}
@@ -96,11 +96,8 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	for _, x := range sessions[len(sessions)-1].Series {
 		if s := x.Subject; s.Scope == measure.ScopeKernel && !seen[s] {
 			seen[s] = true
-			k := result.SummaryKernel{Kernel: s.Short(), Name: s.Name, Share: unknown, Time: unknown, Launches: unknown, Total: unknown, Owned: unknown}
-			if s.Geometry() != "" {
-				k.Grid, k.Block = s.Grid.String(), s.Block.String()
-			}
-			out = append(out, k)
+			out = append(out, result.SummaryKernel{Named: result.NewNamed(s), Share: unknown, Time: unknown, Launches: unknown,
+				Total: unknown, Owned: unknown})
 		}
 	}
 	return out

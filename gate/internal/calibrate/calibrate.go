@@ -99,7 +99,7 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 	}
 	c.Gates.Runs = max(min(runs, profiled/2), stats.MinRuns)
 	c.measure(&last, forecasts)
-	c.label()
+	result.Labelled(c.Noise, func(n *Noise) (*result.Named, measure.Scope) { return &n.Named, n.Scope })
 	if r := drift(&last); r != nil {
 		return c.refuse(r), nil, nil
 	}
@@ -190,8 +190,7 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		logs := stats.Transform([][]float64{values}, math.Log)[0]
 		finding := &f.Finding
 		n := Noise{
-			Kernel: finding.Kernel, Name: finding.Name, Scope: finding.Scope, Grid: finding.Grid, Block: finding.Block,
-			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: result.Unknown,
+			Named: result.NewNamed(f.About()), Scope: finding.Scope, Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: result.Unknown,
 			Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Number(f.Detectable(0)[min(c.Gates.Runs, decide.MaxRuns)]),
 			Runs: result.Numbers([][]float64{x.Values}),
 		}
@@ -222,7 +221,7 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 func stepNoise(s *model.Session, x model.Series) Noise {
 	x.Values = s.Of(&x)
 	values := stats.Known(x.Values)
-	n := Noise{Kernel: "step", Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: result.Unknown, Launches: result.Unknown,
+	n := Noise{Named: result.Named{Kernel: "step"}, Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: result.Unknown, Launches: result.Unknown,
 		Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Unknown, Runs: result.Numbers([][]float64{x.Values})}
 	if v := stats.SampleVariance(stats.Transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
 		n.SD = result.Number(math.Sqrt(v.S2))
@@ -328,21 +327,6 @@ func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Polic
 		p.Runs, p.Seconds = most, result.Number(float64(most)*float64(c.SecondsPerRun))
 	}
 	return p
-}
-
-// label names the kernels of a calibration so that no two look alike.
-func (c *Calibration) label() {
-	result.Labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
-}
-
-// Title is a name that is unique in the calibration.
-func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
-
-func (n *Noise) subject() measure.Subject {
-	if n.Scope != measure.ScopeKernel {
-		return measure.Subject{}
-	}
-	return result.KernelSubject(n.Name, n.Grid, n.Block)
 }
 
 // Noises is the noise of a calibration without its gates.

@@ -39,12 +39,8 @@ type Calibration struct {
 
 // Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
 type Noise struct {
-	Kernel   string        `json:"kernel"`          // short name
-	Name     string        `json:"name"`            // full name
-	Label    string        `json:"label,omitempty"` // as of a [Finding]
+	result.Named
 	Scope    measure.Scope `json:"scope"`
-	Grid     string        `json:"grid,omitempty"`
-	Block    string        `json:"block,omitempty"`
 	Role     string        `json:"role,omitempty"`
 	Metric   string        `json:"metric"`
 	Unit     string        `json:"unit"`

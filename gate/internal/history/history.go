@@ -65,13 +65,8 @@ type point struct {
 
 // Trend is one number over time.
 type Trend struct {
-	Scope  measure.Scope `json:"scope"`
-	Kernel string        `json:"kernel"` // short name
-	// Label is the shortest name that tells the kernel apart from every other in the history, "" where that is Kernel.
-	Label  string `json:"label,omitempty"`
-	Name   string `json:"name"`
-	Grid   string `json:"grid,omitempty"`
-	Block  string `json:"block,omitempty"`
+	Scope measure.Scope `json:"scope"`
+	result.Named
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
 	// Values has one for each moment, unknown where it was not measured.
@@ -176,7 +171,7 @@ func NewHistory(moments []Moment) *History {
 		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
 	})
-	h.label()
+	result.Labelled(h.Trends, func(t *Trend) (*result.Named, measure.Scope) { return &t.Named, t.Scope })
 	return h
 }
 
@@ -222,10 +217,7 @@ func near(a, b int) bool {
 // trend follows one number; nil for a kernel that never matters and for a single value.
 func (h *History) trend(of number, unit string) *Trend {
 	s := of.subject
-	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: of.metric, Unit: unit, Change: result.Unknown}
-	if s.Geometry() != "" {
-		t.Grid, t.Block = s.Grid.String(), s.Block.String()
-	}
+	t := &Trend{Scope: s.Scope, Named: result.NewNamed(s), Metric: of.metric, Unit: unit, Change: result.Unknown}
 	first, last, n := math.NaN(), math.NaN(), 0
 	matters := s.Scope != measure.ScopeKernel
 	for i := range h.Moments {
@@ -306,18 +298,4 @@ func (h *History) levels(t *Trend) {
 		}
 		t.Changes = append(t.Changes, c)
 	}
-}
-
-// label names the kernels of a history so that no two look alike.
-func (h *History) label() {
-	result.Labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
-}
-
-// Title is a name that is unique in the history.
-func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
-
-// Subject is the subject of the trend.
-func (t *Trend) Subject() measure.Subject {
-	f := result.Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
-	return f.Subject()
 }

@@ -12,7 +12,7 @@ import (
 // program is a summary of steps of 1 ms on one device, of which a kernel owns what the parts leave.
 func program(change func(*result.Summary)) *result.Summary {
 	s := &result.Summary{Recorded: result.Side{Step: "step"}, Period: 1e6, GPUTime: 1e6, Launches: 1, Devices: 1,
-		Kernels: []result.SummaryKernel{{Kernel: "gemm", Time: 1e6, Launches: 1, Total: 1e6, Share: 1}}}
+		Kernels: []result.SummaryKernel{{Named: result.Named{Kernel: "gemm"}, Time: 1e6, Launches: 1, Total: 1e6, Share: 1}}}
 	change(s)
 	rest := s.Period
 	for _, p := range s.Parts {
@@ -62,7 +62,7 @@ func TestPatterns(t *testing.T) {
 	dry := result.SummaryPart{Class: "launch-starved", Where: "host code in step after cudaStreamSynchronize", Idle: true}
 	profiler := result.SummaryPart{Class: "profiler"}
 	with := func(p result.SummaryPart, ns result.Number) result.SummaryPart { p.Time = ns; return p }
-	nccl := result.SummaryKernel{Kernel: "ncclDevKernel", Communicates: true, Launches: 1}
+	nccl := result.SummaryKernel{Named: result.Named{Kernel: "ncclDevKernel"}, Communicates: true, Launches: 1}
 	ncclOf := func(ns result.Number) result.SummaryKernel { nccl.Total = ns; return nccl }
 	for _, tt := range []struct {
 		key      string
@@ -92,7 +92,7 @@ func TestPatterns(t *testing.T) {
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(200e3), 50e3)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(99e3), 99e3)},
 		{"exposed-communication", launching(ncclOf(100e3), 51e3), launching(ncclOf(100e3), 49e3)},
-		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(result.SummaryKernel{Kernel: "gemm", Launches: 1, Total: 200e3}, 200e3)},
+		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(result.SummaryKernel{Named: result.Named{Kernel: "gemm"}, Launches: 1, Total: 200e3}, 200e3)},
 	} {
 		i := slices.IndexFunc(Patterns, func(p Pattern) bool { return p.Key == tt.key })
 		if i < 0 {
@@ -119,7 +119,7 @@ func TestPatternsOfNothing(t *testing.T) {
 		for _, s := range []*result.Summary{
 			{Devices: 1},
 			{Period: result.Unknown, GPUTime: result.Unknown, Launches: result.Unknown, Devices: 1, Recorded: result.Side{Step: "step"},
-				Kernels: []result.SummaryKernel{{Kernel: "ncclDevKernel", Communicates: true, Time: result.Unknown, Launches: result.Unknown, Total: result.Unknown, Owned: result.Unknown, Share: result.Unknown}},
+				Kernels: []result.SummaryKernel{{Named: result.Named{Kernel: "ncclDevKernel"}, Communicates: true, Time: result.Unknown, Launches: result.Unknown, Total: result.Unknown, Owned: result.Unknown, Share: result.Unknown}},
 				Copies:  []result.SummaryCopy{{Kind: "memcpy HtoD", Count: result.Unknown, Time: result.Unknown, Share: result.Unknown, Owned: result.Unknown, Rate: result.Unknown}}},
 		} {
 			if found := p.find(s, 1); len(found) > 0 {

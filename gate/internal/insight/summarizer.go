@@ -65,10 +65,7 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
-		x.row = result.SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.Role(subject), Communicates: attribution.Communicates(subject.Name)}
-		if subject.Geometry() != "" {
-			x.row.Grid, x.row.Block = subject.Grid.String(), subject.Block.String()
-		}
+		x.row = result.SummaryKernel{Named: result.NewNamed(subject), Role: s.side.Role(subject), Communicates: attribution.Communicates(subject.Name)}
 	case measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall:
 		x.copies = subject.Scope == measure.ScopeWorkload && s.side.HasMetric(subject, measure.CopyTime.Name)
 		x.others = s.others(subject)

@@ -60,8 +60,8 @@ func TestSummarize(t *testing.T) {
 			{Class: "launch-starved", Where: "host code", Idle: true, Time: 50, Share: 0.1},
 		},
 		Kernels: []result.SummaryKernel{
-			{Kernel: "a", Name: "a", Role: "step/x", Share: 0.75, Time: 150, Launches: 2, Total: 300, Owned: 290},
-			{Kernel: "b", Name: "b", Role: "step/x/y", Share: 0.25, Time: 50, Launches: 2, Total: 100, Owned: 100},
+			{Named: result.Named{Kernel: "a", Name: "a"}, Role: "step/x", Share: 0.75, Time: 150, Launches: 2, Total: 300, Owned: 290},
+			{Named: result.Named{Kernel: "b", Name: "b"}, Role: "step/x/y", Share: 0.25, Time: 50, Launches: 2, Total: 100, Owned: 100},
 		},
 		// The time of a range is what was measured of it, not the sum of the kernels that are mostly launched there.
 		Ranges: []result.SummaryRange{{Name: "step", Time: 400, Share: 1, Ranges: []result.SummaryRange{{Name: "x", Time: 390, Share: 0.975,

@@ -68,11 +68,7 @@ func NewWaterfall(base, head *recorded.Index, replaced map[measure.Subject]measu
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
 		}
 		if class == "" {
-			o := result.WaterfallOwner{Kernel: subject.Short(), Name: subject.Name, Own: own(runs)}
-			if subject.Geometry() != "" {
-				o.Grid, o.Block = subject.Grid.String(), subject.Block.String()
-			}
-			e.part.Owners = append(e.part.Owners, o)
+			e.part.Owners = append(e.part.Owners, result.WaterfallOwner{Named: result.NewNamed(subject), Own: own(runs)})
 		}
 	}
 	w := &result.Waterfall{Own: own(whole)}

@@ -47,7 +47,7 @@ func hostile(s string) *result.Report {
 	r.Head = result.Side{Runs: 2, Sessions: 1, Environment: model.Environment{GPU: s + s}, Commit: s, Skipped: s}
 	own := result.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
 	r.Waterfall = &result.Waterfall{Own: own, Parts: []result.WaterfallPart{
-		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Kernel: s, Name: s, Own: own}}}}}
+		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Named: result.Named{Kernel: s, Name: s}, Own: own}}}}}
 	f.ReasonKey = "not-judged"
 	f.Outcome, f.Grid = result.Inconclusive, "alone"
 	r.Findings = append(r.Findings, f)

@@ -113,45 +113,59 @@ func differing(label, short string) string {
 // Title is the name that tells what the finding is about apart from everything else in its report.
 func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
 
-// Title is the name that tells the kernel apart from every other in its report.
-func (o *WaterfallOwner) Title() string { return cmp.Or(o.Label, o.Kernel) }
-
 // Subject is the kernel; of a copy none.
 func (o *WaterfallOwner) Subject() measure.Subject {
 	if o.Grid == "" && o.Block == "" {
 		return measure.Subject{}
 	}
-	return KernelSubject(o.Name, o.Grid, o.Block)
+	return o.Named.Subject()
 }
 
-// Labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
-func Labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
+// Named is a kernel, or something else with a name, in a list in which no two look alike.
+type Named struct {
+	Kernel string `json:"kernel"` // short name
+	Name   string `json:"name"`   // full name
+	// Label is the shortest name that tells the kernel apart from every other in the list, "" where that is Kernel.
+	Label string `json:"label,omitempty"`
+	Grid  string `json:"grid,omitempty"`
+	Block string `json:"block,omitempty"`
+}
+
+// NewNamed is the name of a subject, with the geometry of a kernel.
+func NewNamed(s measure.Subject) Named {
+	n := Named{Kernel: s.Short(), Name: s.Name}
+	if s.Geometry() != "" {
+		n.Grid, n.Block = s.Grid.String(), s.Block.String()
+	}
+	return n
+}
+
+// Title is the name that tells it apart from everything else in its list.
+func (n *Named) Title() string { return cmp.Or(n.Label, n.Kernel) }
+
+// Subject is the kernel of this name and geometry.
+func (n *Named) Subject() measure.Subject {
+	f := Finding{Scope: measure.ScopeKernel, Name: n.Name, Grid: n.Grid, Block: n.Block}
+	return f.Subject()
+}
+
+// Labelled sets the labels of the kernels among things so that no two look alike.
+func Labelled[T any](things []T, of func(*T) (*Named, measure.Scope)) {
 	var subjects []measure.Subject
 	for i := range things {
-		subject, _, _ := of(&things[i])
-		subjects = append(subjects, subject)
+		if n, scope := of(&things[i]); scope == measure.ScopeKernel {
+			subjects = append(subjects, n.Subject())
+		}
 	}
 	title, _ := labels(subjects)
 	for i := range things {
-		subject, short, label := of(&things[i])
-		*label = differing(cmp.Or(title[subject], short), short)
+		if n, scope := of(&things[i]); scope == measure.ScopeKernel {
+			n.Label = differing(title[n.Subject()], n.Kernel)
+		}
 	}
 }
 
 // Label names the kernels of a summary so that no two look alike.
 func (s *Summary) Label() {
-	Labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
-}
-
-// Title is the name that tells the kernel apart from every other in its summary.
-func (k *SummaryKernel) Title() string { return cmp.Or(k.Label, k.Kernel) }
-
-func (k *SummaryKernel) subject() measure.Subject {
-	return KernelSubject(k.Name, k.Grid, k.Block)
-}
-
-// KernelSubject is the subject of a kernel by its full name and geometry.
-func KernelSubject(name, grid, block string) measure.Subject {
-	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
-	return f.Subject()
+	Labelled(s.Kernels, func(k *SummaryKernel) (*Named, measure.Scope) { return &k.Named, measure.ScopeKernel })
 }

@@ -46,11 +46,7 @@ func CauseName(class string) string { return cmp.Or(IdleCauses[class], class) }
 
 // WaterfallOwner is one kernel or one kind of copy.
 type WaterfallOwner struct {
-	Kernel string `json:"kernel"` // short name
-	Name   string `json:"name"`
-	Label  string `json:"label,omitempty"` // as of a [Finding]
-	Grid   string `json:"grid,omitempty"`
-	Block  string `json:"block,omitempty"`
+	Named
 	Own
 }
 

@@ -51,11 +51,7 @@ type SummaryPart struct {
 
 // SummaryKernel is a kernel with its geometry.
 type SummaryKernel struct {
-	Kernel   string `json:"kernel"` // short name
-	Name     string `json:"name"`
-	Label    string `json:"label,omitempty"` // as of a [Finding]
-	Grid     string `json:"grid,omitempty"`
-	Block    string `json:"block,omitempty"`
+	Named
 	Role     string `json:"role,omitempty"` // path of ranges around most of its launches
 	Share    Number `json:"share"`          // of the kernel time of the workload
 	Time     Number `json:"time"`           // of one launch
