@@ -130,7 +130,6 @@ func TestCalibrateRefuses(t *testing.T) {
 		{"drift", calibrated(quiet(), func(s *model.Session) {
 			times(s, "", func(run int) float64 { return 1 + 0.003*float64(run) })
 		}), "the workload's GPU time drifts: +2."},
-		{"graphs as a whole", calibrated(quiet(), func(s *model.Session) { s.GraphTrace = "graph" }), "CUDA graphs were traced as a whole"},
 		{"bad value", calibrated(quiet(), func(s *model.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,8 +25,7 @@ type Breakdown struct {
 	Hidden int64
 }
 
-// Partition divides the periods of one device, which are sorted and do not overlap, among their owners. The recording must hold
-// every operation: of CUDA graphs that were traced as a whole it does not.
+// Partition divides the periods of one device, which are sorted and do not overlap, among their owners.
 func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
 	p := partition{t: t, host: newHost(t), steps: make([]Breakdown, len(periods)), sums: map[Cause]int64{}}
 	for i := range periods {

@@ -60,10 +60,6 @@ var sessionRefusals = []refusal[*sides]{
 			return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
 				"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") + ", or run this check on the baseline's GPU"
 		}},
-	differ("graphs traced as a whole", model.WholeGraphs, func(b, h *model.Session) bool { return b.GraphTrace == "graph" && h.GraphTrace == "graph" },
-		func(_, _ *model.Session) (string, string) {
-			return "CUDA graphs were traced as a whole: the kernels inside them cannot be judged", "profile with --cuda-graph-trace=node"
-		}),
 	differ("graphs traced otherwise", model.OtherMode, func(b, h *model.Session) bool { return (b.GraphTrace == "graph") != (h.GraphTrace == "graph") },
 		func(b, h *model.Session) (string, string) {
 			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " + graphs(h.GraphTrace) + " in the head",

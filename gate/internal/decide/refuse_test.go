@@ -44,7 +44,7 @@ func TestSessionRefusals(t *testing.T) {
 		{"", func(s *model.Session) { s.Tool = "" }, unchanged, ""},
 		{"other GPU", func(s *model.Session) { s.GPU = "NVIDIA H100" }, unchanged, "NVIDIA H100, NVIDIA H200"},
 		{"", func(s *model.Session) { s.GPU = "" }, unchanged, ""},
-		{"graphs traced as a whole", func(s *model.Session) { s.GraphTrace = "graph" }, func(s *model.Session) { s.GraphTrace = "graph" }, "as a whole"},
+		{"", func(s *model.Session) { s.GraphTrace = "graph" }, func(s *model.Session) { s.GraphTrace = "graph" }, ""},
 		{"graphs traced otherwise", func(s *model.Session) { s.GraphTrace = "graph" }, func(s *model.Session) { s.GraphTrace = "node" }, "as a whole in the baseline, node by node in the head"},
 		{"", func(s *model.Session) { s.GraphTrace = "node" }, unchanged, ""},
 		{"profiler set otherwise", func(s *model.Session) { s.Mode = "clock none" }, unchanged, "clock none in the baseline, not known in the head"},

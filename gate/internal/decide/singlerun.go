@@ -77,7 +77,7 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 // tooFewRuns refuses two sides without a spread between runs.
 func tooFewRuns(base, head int) *result.Remark {
 	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
-		"%s against %d cannot judge times: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)
+		"%s against %d is too few: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)
 	r.Args = result.Args{"base": result.Number(base), "head": result.Number(head)}
 	return r
 }

@@ -81,7 +81,6 @@ var (
 	RecordsLost     = kind("records-lost", "The profiler says that it lost records of the GPU.")
 	KernelsLost     = kind("kernels-lost", "Kernels were launched and not recorded.")
 	NotTraced       = kind("not-traced", "The activities of the GPU were not among what was recorded.")
-	WholeGraphs     = kind("graphs-whole", "CUDA graphs were traced as a whole, without their kernels.")
 	NoKernels       = kind("no-kernels", "The recording holds no kernel, because none was launched or selected.")
 	ClockBackwards  = kind("clock-backwards",
 		"Times contradict each other: an end before its start, a kernel before its launch.")

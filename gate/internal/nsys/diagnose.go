@@ -234,9 +234,6 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 	const launch = "JOIN StringIds ON nameId = id WHERE value GLOB 'cu*Launch*'"
 	on, off := db.traced()
 	switch {
-	case db.some(graphTable, ""):
-		return model.Refuse(model.WholeGraphs, "record with --cuda-graph-trace=node",
-			"%s holds no kernels: whole CUDA graphs were traced", db.name)
 	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && db.some(runtimeTable, launch):
 		return model.Refuse(model.KernelsLost, "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, and record again",
 			"%s holds no kernels: the workload launched some, but what the GPU recorded of them was lost", db.name)

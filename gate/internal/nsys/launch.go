@@ -37,6 +37,9 @@ func (r *reader) readKernels() error {
 	if int64(r.launches) != expected {
 		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", r.db.name, fmt.Sprintf("table %s has %d rows, numbered up to %d", kernelTable, r.launches, expected))
 	}
+	if err := r.readGraphs(); err != nil {
+		return err
+	}
 	_, anonymous := r.processes[0]
 	r.oneProcess = anonymous && len(r.processes) == 1
 	return nil
@@ -58,13 +61,7 @@ func (r *reader) readLaunches() error {
 	return r.db.scan(kernelTable, "", columns, func(row *row) {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
-			if p = r.processes[id]; p == nil {
-				p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
-				if len(r.processes) == 0 {
-					p.launches, p.ids = make([]model.Launch, 0, expected), make([]int64, 0, expected)
-				}
-				r.processes[id] = p
-			}
+			p = r.launching(id, expected)
 		}
 		key := variantKey{
 			demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
@@ -79,6 +76,39 @@ func (r *reader) readLaunches() error {
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))
 	})
+}
+
+// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a geometry.
+func (r *reader) readGraphs() error {
+	if err := r.db.require(graphTable, "start", "end"); err != nil {
+		return err
+	}
+	graph := variantKey{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1, dynamicShared: -1, localPerThread: -1}
+	return r.db.scan(graphTable, "", []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
+		start, end := row.span(0, 1)
+		p := r.launching(row.intOr(3, 0)&processMask, 0)
+		p.launches = append(p.launches, model.Launch{
+			Start: start, End: end, API: start, Kernel: p.intern(graph), Range: -1,
+			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: true, Thread: -1,
+		})
+		p.ids = append(p.ids, row.intOr(2, 0))
+		p.graphs++
+		p.graphTime += end - start
+		r.launches++
+	})
+}
+
+// launching gives the process of a globalPid, with room for launches if it is the first.
+func (r *reader) launching(id int64, room int) *process {
+	p := r.processes[id]
+	if p == nil {
+		p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
+		if len(r.processes) == 0 {
+			p.launches, p.ids = make([]model.Launch, 0, room), make([]int64, 0, room)
+		}
+		r.processes[id] = p
+	}
+	return p
 }
 
 // intern numbers the variants of a process and counts their launches.
@@ -106,6 +136,7 @@ func (p *process) intern(key variantKey) int32 {
 // kernels names the variants and merges those of one subject. It renumbers the launches of the process.
 func (r *reader) kernels(p *process) ([]model.KernelInfo, error) {
 	subjects := map[string]measure.Subject{} // by name: few differ
+	r.strings[wholeGraph] = "(CUDA graph)"
 	kernels, launches := make([]model.KernelInfo, len(p.variants)), make([]int, len(p.variants))
 	for i, v := range p.variants {
 		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
@@ -186,16 +217,6 @@ func memoryKind(v int64) model.MemoryKind {
 		return model.MemoryUnknown
 	}
 	return model.MemoryKind(v)
-}
-
-// readGraphs counts the launches of graphs that were traced as a whole, and adds up their times.
-func (r *reader) readGraphs() error {
-	return r.db.scan(graphTable, "", []string{"globalPid", "start", "end"}, func(row *row) {
-		if p := r.of(row.intOr(0, 0)); p != nil {
-			p.graphs++
-			p.graphTime += max(0, row.intOr(2, 0)-row.intOr(1, 0))
-		}
-	})
 }
 
 // readOverhead finds the times in which the profiler delayed a process, by flushing buffers or instrumenting code. Its work

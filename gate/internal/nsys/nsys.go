@@ -53,7 +53,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.readCallers,
+		r.readCopies, r.readMemsets, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.readCallers,
 		func() error {
 			for _, p := range r.processes {
 				p.cutTail()
@@ -129,8 +129,8 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs, %s, are in no kernel's time; "+
-			"record with --cuda-graph-trace=node to see their kernels", p.graphs, measure.Quantity(float64(p.graphTime), "ns")))
+		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs, %s, are judged as one kernel; "+
+			"record with --cuda-graph-trace=node to see the kernels in them", p.graphs, measure.Quantity(float64(p.graphTime), "ns")))
 	}
 	t.Warnings = p.warnings
 	return t, nil

@@ -222,8 +222,8 @@ func TestEnvironment(t *testing.T) {
 	node := strings.Replace(kernelRow(2000, 2100, 12, pidA, 1), "32768, NULL", "32768, 5", 1)
 	traces := read1(t, with(
 		strings.Replace(node, "VALUES (2000, 2100, 0,", "VALUES (2000, 2100, 1,", 1),
-		"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, globalPid INTEGER)",
-		fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, %d)", pidB),
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, globalPid INTEGER)",
+		fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (2500, 2600, %d)", pidB),
 		"DELETE FROM TARGET_INFO_GPU",
 		"INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200', 'GPU-x', 1), (1, 'NVIDIA  H200', '"+uuid+"', 0), "+
 			"(2, 'Another', '00000000-0000-0000-0000-000000000000', 2)",
@@ -312,8 +312,6 @@ func TestSparse(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	graphs := []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start)",
-		"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1)"}
 	capture := func(values string) []string {
 		return []string{stringTable, "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)",
 			"INSERT INTO META_DATA_CAPTURE VALUES " + values}
@@ -337,7 +335,6 @@ func TestRefusals(t *testing.T) {
 		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "no-kernels", ""},
 		{"lost kernels", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
 			callRow(1, 2, tidA, 1, 1)}, "kernels-lost", "ends by itself"},
-		{"whole graphs", graphs, "graphs-whole", "--cuda-graph-trace=node"},
 		{"CUDA not traced", capture("('CAPTURE_EVENT_TYPE', 'NvtxEvents'), ('CAPTURE_EVENT_TYPE', 'OsRuntimeEvents'), " +
 			"('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=cuda')"), "not-traced", ""},
 		{"CUDA switched off", capture("('COLLECT_CUDA_TRACE', 'false')"), "not-traced", "--trace=cuda"},

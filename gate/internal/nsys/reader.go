@@ -156,7 +156,10 @@ type variant struct {
 	launches int
 }
 
-const noName = math.MinInt64 // in place of a StringIds number
+const (
+	noName     = math.MinInt64 // in place of a StringIds number
+	wholeGraph = noName + 1    // the name of a graph that was traced as a whole
+)
 
 // messageAt identifies a range with a message by its thread and start.
 type messageAt struct {

@@ -63,9 +63,12 @@ func totals(t *testing.T, file string) map[int]total {
 			t.Fatal(err)
 		}
 	}
-	sum(kernelTable, "count(*), sum(end - start)", func(x *total, s *sqlite.Stmt) {
-		x.Launches, x.Time = s.ColumnInt64(1), s.ColumnInt64(2)
-	}, false)
+	for _, table := range []string{kernelTable, graphTable} {
+		sum(table, "count(*), sum(end - start)", func(x *total, s *sqlite.Stmt) {
+			x.Launches += s.ColumnInt64(1)
+			x.Time += s.ColumnInt64(2)
+		}, false)
+	}
 	for _, table := range []string{copyTable, setTable} {
 		sum(table, "count(*), sum(bytes)", func(x *total, s *sqlite.Stmt) {
 			x.Copies += s.ColumnInt64(1)

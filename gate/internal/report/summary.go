@@ -81,7 +81,11 @@ func kernelTable(s *result.Summary, all, full bool) *table {
 	t := &table{Title: "Kernels", Columns: []column{{Title: "", least: 24, Name: true}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "a launch", Right: true, Label: "a launch"},
 		{Title: "launches", Right: true, rank: 2, optional: true, Label: "launches"}, {Title: "total", Right: true, rank: 1, optional: true, Label: "total"}, {Title: "of the step", Right: true, rank: 4, optional: true, Label: "of the step"},
 		{Title: "geometry", rank: 3, optional: true}, {Title: "range", rank: 5, least: 12, optional: true}}}
-	t.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
+	launches := " launches"
+	if s.Launches == 1 {
+		launches = " launch"
+	}
+	t.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", launches, per(s)))...)
 	var rest result.SummaryKernel
 	left := 0
 	kernels := slices.DeleteFunc(slices.Clone(s.Kernels), func(k result.SummaryKernel) bool { return k.Collective != nil })

@@ -109,7 +109,7 @@ type drawable struct {
 
 // drawable are the steps of a run that may be drawn, those of one device.
 func (c *cut) drawable(run int) (out []drawable) {
-	if len(c.repeated()) == 0 || len(c.launches) == 0 || c.GraphTrace == "graph" {
+	if len(c.repeated()) == 0 || len(c.launches) == 0 {
 		return nil
 	}
 	device := c.launches[0].Device

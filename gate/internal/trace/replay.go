@@ -69,7 +69,7 @@ type replay struct {
 // newReplay takes the first steps that count; nil where there are too few, or where calls of several threads overlap.
 func (c *cut) newReplay() *replay {
 	steps := c.repeated()
-	if n := len(steps); n < minSteps+1 || c.Calls.Len() == 0 || c.GraphTrace == "graph" {
+	if n := len(steps); n < minSteps+1 || c.Calls.Len() == 0 {
 		return nil
 	}
 	steps = steps[:min(len(steps), replayedSteps)]

@@ -112,12 +112,11 @@ func mean(of []model.Interval) float64 {
 }
 
 // reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several devices, the
-// mean. A recording that does not show all that ran has no causes.
+// mean.
 func (c *cut) reduceSteps(run int, t *table) {
 	if len(c.repeated()) == 0 {
 		return
 	}
-	whole := c.GraphTrace != "graph"
 	var period, all, exposed, hidden, n float64
 	owned := map[measure.Subject]float64{}
 	for _, device := range c.devicesUsed() {
@@ -128,9 +127,6 @@ func (c *cut) reduceSteps(run int, t *table) {
 		n++
 		period += mean(typical(steps))
 		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(of)
-		if !whole {
-			continue
-		}
 		for _, s := range attribution.Partition(c.Trace, device, steps) {
 			hidden += float64(s.Hidden) / float64(of)
 			for _, p := range s.Parts {
@@ -153,7 +149,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 	for subject, ns := range owned {
 		t.set(run, subject, model.Owned, ns/n)
 	}
-	if whole && len(c.moves) > 0 {
+	if len(c.moves) > 0 {
 		t.set(run, measure.Workload, model.ExposedCommunication, exposed/n)
 		t.set(run, measure.Workload, model.HiddenCommunication, hidden/n)
 	}
