@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -79,5 +81,41 @@ func TestCounts(t *testing.T) {
 	}
 	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != result.Fail || !find(r, "workload", "gpu_time").Gates {
 		t.Errorf("slower graphs: %s (%s)", r.Verdict, r.Reason)
+	}
+}
+
+// TestZeroMedian wants sentences of numbers where most runs of the baseline hold a zero.
+func TestZeroMedian(t *testing.T) {
+	copying := func(v ...float64) []model.Session {
+		s := counting(0, 1, 20e3, "", 1)
+		for i, x := range s[0].Series {
+			if x.Metric == measure.CopyTime {
+				s[0].Series[i].Values = v
+			}
+		}
+		return s
+	}
+	zero, much := copying(0, 0, 0, 3e3, 0), copying(40e3, 47e3, 41e3, 9e3, 60e3)
+	for _, tt := range []struct {
+		name       string
+		base, head []model.Session
+		want       string
+	}{
+		{"more", zero, much, "600.0 ns → 39.40 µs (×65.67, interval ×39.59 … ×91.75)"},
+		{"most runs", zero, much, "5 of 5 runs are about ×68.33, beyond the limit of 10 %"},
+		{"an outlier", zero, much, "one run of the baseline is not zero, the others are"},
+		{"more, with a wide interval", zero, copying(0, 0, 0, 0, 90e3), "×30.00 ×0.000 … ×85.82"},
+		{"a little", zero, copying(0, 2e3, 0, 3e3, 1e3), "600.0 ns → 1.200 µs +100 % -100 … +359 %"},
+		{"fewer", zero, copying(0, 0, 0, 0, 0), "600.0 → 0 ns -100 % -100 … +86 %"},
+		{"from zero", copying(0, 0, 0, 0, 0), much, "0 ns → 41.00 µs"},
+	} {
+		var out strings.Builder
+		if err := report.Render("text", &out, gate.Compare(tt.base, tt.head, thresholds.Default()), report.Options{Width: 160, Verbose: true}); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "×-") || strings.Contains(got, "about –") || strings.Contains(got, "is – off") {
+			t.Errorf("%s: want %q in\n%s", tt.name, tt.want, out.String())
+		}
 	}
 }

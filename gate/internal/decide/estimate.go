@@ -48,12 +48,12 @@ func (e *estimate) judgedBase() float64 {
 	return math.Exp(e.contrast.Means[0])
 }
 
-// natural turns an estimate on the working scale into a relative change.
+// natural turns an estimate on the working scale into a relative change. Nothing is measured below zero.
 func (e *estimate) natural(x float64) float64 {
 	if e.relative {
 		return math.Expm1(x)
 	}
-	return x
+	return math.Max(x, -1)
 }
 
 // working is the inverse of natural.

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -141,7 +142,7 @@ func (x *evidence) countBeyond(e *estimate) {
 		return
 	}
 	x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
-	x.changeBeyond = stats.Median(beyond)/recorded.Typical(e.base) - 1
+	x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.base), e.judgedBase()) - 1
 	// How often a side of more noise lies beyond all of the other is no evidence of a change, nor are delays of the CPU, which
 	// hit several runs in a row.
 	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()

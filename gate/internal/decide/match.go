@@ -22,15 +22,14 @@ import (
 func match(t comparison) []pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {
-		name   string
-		key    func(*recorded.Index, measure.Subject) string
-		listed bool // the kernels come and go by name: list them as removed and added as well
+		name string
+		key  func(*recorded.Index, measure.Subject) string
 	}{
-		{"geometry", func(_ *recorded.Index, s measure.Subject) string { return s.Name }, false},
-		{"name", func(_ *recorded.Index, s measure.Subject) string { return s.Short() }, false},
-		{"stem", func(_ *recorded.Index, s measure.Subject) string { return measure.StemName(s.Name) }, false},
-		{"place", func(x *recorded.Index, s measure.Subject) string { return inPlace(s.Geometry(), x.Role(s)) }, false},
-		{"role", (*recorded.Index).Role, true},
+		{"geometry", func(_ *recorded.Index, s measure.Subject) string { return s.Name }},
+		{"name", func(_ *recorded.Index, s measure.Subject) string { return s.Short() }},
+		{"stem", func(_ *recorded.Index, s measure.Subject) string { return measure.StemName(s.Name) }},
+		{"place", func(x *recorded.Index, s measure.Subject) string { return inPlace(s.Geometry(), x.Role(s)) }},
+		{"role", (*recorded.Index).Role},
 	}
 	for _, level := range levels {
 		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
@@ -39,16 +38,15 @@ func match(t comparison) []pair {
 			if len(new[key]) == 0 || level.name == "place" && !t.inOrder(old[key], new[key]) {
 				continue
 			}
-			if level.name == "place" {
+			switch level.name {
+			case "place":
 				for i := range old[key] {
 					pairs = append(pairs, totals(t, old[key][i:i+1], new[key][i:i+1], level.name)...)
 				}
-			} else {
+			case "role":
+				pairs = append(pairs, replacement(t, old[key], new[key], level.name, key)...)
+			default:
 				pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
-			}
-			if level.listed {
-				pairs = append(pairs, list(t, old[key], result.Removed, result.Say(reason.Replaced{Range: key, By: recorded.Names(new[key])}))...)
-				pairs = append(pairs, list(t, new[key], result.Added, result.Say(reason.Replaces{Range: key, What: recorded.Names(old[key])}))...)
 			}
 			for _, s := range slices.Concat(old[key], new[key]) {
 				matched[s] = true
@@ -58,7 +56,9 @@ func match(t comparison) []pair {
 		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
 	if old, new := recorded.Kernels(gone), recorded.Kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
-		pairs = append(pairs, totals(t, old, new, "rest")...)
+		pairs = append(pairs, replacement(t, old, new, "rest", "")...)
+		isKernel := func(s measure.Subject) bool { return s.Scope == measure.ScopeKernel }
+		gone, fresh = slices.DeleteFunc(gone, isKernel), slices.DeleteFunc(fresh, isKernel)
 	}
 	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone{}))...)
 	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New{}))...)
@@ -67,6 +67,13 @@ func match(t comparison) []pair {
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
 	}
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
+}
+
+// replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
+func replacement(t comparison, old, new []measure.Subject, match, in string) []pair {
+	return slices.Concat(totals(t, old, new, match),
+		list(t, old, result.Removed, result.Say(reason.Replaced{Range: in, By: recorded.Names(new)})),
+		list(t, new, result.Added, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
 }
 
 // inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally often one by
@@ -224,18 +231,10 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	})
 	p := pair{subject: heaviest, metric: t.total, match: match,
 		base: t.base.Sum(old, t.total.Name), head: t.head.Sum(new, t.total.Name)}
-	for _, s := range old {
-		p.baseNames = append(p.baseNames, s.Name)
-	}
+	p.baseNames = names(t.base, old, t.total)
 	if len(new) > 1 {
-		for _, s := range new {
-			p.headNames = append(p.headNames, s.Name)
-		}
+		p.headNames = names(t.head, new, t.total)
 	}
-	slices.Sort(p.baseNames)
-	p.baseNames = slices.Compact(p.baseNames)
-	slices.Sort(p.headNames)
-	p.headNames = slices.Compact(p.headNames)
 	single := len(old) == 1 && len(new) == 1
 	if match == "geometry" && single {
 		p.facts = append(p.facts, result.Say(reason.Geometry{Base: old[0].Geometry(), Head: new[0].Geometry()}))
@@ -255,6 +254,19 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 		}
 	}
 	return append(out, p)
+}
+
+// names are those of kernels, each once, the heaviest first.
+func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric) (out []string) {
+	sorted := slices.SortedStableFunc(slices.Values(kernels), func(a, b measure.Subject) int {
+		return cmp.Or(cmp.Compare(side.Typical(b, total.Name), side.Typical(a, total.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	for _, s := range sorted {
+		if !slices.Contains(out, s.Name) {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 // replaced gives the kernel of the base in whose place a kernel of the head is, for those that are matched one to one.

@@ -112,13 +112,16 @@ func (r TwoLevels) String() string {
 	return s
 }
 
-// Outlier is a side with one run far from the others.
+// Outlier is a side with one run far from the others; Change is not known where these are zero.
 type Outlier struct {
 	Side   string
 	Change result.Number
 }
 
 func (r Outlier) String() string {
+	if !r.Change.Known() {
+		return "one run of the " + side(r.Side) + " is not zero, the others are"
+	}
 	return "one run of the " + side(r.Side) + " is " + r.Change.Change() + " off the others"
 }
 

@@ -280,6 +280,9 @@ type Replaced struct {
 }
 
 func (r Replaced) String() string {
+	if r.Range == "" {
+		return "judged with all that is gone, against " + result.Few(r.By)
+	}
 	return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
 }
 
@@ -290,6 +293,9 @@ type Replaces struct {
 }
 
 func (r Replaces) String() string {
+	if r.Range == "" {
+		return "judged with all that is new, against " + result.Few(r.What)
+	}
 	return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
 }
 

@@ -145,8 +145,12 @@ func replaced(r row, per string) (why []string, short string) {
 	if len(fresh) > 1 {
 		verb, verbs = "take", "replace"
 	}
-	why = []string{fmt.Sprintf("%s %s the place of %s in range %s: %s a %s, %s (%s)", few(fresh, " and "), verb, few(gone, " and "), cmp.Or(Clean(r.F.Role), per), r.Values, per,
-		r.Change, join(", ", r.Interval, r.Allowed))}
+	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, join(", ", r.Interval, r.Allowed))
+	if r.F.Match == "rest" {
+		why = []string{few(gone, " and ") + " gone, " + few(fresh, " and ") + " new" + change}
+	} else {
+		why = []string{few(fresh, " and ") + " " + verb + " the place of " + few(gone, " and ") + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
+	}
 	if len(r.Parts) > 2 {
 		const most = 3
 		for i, list := range times {
@@ -161,6 +165,9 @@ func replaced(r row, per string) (why []string, short string) {
 			return Elide(names[0], 28)
 		}
 		return count(len(names), "kernel")
+	}
+	if r.F.Match == "rest" {
+		return why, brief(fresh) + " new, " + brief(gone) + " gone"
 	}
 	return why, brief(fresh) + " " + verbs + " " + brief(gone)
 }

@@ -87,7 +87,7 @@ func significant(n result.Number, unit string, digits int) string {
 	text := measure.Quantity(float64(n), Clean(unit))
 	number, of, ok := strings.Cut(text, " ")
 	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || v == math.Trunc(v) && (unit == "count" || unit == "B") {
+	if err != nil || v == 0 || v == math.Trunc(v) && (unit == "count" || unit == "B") {
 		return text
 	}
 	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(v), 1))))

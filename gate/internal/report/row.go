@@ -55,7 +55,7 @@ func newRow(f result.Finding) row {
 	}
 	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
-		if (f.Match == "place" || f.Match == "role" || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == "names" {
+		if (f.Replaces() || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == "names" {
 			continue // see [tell]
 		}
 		r.Evidence = append(r.Evidence, Clean(e))
@@ -80,12 +80,16 @@ func allowed(f result.Finding) string {
 func tell(rows []row) {
 	for i := range rows {
 		story := &rows[i]
-		if !story.F.Replaces() || story.F.Match != "role" || story.Class == differing {
+		in := ""
+		switch {
+		case !story.F.Replaces() || story.F.Match == "place" || story.Class == differing:
 			continue
+		case story.F.Match == "role":
+			in = story.F.Role
 		}
 		for _, key := range []string{"replaced", "replaces"} {
 			for j := range rows {
-				if r := &rows[j]; r.F.ReasonKey == key && r.F.Role == story.F.Role && !r.Told {
+				if r := &rows[j]; r.F.ReasonKey == key && r.F.ReasonArgs["range"] == in && !r.Told {
 					r.Told = true
 					story.Parts = append(story.Parts, *r)
 				}
@@ -234,7 +238,10 @@ func match(f result.Finding) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	was := ""
-	if len(names) > 0 {
+	switch {
+	case len(names) > 0 && f.Match == "rest":
+		was = ": " + strings.Join(names, ", ")
+	case len(names) > 0:
 		was = " in place of " + strings.Join(names, ", ")
 	}
 	if role := Clean(f.Role); role != "" && (f.Match == "place" || f.Match == "role") {
@@ -244,7 +251,7 @@ func match(f result.Finding) string {
 		"geometry": "launched with another grid or block",
 		"name":     "matched by its short name",
 		"stem":     "matched by its name without the code generator's number",
-		"rest":     "all that is gone against all that is new",
+		"rest":     "all that is new against all that is gone",
 		"place":    "matched by its geometry and range",
 		"role":     "matched by its role",
 	}[f.Match] + was)

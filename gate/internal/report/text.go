@@ -183,7 +183,13 @@ func (p *page) whys(v *view) {
 
 // all writes every changed finding in full, the ranks, and a table of all comparisons.
 func (p *page) all(v *view) {
-	for i, g := range groups(untold(v.of(failing, warned, open, increased, improved, added, removed))) {
+	rows := untold(v.of(failing, warned, open, increased, improved, added, removed))
+	for _, r := range v.of(harmless, unchanged, same) {
+		if len(r.Parts) > 0 { // which no other table names
+			rows = append(rows, r)
+		}
+	}
+	for i, g := range groups(rows) {
 		if i == 0 {
 			p.title("Findings")
 		} else {
@@ -193,7 +199,7 @@ func (p *page) all(v *view) {
 	}
 	p.ranks(v.Ranks, true)
 	if len(v.Rows) > 0 {
-		t := comparisons(v.Rows)
+		t := comparisons(untold(v.Rows))
 		p.title(t.Title)
 		p.table(t)
 	}

@@ -132,10 +132,17 @@ func (v *view) whole() string {
 	times := strings.Join(v.programTimes(), ", ")
 	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, r := range v.Rows {
-		if r.F.Scope == measure.ScopeKernel && !r.Told {
-			kernels[r.F.Subject()] = true
+		if r.F.Scope != measure.ScopeKernel || r.Told {
+			continue
+		}
+		of := slices.DeleteFunc(slices.Clone(r.Parts), row.Gone)
+		if len(of) == 0 {
+			of = []row{r}
+		}
+		for _, x := range of {
+			kernels[x.F.Subject()] = true
 			if !slices.Contains([]class{unchanged, harmless, same}, r.Class) {
-				other[r.F.Subject()] = true
+				other[x.F.Subject()] = true
 			}
 		}
 	}
