@@ -150,7 +150,7 @@ func explainByCode(r *result.Report) {
 		case differs:
 			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c)}))
 		case same[spelled(f.Name)]:
-			f.State(result.Say(reason.SameCode{}))
+			f.State(result.Say(reason.SameCode))
 		}
 	}
 }

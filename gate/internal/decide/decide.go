@@ -129,7 +129,7 @@ func describe(t comparison, p pair) result.Finding {
 		f.State(mostly(t.waterfall)...)
 		if f.Gates && t.outputs() && !t.named(p) {
 			f.Gates = false
-			f.State(result.Say(reason.OutputDecides{}))
+			f.State(result.Say(reason.OutputDecides))
 		}
 	}
 	if p.subject.Scope == measure.ScopeKernel {
@@ -206,7 +206,7 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 // settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
-		return []result.Remark{result.Say(reason.RecordMerged{})}
+		return []result.Remark{result.Say(reason.RecordMerged)}
 	}
 	hidden := levels(e.pair)
 	if hidden == nil {

@@ -43,25 +43,25 @@ const worseAtSpeed, likeSpeed = "worse at the baseline's host speed", "like the 
 var guards = []guard{
 	// A baseline of zero has no relative change.
 	{"zero in both", func(x *evidence) bool { return x.base == 0 && x.head == 0 },
-		result.Unchanged, never, plain(reason.Zero{}), nothing},
+		result.Unchanged, never, plain(reason.Zero), nothing},
 	{"from zero, not in every run", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.leastHead <= x.floor },
-		result.Inconclusive, gating, plain(reason.FromZero{}), nothing},
+		result.Inconclusive, gating, plain(reason.FromZero), nothing},
 	{"informational count from zero", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.counted() },
-		result.Grew, never, plain(reason.FromZero{}), nothing},
+		result.Grew, never, plain(reason.FromZero), nothing},
 	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
-		result.Regressed, never, plain(reason.FromZero{}), nothing},
+		result.Regressed, never, plain(reason.FromZero), nothing},
 	{"section from zero, within the floor", func(x *evidence) bool { return x.fromZero() && x.section() && x.head <= x.floor },
-		result.Unchanged, never, plain(reason.ZeroFloor{}), nothing},
+		result.Unchanged, never, plain(reason.ZeroFloor), nothing},
 	{"section from zero", func(x *evidence) bool { return x.fromZero() && x.section() && x.leastHead > x.floor },
-		result.Regressed, never, plain(reason.FromZero{}), nothing},
+		result.Regressed, never, plain(reason.FromZero), nothing},
 	{"from zero", (*evidence).fromZero,
-		result.Inconclusive, gating, plain(reason.FromZero{}), nothing},
+		result.Inconclusive, gating, plain(reason.FromZero), nothing},
 
 	// No interval.
 	{"too few runs in the gate", func(x *evidence) bool { return x.tooFew != nil },
 		result.Inconclusive, gating, because(notJudged), nothing},
 	{"one run", (*evidence).oneRun,
-		result.Inconclusive, gating, plain(reason.OneRun{}), nothing},
+		result.Inconclusive, gating, plain(reason.OneRun), nothing},
 	{"too few samples", func(x *evidence) bool { return x.countless },
 		result.Inconclusive, gating, because(func(x *evidence) result.Reason { return reason.FewSamples{Scope: string(x.scope)} }), nothing},
 
@@ -71,10 +71,10 @@ var guards = []guard{
 	{"slower while the host held the program back", func(x *evidence) bool { return x.denied > 0 && x.found() && x.worse() && x.change <= x.denied },
 		result.Inconclusive, doubtedIfGating, because(func(x *evidence) result.Reason { return reason.HostDenied{Most: result.Number(x.denied)} }), nothing},
 	{"step that waits for another program", func(x *evidence) bool { return x.isStep() && x.beyond() && x.worse() && x.waits },
-		result.Inconclusive, doubtedIfGating, plain(reason.Waiting{}), nothing},
+		result.Inconclusive, doubtedIfGating, plain(reason.Waiting), nothing},
 	{"mean against median of a count", func(x *evidence) bool {
 		return x.found() && x.metric.Informational() && x.change*x.rise < 0
-	}, result.Inconclusive, gating, plain(reason.CountsDiffer{}), nothing},
+	}, result.Inconclusive, gating, plain(reason.CountsDiffer), nothing},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
 		result.Grew, never, because(func(x *evidence) result.Reason { return reason.IncreasedCount{Bound: x.limitOf(x.change)} }), nothing},
 	{"worse like all kernels, at another time or place", func(x *evidence) bool { return x.found() && x.worse() && x.withAll() },

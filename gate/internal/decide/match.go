@@ -60,8 +60,8 @@ func match(t comparison) []pair {
 		isKernel := func(s measure.Subject) bool { return s.Scope == measure.ScopeKernel }
 		gone, fresh = slices.DeleteFunc(gone, isKernel), slices.DeleteFunc(fresh, isKernel)
 	}
-	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone{}))...)
-	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New{}))...)
+	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone))...)
+	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New))...)
 	for i, p := range pairs {
 		pairs[i] = t.judged(p)
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)

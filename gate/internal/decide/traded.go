@@ -25,7 +25,7 @@ func trade(t comparison, estimates []estimate, findings []result.Finding) {
 	if program != nil {
 		var because result.Reason = reason.Traded{Metric: program.Metric, Kernel: program.Title(), Change: program.Change, High: program.High}
 		if graphs {
-			because = reason.InGraphs{}
+			because = reason.InGraphs
 		}
 		for i, e := range estimates {
 			f := &findings[i]

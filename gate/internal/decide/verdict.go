@@ -262,5 +262,5 @@ func OpenToRuns(f result.Finding) bool {
 // beyondRuns are the keys of what further runs of the same sides do not settle.
 var beyondRuns = []string{
 	result.Say(reason.LikeHosts{}).Key, result.Say(reason.LikeMerge{}).Key, result.Say(reason.Slight{}).Key, result.Say(reason.OtherHost{}).Key,
-	result.Say(reason.OtherBatch{}).Key, result.Say(reason.RecordMerged{}).Key,
+	result.Say(reason.OtherBatch{}).Key, result.Say(reason.RecordMerged).Key,
 }

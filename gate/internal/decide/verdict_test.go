@@ -38,7 +38,7 @@ func TestVerdicts(t *testing.T) {
 
 // Each remedy belongs to a kind of reason that exists.
 func TestRemedies(t *testing.T) {
-	for _, r := range []result.Reason{reason.WithAll{}, reason.Waiting{}, reason.HostDenied{}} {
+	for _, r := range []result.Reason{reason.WithAll{}, reason.Waiting, reason.HostDenied{}} {
 		if remedies[result.Say(r).Key] == "" {
 			t.Errorf("no remedy of %q", result.Say(r).Key)
 		}

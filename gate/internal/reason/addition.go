@@ -86,13 +86,6 @@ func (r Rehomed) String() string {
 	return "kernels moved in or out of range " + r.Range + ", and none that stayed got slower, so it does not fail the gate"
 }
 
-// InGraphs is a kernel that only one side launches in CUDA graphs.
-type InGraphs struct{}
-
-func (InGraphs) String() string {
-	return "one side launches as CUDA graphs, and the step is no slower: it does not fail the gate"
-}
-
 // TwoLevels is a side whose runs fall on two levels. New is true where the baseline's do not.
 type TwoLevels struct {
 	Side      string
@@ -202,18 +195,6 @@ func hosts(known string) string {
 		return "baseline and head are sessions of one GPU at different times"
 	}
 	return "baseline and head may come from different hosts"
-}
-
-// RecordMerged asks for a measurement of the merge commit.
-type RecordMerged struct{}
-
-func (RecordMerged) String() string { return "record the merge commit on the default branch" }
-
-// OutputDecides is a step beside an output.
-type OutputDecides struct{}
-
-func (OutputDecides) String() string {
-	return "unprofiled runs decide about the program's speed; under a profiler the step explains"
 }
 
 // StepPart is the part of a step that most of its change is.

@@ -69,10 +69,3 @@ func (r CodeOfMore) String() string {
 type CodeChangedHere struct{ Arch, What string }
 
 func (r CodeChangedHere) String() string { return "code changed (" + r.Arch + "): " + r.What }
-
-// SameCode is a kernel whose time changed and whose code did not.
-type SameCode struct{}
-
-func (SameCode) String() string {
-	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
-}

@@ -141,13 +141,6 @@ func (r MostRuns) String() string {
 		" and beyond every baseline run"
 }
 
-// OneRun is a side without a spread between runs.
-type OneRun struct{}
-
-func (OneRun) String() string {
-	return "a side has one run: without the spread between runs no change can be told from noise"
-}
-
 // NotJudged is a comparison in a gate with too few runs.
 type NotJudged struct{ Base, Head int }
 
@@ -184,13 +177,6 @@ func (r SingleRun) String() string {
 	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what + " varies as much: measure a few runs"
 }
 
-// Waiting is a step that got longer while its operations were issued and did not run.
-type Waiting struct{}
-
-func (Waiting) String() string {
-	return "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded"
-}
-
 // HostDenied is a change that the head's host explains, which gave CPU time to others.
 type HostDenied struct{ Most result.Number }
 
@@ -208,28 +194,6 @@ func (r WithAll) String() string {
 	return "beyond " + r.Bound.String() + ", and all kernels moved by about " + r.Shift.Change() +
 		": the clock, a power limit or the host does that as well as code"
 }
-
-// CountsDiffer is a count that differs between the sessions of the baseline.
-type CountsDiffer struct{}
-
-func (CountsDiffer) String() string {
-	return "the baseline's sessions differ in this count, so it is not compared"
-}
-
-// Zero is a value of zero on both sides.
-type Zero struct{}
-
-func (Zero) String() string { return "zero on both sides" }
-
-// FromZero is a baseline of zero.
-type FromZero struct{}
-
-func (FromZero) String() string { return "was zero: no relative change can be given" }
-
-// ZeroFloor is a baseline of zero and a head within the floor.
-type ZeroFloor struct{}
-
-func (ZeroFloor) String() string { return "was zero, and is less than the floor" }
 
 // Unbounded is a head without the metric that the policy bounds.
 type Unbounded struct {
@@ -298,16 +262,6 @@ func (r Replaces) String() string {
 	}
 	return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
 }
-
-// Gone is what only the baseline has.
-type Gone struct{}
-
-func (Gone) String() string { return "nothing in the head has its name or its place" }
-
-// New is what only the head has.
-type New struct{}
-
-func (New) String() string { return "nothing in the baseline has its name or its place" }
 
 // side is the name of a side in a sentence.
 func side(name string) string {

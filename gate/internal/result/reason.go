@@ -51,11 +51,14 @@ func (a *Args) UnmarshalJSON(b []byte) error {
 }
 
 // Reason says why something is so. Its kind is the name of its type in lower case with hyphens, its arguments are its exported
-// fields: strings, lists of strings, booleans and numbers.
+// fields: strings, lists of strings, booleans and numbers. A reason without arguments may have a method Kind instead.
 type Reason interface{ String() string }
 
 // Say stores a reason with its sentence.
 func Say(r Reason) Remark {
+	if x, ok := r.(interface{ Kind() string }); ok {
+		return Remark{Key: x.Kind(), Sentence: r.String()}
+	}
 	v := reflect.ValueOf(r)
 	s := shapeOf(v.Type())
 	x := Remark{Key: s.kind, Sentence: r.String()}
