@@ -107,44 +107,46 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// blankCPP copies a C++ source with spaces for comments and literals; lines stay.
+// blankCPP blanks comments and literals of C++.
 func blankCPP(source []byte) []byte {
-	out := bytes.Clone(source)
-	blank := func(from, to int) int {
-		for i := from; i < min(to, len(out)); i++ {
-			if out[i] != '\n' {
-				out[i] = ' '
-			}
-		}
-		return to
-	}
-	// until is the offset behind the next end, the length of the source where there is none.
-	until := func(from int, end string) int {
-		if from > len(source) {
-			return len(source)
-		}
-		if i := bytes.Index(source[from:], []byte(end)); i >= 0 {
-			return from + i + len(end)
-		}
-		return len(source)
-	}
-	for i := 0; i < len(source); {
+	return blank(source, func(i int) int {
 		rest := source[i:]
 		switch {
 		case bytes.HasPrefix(rest, []byte("//")):
-			i = blank(i, max(until(i, "\n")-1, i+1))
+			return until(rest, 0, "\n") - 1
 		case bytes.HasPrefix(rest, []byte("/*")):
-			i = blank(i, until(i+2, "*/"))
+			return until(rest, 2, "*/")
 		case bytes.HasPrefix(rest, []byte(`R"`)) && bytes.IndexByte(rest[:min(len(rest), 20)], '(') > 0:
 			delimiter := string(rest[2:bytes.IndexByte(rest, '(')])
-			i = blank(i, until(i+2, ")"+delimiter+`"`))
+			return until(rest, 2, ")"+delimiter+`"`)
 		case rest[0] == '"', rest[0] == '\'' && (i == 0 || !wordByte(source[i-1])): // not 1'000
-			i = blank(i, i+literal(rest))
-		default:
-			i++
+			return literal(rest)
 		}
+		return 0
+	})
+}
+
+// blank copies a source with spaces for the tokens whose length token gives, 0 where none begins; lines stay.
+func blank(source []byte, token func(at int) int) []byte {
+	out := bytes.Clone(source)
+	for i := 0; i < len(out); {
+		end := min(i+token(i), len(out))
+		for j := i; j < end; j++ {
+			if out[j] != '\n' {
+				out[j] = ' '
+			}
+		}
+		i = max(end, i+1)
 	}
 	return out
+}
+
+// until is the length of s up to and with the next end behind from, all of it where there is none.
+func until(s []byte, from int, end string) int {
+	if i := bytes.Index(s[from:], []byte(end)); i >= 0 {
+		return from + i + len(end)
+	}
+	return len(s)
 }
 
 // literal is the length of the quoted text at the start of s, which ends at the latest with the line.

@@ -50,34 +50,18 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 	}
 }
 
-// blankPython copies a Python source with spaces for comments and strings; lines stay.
+// blankPython blanks comments and strings of Python.
 func blankPython(source []byte) []byte {
-	out := bytes.Clone(source)
-	for i := 0; i < len(source); {
-		rest, n := source[i:], 1
+	return blank(source, func(i int) int {
+		rest := source[i:]
 		switch c := rest[0]; {
 		case c == '#':
-			if n = bytes.IndexByte(rest, '\n'); n < 0 {
-				n = len(rest)
-			}
+			return until(rest, 0, "\n") - 1
 		case bytes.HasPrefix(rest, []byte(`"""`)), bytes.HasPrefix(rest, []byte(`'''`)):
-			if end := bytes.Index(rest[3:], rest[:3]); end >= 0 {
-				n = end + 6
-			} else {
-				n = len(rest)
-			}
+			return until(rest, 3, string(rest[:3]))
 		case c == '"', c == '\'':
-			n = literal(rest)
-		default:
-			i++
-			continue
+			return literal(rest)
 		}
-		for ; n > 0; n-- {
-			if i < len(out) && out[i] != '\n' {
-				out[i] = ' '
-			}
-			i++
-		}
-	}
-	return out
+		return 0
+	})
 }
