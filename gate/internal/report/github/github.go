@@ -50,7 +50,7 @@ type Notice struct {
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	all := annotations(r, o.Locate)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
-		all = append(all, annotation{notice, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
+		all = append(all, annotation{(*githubactions.Action).Noticef, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
 		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
@@ -62,7 +62,7 @@ func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 // PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are the place of the
 // mistake, "" where it is unknown.
 func PublishError(text, file string, line, exitCode int, o Options) error {
-	return publish([]annotation{{failure, Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
+	return publish([]annotation{{levelOf(true), Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
 // publish takes outputs made here only: the library's delimiter of values is constant, so a kernel name in a value could set other
@@ -75,7 +75,11 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
 	errs := []error{guard("annotations", func() {
 		for _, a := range annotations {
-			a.issue(action)
+			fields := map[string]string{"title": a.Title}
+			if a.File != "" {
+				fields["file"], fields["line"] = a.File, strconv.Itoa(max(a.Line, 1))
+			}
+			a.level(action.WithFieldsMap(fields), "%s", a.Message)
 		}
 	})}
 	if getenv("GITHUB_OUTPUT") != "" {
@@ -119,36 +123,20 @@ func verdict(v result.Verdict) string {
 	return string(result.NoVerdict)
 }
 
-// level is the kind of an annotation.
-type level int
-
-const (
-	failure level = iota
-	warning
-	notice
-)
-
-// annotation is a notice with its level.
+// annotation is a notice with its level: githubactions.Action.Errorf, Warningf or Noticef.
 type annotation struct {
 	level level
 	Notice
 }
 
-func (a annotation) issue(action *githubactions.Action) {
-	fields := map[string]string{"title": a.Title}
-	if a.File != "" {
-		fields["file"] = a.File
-		fields["line"] = strconv.Itoa(max(a.Line, 1))
+type level func(action *githubactions.Action, format string, args ...any)
+
+// levelOf is the level of a remark that fails the gate, or of one that does not.
+func levelOf(fails bool) level {
+	if fails {
+		return (*githubactions.Action).Errorf
 	}
-	action = action.WithFieldsMap(fields)
-	switch a.level {
-	case failure:
-		action.Errorf("%s", a.Message)
-	case warning:
-		action.Warningf("%s", a.Message)
-	case notice:
-		action.Noticef("%s", a.Message)
-	}
+	return (*githubactions.Action).Warningf
 }
 
 // annotations makes at most ten: why there is no verdict, then one for each cause that fails, then for those that warn. Where there
@@ -160,18 +148,12 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 	if len(remarks) > maxAnnotations {
 		shown = remarks[:maxAnnotations-1]
 	}
-	of := func(fails bool) level {
-		if fails {
-			return failure
-		}
-		return warning
-	}
 	for _, x := range shown {
 		title := x.Title
 		if x.Class == report.NoVerdict {
 			title = "nsgate: " + title
 		}
-		out = append(out, annotation{of(x.Class <= report.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
+		out = append(out, annotation{levelOf(x.Class <= report.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := 0
@@ -180,7 +162,7 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 				failed++
 			}
 		}
-		out = append(out, annotation{of(failed > 0), Notice{
+		out = append(out, annotation{levelOf(failed > 0), Notice{
 			Title:   fmt.Sprintf("nsgate: %d more", len(rest)),
 			Message: strings.Join(rests(failed, len(rest)-failed), " and ") + "; see the job summary",
 		}})
