@@ -35,41 +35,45 @@ type Baselines []Baseline
 // ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
 // is.
 func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error) {
-	root = BaselinesOf(root, workload)
-	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return nil, err
-	}
+	all, err := openBaselines(ctx, BaselinesOf(root, workload))
 	var out Baselines
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		b, err := openBaseline(ctx, filepath.Join(root, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		if b == nil {
-			continue
-		}
+	for _, b := range all {
 		if sessions := b.InEffect(); len(sessions) > 0 {
 			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), b.All(), anchors(b)})
 		}
 	}
-	return out, nil
+	return out, err
 }
 
-// openBaseline reads the baseline of a directory with its release tags, nil where there is none.
-func openBaseline(ctx context.Context, dir string) (*baseline.Baseline, error) {
-	b, err := baseline.Open(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+// openBaselines reads the baselines of a workload with their release tags.
+func openBaselines(ctx context.Context, workload string) (out []*baseline.Baseline, err error) {
+	dirs, err := subdirectories(workload)
+	for _, dir := range dirs {
+		b, err := baseline.Open(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		anchorTags(ctx, b)
+		out = append(out, b)
+	}
+	return out, err
+}
+
+// subdirectories are the directories in another, none where that is no directory.
+func subdirectories(dir string) (out []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
-	anchorTags(ctx, b)
-	return b, nil
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out, nil
 }
 
 // anchors are the names of the anchors by session.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,40 +52,20 @@ type StoredSession struct {
 	Unmerged int `json:"unmerged,omitempty"`
 }
 
-// dirs are the directories of baselines.
-func (s Store) dirs() (out []string) {
+// open reads all baselines.
+func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {
-		workloads = subdirectories(s.Root)
-	}
-	for _, w := range workloads {
-		out = append(out, subdirectories(w)...)
-	}
-	return out
-}
-
-// subdirectories are the directories in another, none if it cannot be read.
-func subdirectories(dir string) (out []string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, filepath.Join(dir, e.Name()))
+		if workloads, err = subdirectories(s.Root); err != nil {
+			return nil, err
 		}
 	}
-	return out
-}
-
-// open reads all baselines.
-func (s Store) open(ctx context.Context) ([]*baseline.Baseline, error) {
-	var out []*baseline.Baseline
-	for _, dir := range s.dirs() {
-		b, err := openBaseline(ctx, dir)
+	for _, w := range workloads {
+		found, err := openBaselines(ctx, w)
 		if err != nil {
 			return nil, err
 		}
-		if b != nil {
-			out = append(out, b)
-		}
+		out = append(out, found...)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", s.Root)
