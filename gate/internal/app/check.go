@@ -111,7 +111,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 	if own := c.own(); len(own) == 1 && c.Base == nil {
 		base = own[0].Sessions
 	}
-	if r, err = refused(r, err, base...); err == nil {
+	if r, err = Refused(r, err, base...); err == nil {
 		r = r.In(result.Context{Workload: c.Workload, Spent: c.spent(r.HeadSessions)})
 	}
 	return r, err
@@ -136,7 +136,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	}
 	c.Begin(answer(screen) + " against the committed baseline: measuring the base build beside the head")
 	r, err := c.pair(ctx)
-	if r, err = refused(r, err); err != nil {
+	if r, err = Refused(r, err); err != nil {
 		return nil, err
 	}
 	x := result.Explanation{Remarks: []result.Remark{result.Say(Screened{answer(screen), screen.Reason})}}
@@ -160,7 +160,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 		case !ok && c.Base == nil:
 			return c.first(ctx, why)
 		case !ok:
-			return refused(nil, why)
+			return Refused(nil, why)
 		}
 		chosen = b
 	}

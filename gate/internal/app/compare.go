@@ -36,7 +36,7 @@ type Compare struct {
 
 // Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
 // does not exist, or that a baseline or report there is damaged.
-func (c Compare) Run(ctx context.Context) (*result.Report, error) { return refused(c.judge(ctx)) }
+func (c Compare) Run(ctx context.Context) (*result.Report, error) { return Refused(c.judge(ctx)) }
 
 // open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
@@ -92,7 +92,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 		if sides, err := profile.Cut(c.Rule, base); err == nil {
 			read = sides[0]
 		}
-		return refused(nil, err, read...)
+		return Refused(nil, err, read...)
 	}
 	if err != nil {
 		return nil, err

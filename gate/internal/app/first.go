@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
@@ -80,4 +82,22 @@ func (s Suite) RunCode() (*result.Report, error) {
 		return reports[0], nil
 	}
 	return decide.Together(reports), nil
+}
+
+// devices are where drivers show a GPU: on Linux, and in Windows' Linux.
+var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
+
+// NoGPU is the report of a machine without a GPU; nil if there is or may be one.
+func NoGPU(ctx context.Context) *result.Report {
+	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
+		return nil
+	}
+	for _, pattern := range devices {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return nil
+		}
+	}
+	r, _ := Refused(nil, model.Refuse(model.NoGPU, "run the check where there is one",
+		"this machine has no NVIDIA GPU: nothing was measured and nothing judged"))
+	return r
 }

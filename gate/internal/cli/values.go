@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/thresholds"
@@ -52,4 +55,62 @@ func meant(mark, word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %s%s? ", mark, near)
+}
+
+// runPlan is how many fresh processes of a build to measure: a number, or LO..HI to begin with LO and to go on, up to
+// HI, while a comparison is undecided. The zero value is unset. It is the value of --runs.
+type runPlan struct{ first, most int }
+
+// checkRuns are those of a check where nobody says: of an unchanged program 3.0 to 4.2 on average, and a change is found as often as
+// with 5 (error-rates.md).
+var checkRuns = runPlan{3, 5}
+
+// fixedRuns is a fixed number of runs, the zero value for 0.
+func fixedRuns(n int) runPlan { return runPlan{n, n} }
+
+// maxRuns is the largest number of runs that is accepted.
+const maxRuns = 1000
+
+// Set reads "5" or "5..12".
+func (p *runPlan) Set(s string) error {
+	lo, hi, ranged := strings.Cut(s, "..")
+	if !ranged {
+		hi = lo
+	}
+	first, err := strconv.Atoi(lo)
+	most, err2 := strconv.Atoi(hi)
+	switch {
+	case err != nil || err2 != nil:
+		return fmt.Errorf("%q is neither a number of runs nor a range such as 5..12", s)
+	case first < 1 || most > maxRuns:
+		return fmt.Errorf("%s is not between 1 and %d", s, maxRuns)
+	case most < first:
+		return fmt.Errorf("%s ends before it begins", s)
+	case ranged && first < 2:
+		return errors.New("a range begins with at least 2 runs: one has no spread to judge by")
+	}
+	*p = runPlan{first, most}
+	return nil
+}
+
+func (p runPlan) String() string {
+	switch {
+	case p.first == 0:
+		return ""
+	case p.first == p.most:
+		return strconv.Itoa(p.first)
+	}
+	return fmt.Sprintf("%d..%d", p.first, p.most)
+}
+
+// Type is how the help names the value.
+func (p *runPlan) Type() string { return "N" }
+
+// looks are the numbers of runs after which the measurement is judged: the first, one half-way where that saves a run or two, and the
+// last. Each starts nsys anew.
+func (p runPlan) looks() []int {
+	if p.most-p.first < 4 {
+		return slices.Compact([]int{p.first, p.most})
+	}
+	return slices.Compact([]int{p.first, (p.first + p.most) / 2, p.most})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"sync"
 	"syscall"
 )
 
@@ -50,4 +52,9 @@ func All(r io.Reader, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return text, nil
+}
+
+// Pattern is a regular expression that is compiled at its first use: a command reads one format, and most start no reader.
+func Pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

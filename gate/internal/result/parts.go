@@ -1,6 +1,10 @@
 package result
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
+)
 
 // Waterfall is the change of the typical step from base to head as the sum of the changes of those who own its time: kernels,
 // copies, causes of idle time. All amounts are means over the runs of a side, in ns.
@@ -144,4 +148,47 @@ type Detects struct {
 	// KernelLeast and KernelMost are the smallest and the largest of the kernels that can fail the gate.
 	KernelLeast Number `json:"kernel_least"`
 	KernelMost  Number `json:"kernel_most"`
+}
+
+// OverviewRow is a number of both sides of a comparison without a verdict; a side without it has none.
+type OverviewRow struct {
+	Name     string `json:"name"`
+	Geometry string `json:"geometry,omitempty"`
+	Metric   string `json:"metric"`
+	Unit     string `json:"unit"`
+	Base     Number `json:"base"`
+	Head     Number `json:"head"`
+}
+
+// Unjudged is the part of the head's runs that no limit covers. The shares of its parts add up to it.
+type Unjudged struct {
+	GPUShare  Number         `json:"gpu_share"`  // of the kernel time of a run, null where that is not known
+	WallShare Number         `json:"wall_share"` // of the wall time of a run, likewise
+	Parts     []UnjudgedPart `json:"parts,omitempty"`
+}
+
+// UnjudgedPart is a section of the run, by its name, or a group of kernels.
+type UnjudgedPart struct {
+	What      string `json:"what"`
+	GPUShare  Number `json:"gpu_share"`
+	WallShare Number `json:"wall_share"` // 0 for kernels, whose wall time is that of their section
+}
+
+// Code is the comparison of the device code of baseline and head, without a word on time.
+type Code struct {
+	devicecode.Comparison
+	// Limited holds the values of changed and added kernels that a rule limits and that are beyond it.
+	Limited []CodeLimit `json:"limited,omitempty"`
+}
+
+// CodeLimit is a value of a kernel's code beyond what a rule allows.
+type CodeLimit struct {
+	Arch   string `json:"arch"`
+	Name   string `json:"name"`   // mangled
+	Kernel string `json:"kernel"` // short name
+	Metric string `json:"metric"` // such as "spill_bytes"
+	Base   Number `json:"base"`   // unknown for a kernel that the baseline lacks
+	Head   Number `json:"head"`
+	Rule   string `json:"rule"`  // "nsgate.toml:12"
+	Fails  bool   `json:"fails"` // the gate; else it is a warning
 }

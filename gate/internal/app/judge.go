@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/why"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// judged is the verdict on the input with what the measurement itself explains, in words.
+func judged(in decide.Input, warnings []string) *result.Report {
+	r := decide.Judge(in)
+	x := result.Explanation{Causes: why.Counted(r, in.Baseline)}
+	if len(r.Findings) > 0 {
+		x.Patterns = insight.NewPatterns(in.Baseline, in.Head)
+	}
+	x.Warnings = warnings
+	return r.With(x)
+}
+
+// Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets everything else through.
+func Refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+		r, err = decide.Refuse(decide.Input{Baseline: base}, refusal), nil
+	}
+	return r, err
+}
+
+// Screened is a verdict on the committed baseline that the base build decides.
+type Screened struct{ Answer, Because string }
+
+func (r Screened) String() string {
+	return "the committed baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
+}
+
+// maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
+const maxDistributions = 24
+
+// draw is what the pictures of a report show of its recordings.
+func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
+	var kernels []measure.Subject
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		s := f.Subject()
+		if f.Scope == measure.ScopeKernel && f.Outcome != result.Unchanged && len(kernels) < maxDistributions && !slices.Contains(kernels, s) {
+			kernels = append(kernels, s)
+		}
+	}
+	rank := "" // the slow one, on both sides
+	if r.Ranks != nil && r.Ranks.Straggler != nil {
+		rank = r.Ranks.Straggler.Rank
+	}
+	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank), Head: profile.Draw(r.Head, head, kernels, rank)}
+}
+
+// Pair is the head of a check and another build, measured interleaved.
+type Pair struct {
+	Report *result.Report // after the last look
+
+	check *Check
+	base  Build
+	all   Measurement
+	taken int // runs a side
+}
+
+// Interleaved is a check of the head against another build alone: no baseline is read.
+func (c *Check) Interleaved(base Build) *Pair {
+	own := *c
+	own.Base, own.Paired = &Base{Build: base}, true
+	return &Pair{check: &own, base: base}
+}
+
+// UpTo measures until each side has so many runs, and judges them.
+func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
+	if err = p.check.measure(ctx, runs-p.taken, &p.base, &p.all); err != nil {
+		return err
+	}
+	p.Report, err = p.check.look(ctx, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+		return m.sessions(ctx, p.check.Rule, nil)
+	}, decide.Look{})
+	p.taken = runs
+	return err
+}
+
+// Explained is the report with the causes of what got slower.
+func (p *Pair) Explained(ctx context.Context) (*result.Report, error) {
+	return p.check.explained(ctx, p.Report, &p.base)
+}
