@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -58,7 +59,7 @@ func showCode(e *env, path string, out *outputFlags) error {
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code, out.options(e).Verbose)
-			_, err = io.WriteString(e.text(), report.Kernels(title, listed, out.options(e)))
+			_, err = io.WriteString(e.text(), report.List(title, codeTitles, codeRows(listed, out.options(e).Verbose), out.options(e)))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")
@@ -77,4 +78,24 @@ func firstKernels(all []devicecode.Kernel, verbose bool) (title string, listed [
 		return title, all
 	}
 	return fmt.Sprintf("%s, of which %d are listed (--verbose or --format json: all)", title, most), all[:most]
+}
+
+var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}
+
+// codeRows are kernels as rows of a table, verbose ones with full names.
+func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
+	rows := make([][]string, len(kernels))
+	for i, k := range kernels {
+		stack := strconv.Itoa(k.Stack)
+		if k.Stack < 0 {
+			stack = measure.Unknown
+		}
+		name := measure.NormalizeName(k.Name)
+		if !verbose {
+			name = measure.ShortName(name)
+		}
+		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores), strconv.Itoa(k.Shared), strconv.Itoa(k.Constant),
+			strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
+	}
+	return rows
 }
