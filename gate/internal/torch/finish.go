@@ -179,7 +179,7 @@ func (t *trace) doubt(out *model.Trace, missing int) {
 
 // readTrace reads a Chrome trace to its end.
 func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
-	t := &trace{scanner: scanner{source: name, in: in}, bounds: within}
+	t := &trace{scanner: newScanner(name, in), bounds: within}
 	if err := t.walk(t.readFact, t.add); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package torch
 
 import (
 	"bufio"
-	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,54 +14,54 @@ import (
 // longest is the most bytes that one event, or one value beside the events, may have.
 const longest = 16 << 20
 
-// scanner walks over a Chrome trace and gives it value by value, so that one event at a time is in memory.
+// scanner walks over a Chrome trace and gives it value by value, so that one event at a time is in memory. It is the
+// reader of the mended text.
 type scanner struct {
 	source
-	in    *bufio.Reader
-	at    int64 // how far it has read, in bytes
-	begin int64 // where the last value begins
-	text  []byte
+	json   *jsontext.Decoder
+	begin  int64 // where the last value begins
+	in     *bufio.Reader
+	rest   []byte // mended text in the buffer of in, which is still to be given
+	taken  int    // bytes in the buffer of in that are mended
+	given  int64  // bytes
+	quoted bool   // the next byte is part of a string
+	failed error  // why in gives no more, nil at its end
 }
 
-// walk reads the object, or the bare list of events, that the file is: event takes each event, which may need mending, and fact reads
-// the value of each other key. It does not read on to the end of the file.
+func newScanner(name source, in *bufio.Reader) *scanner {
+	s := &scanner{source: name, in: in}
+	s.json = jsontext.NewDecoder(s, lenient...)
+	return s
+}
+
+// walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value of
+// each other key. It does not read on to the end of the file.
 func (s *scanner) walk(fact func(key string) error, event func(text []byte) error) error {
 	list := func() error {
 		return s.each(']', func() error {
-			if err := s.take(true); err != nil {
+			text, err := s.value()
+			if err != nil {
 				return err
 			}
-			return event(s.text)
+			return event(text)
 		})
 	}
-	if start, _ := s.next(); start == '[' {
+	if s.json.PeekKind() == '[' {
 		return list()
 	}
 	events := false
 	err := s.each('}', func() error {
-		text, err := s.value()
+		key, err := s.json.ReadToken()
 		if err != nil {
-			return err
-		}
-		var key string
-		if json.Unmarshal(text, &key) != nil {
-			return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
-				"%s, near byte %d: the file is no JSON: %s", s.source, s.begin, "a key is no string")
-		}
-		at := s.at
-		switch err := s.expect(':'); {
-		case err != nil:
-			return err
-		case key != "traceEvents":
-			return fact(key)
-		}
-		switch start, err := s.next(); {
-		case err != nil:
 			return s.broken(err)
+		}
+		switch at := s.json.InputOffset(); {
+		case key.String() != "traceEvents":
+			return fact(key.String())
 		case events:
 			return model.Refuse(model.Damaged, exportAgain,
 				"%s, near byte %d: there is a second list of events", s.source, at)
-		case start != '[':
+		case s.json.PeekKind() != '[' && s.json.PeekKind() != jsontext.KindInvalid:
 			return model.Refuse(model.Damaged, exportAgain, "%s, near byte %d: traceEvents is no list", s.source, at)
 		}
 		events = true
@@ -75,183 +75,148 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 }
 
 // each reads an opening bracket, the parts, and the closing bracket.
-func (s *scanner) each(end byte, part func() error) error {
-	s.drop(1)
-	for n := 0; ; n++ {
-		c, err := s.next()
-		switch {
-		case err != nil:
-			return s.broken(err)
-		case c == end:
-			s.drop(1)
-			return nil
-		case n > 0:
-			if err := s.expect(','); err != nil {
-				return err
-			}
-		}
+func (s *scanner) each(end jsontext.Kind, part func() error) error {
+	_, err := s.json.ReadToken()
+	for err == nil && s.json.PeekKind() != end {
 		if err := part(); err != nil {
 			return err
 		}
 	}
-}
-
-// next gives the next byte behind white space, without reading it.
-func (s *scanner) next() (byte, error) {
-	for n := 0; ; n++ {
-		b, err := s.in.Peek(1)
-		switch {
-		case err != nil:
-			return 0, err
-		case !isSpace(b[0]):
-			return b[0], nil
-		case n == mostSpace:
-			return 0, model.Refuse(model.TooLarge, exportAgain, "%s, near byte %d: more than %d MB of white space in one place", s.source, s.at, mostSpace>>20)
-		}
-		s.drop(1)
+	if err == nil {
+		_, err = s.json.ReadToken()
 	}
+	return s.broken(err)
 }
 
-// mostSpace is how much white space is read over in one place, in bytes.
-const mostSpace = 4 << 20
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
-func (s *scanner) drop(n int) {
-	n, _ = s.in.Discard(n)
-	s.at += int64(n)
-}
-
-func (s *scanner) expect(want byte) error {
-	switch c, err := s.next(); {
-	case err != nil:
-		return s.broken(err)
-	case c != want:
-		return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
-			"%s, near byte %d: the file is no JSON: %s", s.source, s.at, "there is no "+string(want))
-	}
-	s.drop(1)
-	return nil
-}
-
-// value reads a value, which is JSON or was made so by mend. It holds until the next one.
+// value reads a value, which holds until the next one.
 func (s *scanner) value() ([]byte, error) {
-	if err := s.take(true); err != nil {
-		return nil, err
-	}
-	return s.valid()
+	v, err := s.json.ReadValue()
+	s.begin = s.json.InputOffset() - int64(len(v))
+	return v, s.broken(err)
 }
 
-// valid is the text of the last value, mended if it is not JSON.
-func (s *scanner) valid() ([]byte, error) {
-	if jsontext.Value(s.text).IsValid(lenient...) {
-		return s.text, nil
-	}
-	mended := mend(s.text)
-	var checked json.RawMessage
-	if err := json.Unmarshal(mended, &checked); err != nil {
-		return nil, model.Refuse(model.Damaged, exportAgain+", or see who edited it",
-			"%s, near byte %d: the file is no JSON: %s", s.source, s.begin, err)
-	}
-	return mended, nil
-}
-
-// skip reads over a value, however long.
-func (s *scanner) skip() error { return s.take(false) }
-
-// take reads to the end of a value, which it finds by quotation marks and brackets.
-func (s *scanner) take(keep bool) error {
-	_, err := s.next()
-	s.text, s.begin = s.text[:0], s.at
-	depth, quoted, escaped := 0, false, false
-	for done := false; !done; {
-		if err == nil {
-			_, err = s.in.Peek(1)
-		}
-		if err != nil {
-			return s.broken(err)
-		}
-		b, _ := s.in.Peek(s.in.Buffered())
-		n := 0
-		for ; n < len(b) && !done; n++ {
-			if depth > 0 && !escaped {
-				for n < len(b) && !telling[b[n]] { // most bytes
-					n++
-				}
-				if n == len(b) {
-					break
-				}
-			}
-			c := b[n]
-			switch {
-			case escaped:
-				escaped = false
-			case quoted:
-				escaped, quoted = c == '\\', c != '"'
-				done = !quoted && depth == 0
-			case c == '"':
-				quoted = true
-			case c == '{' || c == '[':
-				depth++
-			case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']' || isSpace(c)):
-				done = true
-				n-- // the byte ends a number and is not part of it
-			case c == '}' || c == ']':
-				depth--
-				done = depth == 0
-			}
-		}
-		if keep {
-			if s.text = append(s.text, b[:n]...); len(s.text) > longest {
-				return model.Refuse(model.TooLarge, exportAgain, "%s, near byte %d: a value is longer than %d MB", s.source, s.begin, longest>>20)
-			}
-		}
-		s.drop(n)
-	}
-	if s.at == s.begin {
-		return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
-			"%s, near byte %d: the file is no JSON: %s", s.source, s.at, "there is no value")
-	}
-	return nil
-}
-
-// telling are the bytes by which [scanner.take] finds the end of an object or list.
-var telling = [256]bool{'"': true, '\\': true, '{': true, '[': true, '}': true, ']': true}
+// skip reads over a value.
+func (s *scanner) skip() error { return s.broken(s.json.SkipValue()) }
 
 // end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands there.
 func (s *scanner) end() error {
-	switch _, err := s.next(); {
-	case err == nil:
-		return model.Refuse(model.Damaged, "give every trace a file of its own",
-			"%s, near byte %d: something follows the end of the trace", s.source, s.at)
+	at := s.json.InputOffset()
+	switch _, err := s.json.ReadToken(); {
+	case s.failed != nil:
+		return s.source.broken(s.failed)
 	case err != io.EOF:
-		return s.broken(err)
+		return model.Refuse(model.Damaged, "give every trace a file of its own",
+			"%s, near byte %d: something follows the end of the trace", s.source, at)
 	}
 	return nil
 }
 
+// broken is the error of a file that cannot be read on, nil for none.
+func (s *scanner) broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	var syntax *jsontext.SyntacticError
+	switch {
+	case s.failed != nil:
+		return s.source.broken(s.failed)
+	case errors.Is(err, io.ErrUnexpectedEOF), !errors.As(err, &syntax):
+		return s.source.broken(io.EOF)
+	}
+	return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
+		"%s, near byte %d: the file is no JSON: %s", s.source, syntax.ByteOffset, syntax.Err)
+}
+
+// Read gives the text of the file, mended.
+func (s *scanner) Read(p []byte) (int, error) {
+	if at := s.json.InputOffset(); s.given-at > longest {
+		s.failed = model.Refuse(model.TooLarge, exportAgain, "%s, near byte %d: a value, or the white space before it, is longer than %d MB",
+			s.source, at, longest>>20)
+		return 0, s.failed
+	}
+	if len(s.rest) == 0 {
+		if err := s.mend(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	s.given += int64(n)
+	return n, nil
+}
+
 var (
-	// odd are strings, and the words that C++ and Python write in place of a number.
-	odd = input.Pattern(`(?s)"(?:[^"\\]|\\.)*"|-?(?:nan\(ind\)|nan|NaN|N/A|[iI]nf(?:inity)?)`)
-	// escapes are, within a string, those of JSON, and then the backslashes and control characters that must not be there.
-	escapes = input.Pattern(`\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[\\\x00-\x1f]`)
+	// odd are the words that C++ and Python write in place of a number.
+	odd = input.Pattern(`^-?(?:nan\(ind\)|nan|NaN|N/A|[iI]nf(?:inity)?)`)
+	// escape is one that JSON knows.
+	escape = input.Pattern(`^\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])`)
 )
 
-// mend makes JSON of the text that Kineto writes instead if it has only one meaning: nan, inf and N/A in place of numbers, and
-// control characters and backslashes inside strings. nan, inf and N/A become an empty string, never zero.
-func mend(text []byte) []byte {
-	return odd().ReplaceAllFunc(text, func(part []byte) []byte {
-		if part[0] != '"' {
-			return []byte(`""`)
+// mostOdd is the most bytes of such a word or escape.
+const mostOdd = 10
+
+// telling are the bytes to look at, outside of strings and within.
+var telling = func() (bytes [2][256]bool) {
+	for _, c := range `"nNiI-` {
+		bytes[0][c] = true
+	}
+	for c := range ' ' {
+		bytes[1][c] = true
+	}
+	bytes[1]['"'], bytes[1]['\\'] = true, true
+	return bytes
+}()
+
+// mend takes text from the file and makes JSON of what Kineto writes instead if it has only one meaning, of the same
+// length: nan, inf and N/A in place of numbers become an empty string, never zero; in strings control characters become
+// blanks, and backslashes that begin no escape slashes.
+func (s *scanner) mend() error {
+	s.in.Discard(s.taken)
+	_, cut := s.in.Peek(mostOdd + 1)
+	b, err := s.in.Peek(max(1, s.in.Buffered()))
+	if len(b) == 0 {
+		if err != io.EOF {
+			s.failed = err
 		}
-		return escapes().ReplaceAllFunc(part, func(e []byte) []byte {
-			switch {
-			case len(e) > 1:
-				return e
-			case e[0] == '\\':
-				return []byte("/")
+		return err
+	}
+	end := len(b)
+	if cut == nil { // a word that is not whole is for the next time
+		end -= mostOdd
+	}
+	n := 0
+	for ; n < end; n++ {
+		look := &telling[0]
+		if s.quoted {
+			look = &telling[1]
+		}
+		for n < end && !look[b[n]] { // most bytes
+			n++
+		}
+		if n == end {
+			break
+		}
+		switch c := b[n]; {
+		case c == '"':
+			s.quoted = !s.quoted
+		case c == '\\':
+			if e := escape().Find(b[n:]); e != nil {
+				n += len(e) - 1
+			} else {
+				b[n] = '/'
 			}
-			return []byte(" ")
-		})
-	})
+		case s.quoted:
+			b[n] = ' '
+		default:
+			word := odd().Find(b[n:])
+			for i := range word {
+				word[i] = ' '
+			}
+			if copy(word, `""`) > 0 {
+				n += len(word) - 1
+			}
+		}
+	}
+	s.rest, s.taken = b[:n], n
+	return nil
 }

@@ -44,7 +44,7 @@ var marks = map[string]bool{
 
 // sniffTrace looks at the keys of the object and the events that the head holds.
 func sniffTrace(head []byte) bool {
-	s := scanner{in: bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(head, byteOrderMark)))}
+	s := newScanner("", bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(head, byteOrderMark))))
 	found, events := 0, bytes.Contains(head, []byte(`"traceEvents"`))
 	enough := errors.New("enough")
 	err := s.walk(func(key string) error {
@@ -52,11 +52,7 @@ func sniffTrace(head []byte) bool {
 			found++
 		}
 		return s.skip()
-	}, func([]byte) error {
-		text, err := s.valid()
-		if err != nil {
-			return err
-		}
+	}, func(text []byte) error {
 		if e, ok := new(parser).event(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
 			return enough
 		}

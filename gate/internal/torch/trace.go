@@ -27,7 +27,7 @@ type trace struct {
 	parser  parser
 	extents map[string]measure.Dim3 // by how they stand in the file
 	buffer  []byte
-	scanner
+	*scanner
 	bounds
 	facts
 	variants  interned[variant]
@@ -108,14 +108,8 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 func (t *trace) add(text []byte) error {
 	e, ok := t.parser.event(text)
 	if !ok {
-		text, err := t.valid()
-		if err != nil {
-			return err
-		}
-		if e, ok = t.parser.event(text); !ok {
-			return model.Refuse(model.BadValue, exportAgain,
-				"%s, near byte %d: there is something among the events that is no event, or an event without proper args", t.source, t.begin)
-		}
+		return model.Refuse(model.BadValue, exportAgain,
+			"%s, near byte %d: there is something among the events that is no event, or an event without proper args", t.source, t.begin)
 	}
 	t.known = t.known || e.kind != other
 	complete := string(e.Ph) == `"X"`
