@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -55,10 +58,10 @@ func showCode(e *env, path string, out *outputFlags) error {
 	}
 	switch out.format {
 	case "json":
-		err = e.encode(code)
+		err = encodeCode(e.Out, code)
 	case "text":
 		if len(code.Code) > 0 {
-			title, listed := firstKernels(code.Code, out.options(e).Verbose)
+			title, listed := firstKernels(code.Code)
 			_, err = io.WriteString(e.text(), report.List(title, codeTitles, codeRows(listed, out.options(e).Verbose), out.options(e)))
 		}
 	default:
@@ -70,14 +73,43 @@ func showCode(e *env, path string, out *outputFlags) error {
 	return err
 }
 
-// firstKernels are the kernels that are listed as text, with the title of the list: PyTorch's library holds 128,000.
-func firstKernels(all []devicecode.Kernel, verbose bool) (title string, listed []devicecode.Kernel) {
+// encodeCode writes device code as JSON, a kernel at a time: PyTorch's library holds 128,000.
+func encodeCode(to io.Writer, code *app.DeviceCode) error {
+	frame := *code
+	frame.Code = []devicecode.Kernel{}
+	text, err := json.MarshalIndent(frame, "", "  ")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(to)
+	head, tail, _ := strings.Cut(string(text), "[]")
+	w.WriteString(head)
+	before := "[\n    "
+	for _, k := range code.Code {
+		one, err := json.MarshalIndent(k, "    ", "  ")
+		if err != nil {
+			return err
+		}
+		w.WriteString(before)
+		w.Write(one)
+		before = ",\n    "
+	}
+	end := "\n  ]"
+	if len(code.Code) == 0 {
+		end = "[]"
+	}
+	fmt.Fprintln(w, end+tail)
+	return w.Flush()
+}
+
+// firstKernels are the kernels that are listed as text, with the title of the list.
+func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Kernel) {
 	const most = 1000
 	title = measure.Count(len(all), "kernel")
-	if len(all) <= most || verbose {
+	if len(all) <= most {
 		return title, all
 	}
-	return fmt.Sprintf("%s, of which %d are listed (--verbose or --format json: all)", title, most), all[:most]
+	return fmt.Sprintf("%s, of which %d are listed (--format json: all)", title, most), all[:most]
 }
 
 var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}

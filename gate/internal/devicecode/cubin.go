@@ -37,6 +37,7 @@ const (
 	formatSized   = 4    // the value follows; else it is the two bytes
 )
 
+// cubin reads the kernels of a device ELF image, whose relocated instructions it clears.
 func cubin(image []byte) ([]Kernel, error) {
 	if len(image) < headerSize || string(image[:4]) != elf.ELFMAG {
 		return nil, errors.New("damaged device code: no ELF header")
@@ -179,27 +180,26 @@ func (c *image64) kernel(name string, symbol uint32) (Kernel, error) {
 	return k, nil
 }
 
-// hash is the hash of the instructions. What a relocation fills in is left out, for it depends on other code.
+// hash is the hash of the instructions. It clears in them what relocations fill in, which depends on other code.
 func (c *image64) hash(name string, code []byte) string {
 	width := 8
 	if c.wide {
 		width = 16
 	}
-	masked := bytes.Clone(code)
 	for _, table := range []struct {
 		name string
 		size int
 	}{{".rela.text." + name, 24}, {".rel.text." + name, 16}} {
 		for b := c.bytes(c.sections[table.name]); len(b) >= table.size; b = b[table.size:] {
 			at := binary.LittleEndian.Uint64(b)
-			if at >= uint64(len(masked)) {
+			if at >= uint64(len(code)) {
 				continue
 			}
 			at -= at % uint64(width)
-			clear(masked[min(at+2, uint64(len(masked))):min(at+uint64(width), uint64(len(masked)))]) // the first two bytes hold the opcode
+			clear(code[min(at+2, uint64(len(code))):min(at+uint64(width), uint64(len(code)))]) // the first two bytes hold the opcode
 		}
 	}
-	sum := sha256.Sum256(masked)
+	sum := sha256.Sum256(code)
 	return hex.EncodeToString(sum[:8])
 }
 

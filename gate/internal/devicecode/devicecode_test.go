@@ -124,6 +124,7 @@ func TestCompression(t *testing.T) {
 		{"another size", "damaged zstd data", fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
 		{"bomb", "above the bound", fat(kindELF, flagZstd, maxImage+1, z.EncodeAll(image, nil))},
 		{"lz4 bomb", "damaged LZ4 data", fat(kindELF, flagLZ4, maxImage, small[:n])},
+		{"lz4 of nothing", "damaged LZ4 data", fat(kindELF, flagLZ4, 0, small[:n])},
 		{"cut short", "damaged fat binary", fat(kindELF, 0x11, 0, image)[:20000]},
 	} {
 		file := filepath.Join(t.TempDir(), "x")

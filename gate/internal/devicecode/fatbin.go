@@ -29,10 +29,11 @@ const (
 
 // entry is one image of a fat binary.
 type entry struct {
-	kind       uint16
-	flags      uint64
-	compressed []byte // as stored, without padding
-	size       uint64 // of the decompressed image
+	kind   uint16
+	flags  uint64
+	at     int64  // of the image in the section
+	stored int64  // bytes there, without padding
+	size   uint64 // of the decompressed image, 0 without compression
 }
 
 // suffix is that of the entry's architecture.
@@ -62,7 +63,7 @@ func (f *fatReader) next() (*entry, error) {
 		}
 	}
 	var h [leastEntry]byte
-	if err := f.load(h[:], f.at); err != nil {
+	if err := load(f.r, h[:], f.at); err != nil {
 		return nil, err
 	}
 	le := binary.LittleEndian
@@ -70,21 +71,16 @@ func (f *fatReader) next() (*entry, error) {
 	if header < leastEntry || header > mostEntry || stored > uint64(f.end-f.at-header) {
 		return nil, fmt.Errorf("damaged fat binary at byte %d", f.at)
 	}
-	e := &entry{kind: le.Uint16(h[:]), flags: le.Uint64(h[40:]), size: le.Uint64(h[56:])}
-	data := f.at + header
-	f.at = data + int64(stored)
-	if e.kind != kindELF {
-		return e, nil
+	e := &entry{kind: le.Uint16(h[:]), flags: le.Uint64(h[40:]), at: f.at + header, stored: int64(stored)}
+	if e.flags&(flagZstd|flagLZ4|flagCompressed) != 0 {
+		e.size = le.Uint64(h[56:])
 	}
-	if stored > maxImage {
-		return nil, fmt.Errorf("an image of %d bytes is above the bound of %d", stored, maxImage)
+	f.at = e.at + e.stored
+	if e.kind == kindELF && max(stored, e.size) > maxImage {
+		return nil, fmt.Errorf("an image of %d bytes is above the bound of %d", max(stored, e.size), maxImage)
 	}
-	e.compressed = make([]byte, stored)
-	if err := f.load(e.compressed, data); err != nil {
-		return nil, err
-	}
-	if n := uint64(le.Uint32(h[16:])); n > 0 && n < stored {
-		e.compressed = e.compressed[:n]
+	if n := int64(le.Uint32(h[16:])); n > 0 {
+		e.stored = min(n, e.stored)
 	}
 	return e, nil
 }
@@ -94,7 +90,7 @@ func (f *fatReader) header() error {
 	var h [fatHeader]byte
 	const block = 64 << 10
 	for f.at = (f.at + 7) &^ 7; f.at+fatHeader <= f.r.Size(); {
-		if err := f.load(h[:], f.at); err != nil {
+		if err := load(f.r, h[:], f.at); err != nil {
 			return err
 		}
 		if binary.LittleEndian.Uint32(h[:]) != fatMagic {
@@ -119,7 +115,7 @@ func (f *fatReader) header() error {
 // skip is the distance to the next magic within a block, or the block's length.
 func (f *fatReader) skip(block int64) (int64, error) {
 	b := make([]byte, min(block, f.r.Size()-f.at))
-	if err := f.load(b, f.at); err != nil {
+	if err := load(f.r, b, f.at); err != nil {
 		return 0, err
 	}
 	for i := 8; i+4 <= len(b); i += 8 {
@@ -130,43 +126,58 @@ func (f *fatReader) skip(block int64) (int64, error) {
 	return max(8, int64(len(b))&^7), nil
 }
 
-func (f *fatReader) load(b []byte, at int64) error {
-	if _, err := f.r.ReadAt(b, at); err != nil {
+func load(r io.ReaderAt, b []byte, at int64) error {
+	if _, err := r.ReadAt(b, at); err != nil {
 		return fmt.Errorf("cut short at byte %d: %w", at, io.ErrUnexpectedEOF)
 	}
 	return nil
 }
 
-// decompressor decompresses entries. It is not safe for concurrent use.
-type decompressor struct{ zstd *zstd.Decoder }
+// decompressor loads and decompresses entries into buffers that the next entry reuses. It is not safe for concurrent use.
+type decompressor struct {
+	zstd          *zstd.Decoder
+	stored, plain []byte
+}
 
-func newDecompressor() (*decompressor, error) {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImage))
-	return &decompressor{z}, err
+func newDecompressor() *decompressor {
+	// An error says that an option is out of its range.
+	z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImage), zstd.WithDecodeAllCapLimit(true))
+	return &decompressor{zstd: z}
+}
+
+// room is n bytes of a buffer, which grows.
+func room(buffer *[]byte, n uint64) []byte {
+	if uint64(cap(*buffer)) < n {
+		*buffer = make([]byte, n)
+	}
+	return (*buffer)[:n]
 }
 
 var errCompression = errors.New("unknown compression")
 
-// image is the device ELF of an entry.
-func (d *decompressor) image(e *entry) ([]byte, error) {
+// image is the device ELF of an entry, until the next call.
+func (d *decompressor) image(r io.ReaderAt, e *entry) ([]byte, error) {
+	stored := room(&d.stored, uint64(e.stored))
+	if err := load(r, stored, e.at); err != nil {
+		return nil, err
+	}
 	switch {
-	case bytes.HasPrefix(e.compressed, []byte("\x7fELF")):
-		return e.compressed, nil
-	case e.size == 0 || e.size > maxImage:
-		return nil, fmt.Errorf("an image of %d bytes is above the bound of %d", e.size, maxImage)
+	case bytes.HasPrefix(stored, []byte("\x7fELF")):
+		return stored, nil
 	case e.flags&flagZstd != 0:
-		out, err := d.zstd.DecodeAll(e.compressed, make([]byte, 0, min(e.size, 64<<10*uint64(len(e.compressed)))))
+		// A block of zstd, 128 KiB, takes 4 bytes at least.
+		out, err := d.zstd.DecodeAll(stored, room(&d.plain, min(e.size, 64<<10*uint64(len(stored))))[:0])
 		if err != nil || uint64(len(out)) != e.size {
 			return nil, fmt.Errorf("damaged zstd data: %d of %d bytes (%v)", len(out), e.size, err)
 		}
 		return out, nil
 	case e.flags&(flagLZ4|flagCompressed) != 0:
-		// LZ4 expands at most 255 times.
-		if e.size > 255*uint64(len(e.compressed)) {
-			return nil, errors.New("damaged LZ4 data: it claims more than LZ4 can hold")
+		// LZ4 expands at most 255 times. Its decoder writes to an empty buffer.
+		if e.size == 0 || e.size > 255*uint64(len(stored)) {
+			return nil, fmt.Errorf("damaged LZ4 data: %d bytes cannot hold %d", len(stored), e.size)
 		}
-		out := make([]byte, e.size)
-		n, err := lz4.UncompressBlock(e.compressed, out)
+		out := room(&d.plain, e.size)
+		n, err := lz4.UncompressBlock(stored, out)
 		if err != nil || n != len(out) {
 			return nil, fmt.Errorf("damaged LZ4 data: %d of %d bytes (%v)", n, e.size, err)
 		}

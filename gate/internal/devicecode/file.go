@@ -102,7 +102,7 @@ func hostKernels(f io.ReaderAt) ([]Kernel, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			all = append(all, kernels...)
+			all = append(kernels, all...)
 		}
 		if len(all) > 0 {
 			return all, nil
@@ -116,63 +116,89 @@ func hostKernels(f io.ReaderAt) ([]Kernel, error) {
 
 var errPTX = errors.New("it holds PTX only, which the driver compiles when the program starts; build for the GPU's architecture (-arch=sm_…)")
 
-// fatKernels reads all kernels of a section of fat binaries, entries in parallel.
+// The bounds on what is held of a file, in MiB.
+const (
+	maxHeld   = 64 // images at once, as stored and decompressed; one alone may be larger
+	keptImage = 2  // the image whose buffers, and zstd's reference to them, are kept for the next
+)
+
+// held is the number of MiB, rounded up, that an image takes of maxHeld.
+func (e *entry) held() int64 {
+	return min(maxHeld, 1+(e.stored+int64(e.size))>>20)
+}
+
+// found collects the kernels of images that are read in parallel, and the first error.
+type found struct {
+	mu      sync.Mutex
+	kernels []Kernel
+	names   map[string]string // one copy of each name, for architectures share them
+	err     error
+}
+
+func (f *found) add(kernels []Kernel, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range kernels {
+		if _, ok := f.names[k.Name]; !ok {
+			f.names[k.Name] = k.Name
+		}
+		k.Name = f.names[k.Name]
+		f.kernels = append(f.kernels, k)
+	}
+	if err == nil && len(f.kernels) > maxKernels {
+		err = fmt.Errorf("it holds more than %d kernels", maxKernels)
+	}
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *found) failed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err != nil
+}
+
+// fatKernels reads all kernels of a section of fat binaries, images in parallel.
 func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	var (
-		out      []Kernel
-		first    error
-		ptx, elf int
-		mu       sync.Mutex
-		wait     sync.WaitGroup
+		fat     = fatReader{r: r}
+		out     = found{names: map[string]string{}}
+		entries = make(chan *entry)
+		held    = make(chan struct{}, maxHeld)
+		wait    sync.WaitGroup
 	)
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first == nil {
-			first = err
-		}
-	}
-	failed := func() bool { mu.Lock(); defer mu.Unlock(); return first != nil }
-	entries := make(chan *entry)
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
-			d, err := newDecompressor()
-			if err != nil {
-				fail(err)
-			} else {
-				defer d.zstd.Close()
-			}
+			d := newDecompressor()
 			for e := range entries {
-				if failed() {
-					continue
+				if !out.failed() {
+					out.add(d.kernels(r, e))
 				}
-				kernels, err := d.kernels(e)
-				if err != nil {
-					fail(err)
-					continue
+				if e.held() > keptImage {
+					d = newDecompressor()
 				}
-				mu.Lock()
-				out = append(out, kernels...)
-				tooMany := len(out) > maxKernels
-				mu.Unlock()
-				if tooMany {
-					fail(fmt.Errorf("it holds more than %d kernels", maxKernels))
+				for range e.held() {
+					<-held
 				}
 			}
 		})
 	}
-	fat := fatReader{r: r}
-	for !failed() {
+	var ptx, images int
+	for !out.failed() {
 		e, err := fat.next()
 		if err == io.EOF {
 			break
 		} else if err != nil {
-			fail(err)
+			out.add(nil, err)
 			break
 		}
 		switch e.kind {
 		case kindELF:
-			elf++
+			images++
+			for range e.held() {
+				held <- struct{}{}
+			}
 			entries <- e
 		case kindPTX:
 			ptx++
@@ -181,16 +207,16 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	close(entries)
 	wait.Wait()
 	switch {
-	case first != nil:
-		return nil, first
-	case elf == 0 && ptx > 0:
+	case out.err != nil:
+		return nil, out.err
+	case images == 0 && ptx > 0:
 		return nil, errPTX
 	}
-	return out, nil
+	return out.kernels, nil
 }
 
-func (d *decompressor) kernels(e *entry) ([]Kernel, error) {
-	image, err := d.image(e)
+func (d *decompressor) kernels(r io.ReaderAt, e *entry) ([]Kernel, error) {
+	image, err := d.image(r, e)
 	if err != nil {
 		return nil, err
 	}
