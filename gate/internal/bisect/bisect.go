@@ -199,7 +199,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 			return err
 		}
 		if f := b.follow(c.Report); f != nil {
-			c.Change, c.Low, c.High = f.Change, f.Low, f.High
+			c.Reading = reading(f)
 			c.Refuted = !b.shows(c.Report)
 		}
 	}
@@ -231,11 +231,10 @@ func (b *bisection) shows(r *result.Report) bool {
 func (b *bisection) fill() {
 	for i, c := range b.line[1:] {
 		known := b.state.Readings[c.ID]
-		x := history.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: distance(known.FromGood), FromBad: distance(known.FromBad)}
+		x := history.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: known.FromGood, FromBad: known.FromBad}
 		if b.search != nil {
 			if r := b.search.At(i + 1); r != nil {
-				d := distance(r)
-				x.Change, x.Low, x.High, x.Nearer = &d.Change, &d.Low, &d.High, r.Nearer(*b.search.At(len(b.line) - 1))
+				x.Change, x.Low, x.High, x.Nearer = &r.Change, &r.Low, &r.High, r.Nearer(*b.search.At(len(b.line) - 1))
 			}
 		}
 		b.out.Commits = append(b.out.Commits, x)
@@ -248,7 +247,6 @@ func (b *bisection) fill() {
 // blame lists the culprits that the search has found.
 func (b *bisection) blame() {
 	for _, x := range b.search.Found() {
-		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
-			Change: result.Number(x.Change), Low: result.Number(x.Low), High: result.Number(x.High)})
+		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]), Reading: x.Reading})
 	}
 }

@@ -166,15 +166,7 @@ func (b *Bisect) looks() []int {
 
 // reading is how far a finding's head is from its base.
 func reading(f *result.Finding) history.Reading {
-	return history.Reading{Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High)}
-}
-
-// distance is a reading as reports have it, nil where there is none.
-func distance(r *history.Reading) *history.Distance {
-	if r == nil {
-		return nil
-	}
-	return &history.Distance{Change: result.Number(r.Change), Low: result.Number(r.Low), High: result.Number(r.High)}
+	return history.Reading{Change: f.Change, Low: f.Low, High: f.High}
 }
 
 // names are the names of a finding's subject on both sides.

@@ -53,27 +53,18 @@ type BisectedCommit struct {
 	Low    *result.Number `json:"low,omitempty"`
 	High   *result.Number `json:"high,omitempty"`
 	// FromGood and FromBad are how much slower it is than each end, measured interleaved with it.
-	FromGood *Distance `json:"from_good,omitempty"`
-	FromBad  *Distance `json:"from_bad,omitempty"`
+	FromGood *Reading `json:"from_good,omitempty"`
+	FromBad  *Reading `json:"from_bad,omitempty"`
 	// Nearer is the end that it is nearer to: "good" or "bad", "" where its interval holds the middle between them.
 	Nearer string `json:"nearer,omitempty"`
 	// Skipped says why it could not be measured.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Distance is how much slower a commit is than another, as a relative change with its interval.
-type Distance struct {
-	Change result.Number `json:"change"`
-	Low    result.Number `json:"low"`
-	High   result.Number `json:"high"`
-}
-
 // Culprit is a commit that changes the number, or several next to each other of which one does.
 type Culprit struct {
-	Commits []Commit      `json:"commits"`
-	Change  result.Number `json:"change"`
-	Low     result.Number `json:"low"`
-	High    result.Number `json:"high"`
+	Commits []Commit `json:"commits"`
+	Reading
 	// Report is that of the culprit against the commit before it, nil where that was not measured.
 	Report *result.Report `json:"report,omitempty"`
 	// Refuted is true where that report does not show the change, by an interval that holds zero.

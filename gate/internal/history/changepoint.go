@@ -7,15 +7,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// ChangePointOptions are the parameters of the search. The zero value has the defaults of Apache Otava.
-type ChangePointOptions struct {
-	Window    int     // points that are looked at together, 0 for 50
-	P         float64 // largest p-value of a change point, 0 for 0.001
-	Magnitude float64 // smallest relative change, either way
-}
-
-// weaker is by how much the test of the first pass is.
-const weaker = 10
+const (
+	// window is the number of points that are looked at together (Apache Otava's default).
+	window = 50
+	// weaker is by how much the test of the first pass is.
+	weaker = 10
+)
 
 // ChangePoint is a change of level: Index is the first value of the new one.
 type ChangePoint struct {
@@ -24,27 +21,16 @@ type ChangePoint struct {
 	Before, After float64 // means of the same
 }
 
-// magnitude is the larger of the relative changes either way.
-func (p ChangePoint) magnitude() float64 {
-	return max(math.Abs(p.After/p.Before-1), math.Abs(p.Before/p.After-1))
-}
-
-// ChangePoints returns the change points of a series of finite values, in order. A window of the series is split where its parts differ
+// ChangePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series is split where its parts differ
 // most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's t test says that they do. In that first pass the
 // test is ten times weaker; then the weakest points are removed, one by one, until the rest is significant (Fleming et al., Hunter,
 // 2023, sections 4.2 and 4.3).
-func ChangePoints(series []float64, o ChangePointOptions) []ChangePoint {
-	if o.Window == 0 {
-		o.Window = 50
-	}
-	if o.P == 0 {
-		o.P = 0.001
-	}
-	return merge(series, split(series, max(o.Window, 2), weaker*o.P), o)
+func ChangePoints(series []float64, p float64) []ChangePoint {
+	return merge(series, split(series, weaker*p), p)
 }
 
 // split finds the change points of all windows.
-func split(series []float64, window int, p float64) []int {
+func split(series []float64, p float64) []int {
 	var all []int
 	for start := 0; start < len(series); {
 		end := min(start+window, len(series))
@@ -127,10 +113,10 @@ func (s sums) widest(start, end int) (best float64, at int) {
 }
 
 // merge removes the weakest point until all are significant.
-func merge(series []float64, at []int, o ChangePointOptions) []ChangePoint {
+func merge(series []float64, at []int, p float64) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(at))
-		weakest, smallest := -1, -1
+		weakest := -1
 		for i, index := range at {
 			from, to := 0, len(series)
 			if i > 0 {
@@ -144,20 +130,11 @@ func merge(series []float64, at []int, o ChangePointOptions) []ChangePoint {
 			if weakest < 0 || points[i].P > points[weakest].P {
 				weakest = i
 			}
-			if smallest < 0 || points[i].magnitude() < points[smallest].magnitude() {
-				smallest = i
-			}
 		}
-		switch {
-		case len(at) == 0:
-			return nil
-		case points[weakest].P >= o.P:
-			at = slices.Delete(at, weakest, weakest+1)
-		case points[smallest].magnitude() < o.Magnitude:
-			at = slices.Delete(at, smallest, smallest+1)
-		default:
+		if weakest < 0 || points[weakest].P < p {
 			return points
 		}
+		at = slices.Delete(at, weakest, weakest+1)
 	}
 }
 

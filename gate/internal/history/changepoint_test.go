@@ -23,21 +23,19 @@ func TestKnownAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		series []float64
-		o      ChangePointOptions
+		p      float64
 		want   []int
 	}{
 		{"one change", []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49},
-			ChangePointOptions{Window: 10, P: 0.0001}, []int{10}},
-		{"to a half", falling, ChangePointOptions{}, []int{6}},
-		{"by a tenth", slowly, ChangePointOptions{}, []int{4}},
-		{"too small to count", slowly, ChangePointOptions{Magnitude: 0.2}, nil},
-		{"large enough to count", falling, ChangePointOptions{Magnitude: 0.2}, []int{6}},
-		{"from zero", []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}, ChangePointOptions{}, []int{3, 6}},
-		{"nothing", nil, ChangePointOptions{}, nil},
-		{"one value", []float64{1}, ChangePointOptions{}, nil},
-		{"all alike", slices.Repeat([]float64{3}, 60), ChangePointOptions{}, nil},
+			0.0001, []int{10}},
+		{"to a half", falling, trendP, []int{6}},
+		{"by a tenth", slowly, trendP, []int{4}},
+		{"from zero", []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}, trendP, []int{3, 6}},
+		{"nothing", nil, trendP, nil},
+		{"one value", []float64{1}, trendP, nil},
+		{"all alike", slices.Repeat([]float64{3}, 60), trendP, nil},
 	} {
-		if got := indexes(ChangePoints(tt.series, tt.o)); !slices.Equal(got, tt.want) {
+		if got := indexes(ChangePoints(tt.series, tt.p)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -56,7 +54,7 @@ func TestStep(t *testing.T) {
 				series[i] *= 1.05
 			}
 		}
-		points := ChangePoints(series, ChangePointOptions{})
+		points := ChangePoints(series, trendP)
 		i := slices.IndexFunc(points, func(p ChangePoint) bool { return p.Index == at })
 		if i < 0 || math.Abs(points[i].After/points[i].Before-1.05) > 0.01 {
 			t.Fatalf("%v, want %d", points, at)
@@ -73,7 +71,7 @@ func TestFalsePoints(t *testing.T) {
 		for i := range series {
 			series[i] = 1 + 0.01*r.NormFloat64()
 		}
-		if len(ChangePoints(series, ChangePointOptions{})) > 0 {
+		if len(ChangePoints(series, trendP)) > 0 {
 			found++
 		}
 	}

@@ -4,23 +4,40 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // A step is a culprit from this part of the whole change on. What is spread over more commits than that has none.
 const part = 0.2
 
 // Reading is how far the number of a commit is from that of the good end, as a relative change with its interval.
-type Reading struct{ Change, Low, High float64 }
+type Reading struct {
+	Change result.Number `json:"change"`
+	Low    result.Number `json:"low"`
+	High   result.Number `json:"high"`
+}
+
+// around is a change with an interval of so much noise on either side.
+func around(change, noise float64) Reading {
+	return Reading{result.Number(change), result.Number(change - noise), result.Number(change + noise)}
+}
 
 // noise is half the width of the interval.
-func (r Reading) noise() float64 { return (r.High - r.Low) / 2 }
+func (r Reading) noise() float64 { return float64(r.High-r.Low) / 2 }
+
+// factor is the number of the commit relative to that of the good end.
+func (r Reading) factor() float64 { return 1 + float64(r.Change) }
+
+// size is the change either way.
+func (r Reading) size() float64 { return math.Abs(float64(r.Change)) }
 
 // Clear reports whether a reading tells a step of the least size that counts, of this whole, from none.
-func (r Reading) Clear(whole Reading) bool { return r.noise() <= part*math.Abs(whole.Change) }
+func (r Reading) Clear(whole Reading) bool { return r.noise() <= part*whole.size() }
 
 // Agree reports whether two readings of a commit can both be true.
 func (r Reading) Agree(other Reading) bool {
-	return math.Abs(r.Change-other.Change) <= r.noise()+other.noise()
+	return math.Abs(float64(r.Change-other.Change)) <= r.noise()+other.noise()
 }
 
 // Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between them.
@@ -36,10 +53,7 @@ func (r Reading) Nearer(whole Reading) string {
 
 // fromGood turns how far a commit is from the bad end into how far it is from the good one.
 func (r Reading) fromGood(whole Reading) Reading {
-	x := Reading{Change: (1+whole.Change)*(1+r.Change) - 1}
-	noise := math.Hypot(r.noise()*(1+whole.Change), whole.noise()*(1+r.Change))
-	x.Low, x.High = x.Change-noise, x.Change+noise
-	return x
+	return around(whole.factor()*r.factor()-1, math.Hypot(r.noise()*whole.factor(), whole.noise()*r.factor()))
 }
 
 // Between is how far a commit is from the good end of a line, as it reads beside the good end and beside the bad one, each
@@ -58,9 +72,7 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	}
 	const least = 1e-9 // of a noise that is weighed
 	a, b := math.Pow(max(good.noise(), least), -2), math.Pow(max(other.noise(), least), -2)
-	noise := 1 / math.Sqrt(a+b)
-	at.Change = (a*good.Change + b*other.Change) / (a + b)
-	at.Low, at.High = at.Change-noise, at.Change+noise
+	at = around((a*float64(good.Change)+b*float64(other.Change))/(a+b), 1/math.Sqrt(a+b))
 	return at, at.Clear(whole) && good.Agree(other)
 }
 
@@ -92,12 +104,12 @@ func (s *Search) At(i int) *Reading { return s.readings[i] }
 // Step is a part of the change, between two commits that were read: it lies in one of First to Last.
 type Step struct {
 	First, Last int
-	Change      float64 // of the number, as a part of the good end's
-	Low, High   float64
+	Reading     // of the last beside the commit before the first
 }
 
-// steps are the changes between neighbours that were read and that are culprits or hold some, the largest first.
-func (s *Search) steps() (out []Step) {
+// Found are the changes between neighbours that were read and that are culprits or hold some, the largest first; none where the
+// change is spread over many commits.
+func (s *Search) Found() (out []Step) {
 	whole := *s.readings[len(s.readings)-1]
 	last := 0
 	for i := 1; i < len(s.readings); i++ {
@@ -106,22 +118,20 @@ func (s *Search) steps() (out []Step) {
 			continue
 		}
 		from := s.readings[last]
-		x := Step{First: last + 1, Last: i, Change: (1+r.Change)/(1+from.Change) - 1}
-		noise := math.Hypot(r.noise(), from.noise())
-		x.Low, x.High = x.Change-noise, x.Change+noise
-		if grown := x.Change * math.Copysign(1, whole.Change); grown >= part*math.Abs(whole.Change) && grown > noise {
-			out = append(out, x)
+		change, noise := r.factor()/from.factor()-1, math.Hypot(r.noise(), from.noise())
+		if grown := change * math.Copysign(1, float64(whole.Change)); grown >= part*whole.size() && grown > noise {
+			out = append(out, Step{last + 1, i, around(change, noise)})
 		}
 		last = i
 	}
-	slices.SortStableFunc(out, func(a, b Step) int { return cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)) })
+	slices.SortStableFunc(out, func(a, b Step) int { return cmp.Compare(b.size(), a.size()) })
 	return out
 }
 
 // Next is the commit to read next: of those within the largest change that is not yet between neighbours the middle one. It is
 // not ok where nothing is left to read.
 func (s *Search) Next() (i int, ok bool) {
-	for _, x := range s.steps() {
+	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {
 			return i, true
 		}
@@ -142,13 +152,10 @@ func (s *Search) middle(x Step) (i int, ok bool) {
 
 func abs(n int) int { return max(n, -n) }
 
-// Found are the culprits as far as they are known, the largest first; none where the change is spread over many commits.
-func (s *Search) Found() []Step { return s.steps() }
-
 // Left is about how many commits are still to be read at most.
 func (s *Search) Left() int {
 	n := 0
-	for _, x := range s.steps() {
+	for _, x := range s.Found() {
 		for span := x.Last - x.First; span > 0; span /= 2 {
 			n++
 		}

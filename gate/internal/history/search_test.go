@@ -16,8 +16,7 @@ func search(factors []float64, noise float64, draw func() float64) (s *Search, r
 		at[i+1] = level - 1
 	}
 	read := func(i int) Reading {
-		x := at[i] + noise*draw()
-		return Reading{x, x - 2*noise, x + 2*noise}
+		return around(at[i]+noise*draw(), 2*noise)
 	}
 	s = NewSearch(len(factors), read(len(factors)))
 	for i, ok := s.Next(); ok; i, ok = s.Next() {
@@ -97,7 +96,7 @@ func TestBetween(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, clear := Between(tt.good, tt.bad, whole)
-			if math.Abs(got.Change-tt.want) > 0.0015 || clear != tt.clear {
+			if math.Abs(float64(got.Change)-tt.want) > 0.0015 || clear != tt.clear {
 				t.Errorf("%+v, clear %v; want %v, %v", got, clear, tt.want, tt.clear)
 			}
 			if nearer := got.Nearer(whole); clear && nearer != tt.nearer {
@@ -106,8 +105,6 @@ func TestBetween(t *testing.T) {
 		})
 	}
 }
-
-func around(x, noise float64) Reading { return Reading{x, x - noise, x + noise} }
 
 func at(x, noise float64) *Reading { return new(around(x, noise)) }
 
@@ -122,7 +119,7 @@ func TestBetweenProperties(t *testing.T) {
 		if got.noise() > math.Min(good.noise(), other.noise())+1e-8 {
 			t.Fatalf("%v is noisier than %v or %v", got, *good, other)
 		}
-		if got.Change < math.Min(good.Change, other.Change)-1e-9 || got.Change > math.Max(good.Change, other.Change)+1e-9 {
+		if got.Change < min(good.Change, other.Change)-1e-9 || got.Change > max(good.Change, other.Change)+1e-9 {
 			t.Fatalf("%v does not lie between %v and %v", got, *good, other)
 		}
 	})

@@ -116,7 +116,7 @@ func (p *page) explained(f *result.Finding) {
 }
 
 // from prints the change between an end and a commit measured beside it.
-func from(d *history.Distance) string {
+func from(d *history.Reading) string {
 	if d == nil {
 		return ""
 	}
