@@ -184,24 +184,15 @@ func Subset(s *model.Session, runs []int) model.Session {
 // measure fills in the noise of each forecast's subject.
 func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	for _, f := range forecasts {
-		x, _ := s.Find(f.About(), f.Measured().Name)
-		x.Values = s.Of(&x)
-		values := stats.Known(x.Values)
-		logs := stats.Transform([][]float64{values}, math.Log)[0]
-		finding := &f.Finding
-		n := Noise{
-			Named: result.NewNamed(f.About()), Scope: finding.Scope, Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: result.Unknown,
-			Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Number(f.Detectable(0)[min(c.Gates.Runs, decide.MaxRuns)]),
-			Runs: result.Numbers([][]float64{x.Values}),
-		}
-		if v := stats.SampleVariance(logs); v.DF > 0 {
-			n.SD = result.Number(math.Sqrt(v.S2))
-		}
-		if spread, ok := s.Find(f.About(), measure.Spread.Name); ok {
+		x, _ := s.Find(f.Subject, f.Metric.Name)
+		n, values := newNoise(s, x)
+		n.Role, n.Share = f.Finding.Role, f.Finding.Share
+		n.MDE = result.Number(f.Detectable(0)[min(c.Gates.Runs, decide.MaxRuns)])
+		if spread, ok := s.Find(f.Subject, measure.Spread.Name); ok {
 			within := result.Number(stats.Median(stats.Known(spread.Values))) / n.Typical
 			n.Within = &within
 		}
-		if launches, ok := s.Find(f.About(), measure.Launches.Name); ok {
+		if launches, ok := s.Find(f.Subject, measure.Launches.Name); ok {
 			n.Launches = result.Number(stats.Median(stats.Known(launches.Values)))
 		}
 		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+decide.CommonSize) {
@@ -210,23 +201,27 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		c.Noise = append(c.Noise, n)
 	}
 	if x, ok := s.Find(measure.Workload, measure.StepTime.Name); ok {
-		c.Noise = append(c.Noise, stepNoise(s, x))
+		// No MDE is made of the step's period: a few runs of a CPU are slow, and their number decides.
+		n, _ := newNoise(s, x)
+		n.Kernel = "step"
+		c.Noise = append(c.Noise, n)
 	}
 	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
 		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
 }
 
-// stepNoise is that of the step's period. No MDE is made of it: a few runs of a CPU are slow, and their number decides.
-func stepNoise(s *model.Session, x model.Series) Noise {
-	x.Values = s.Of(&x)
-	values := stats.Known(x.Values)
-	n := Noise{Named: result.Named{Kernel: "step"}, Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: result.Unknown, Launches: result.Unknown,
-		Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Unknown, Runs: result.Numbers([][]float64{x.Values})}
+// newNoise is how much the values of a series differ between the runs, and these values.
+func newNoise(s *model.Session, x model.Series) (Noise, []float64) {
+	runs := s.Of(&x)
+	values := stats.Known(runs)
+	n := Noise{Named: result.NewNamed(x.Subject), Scope: x.Subject.Scope, Metric: x.Metric.Name, Unit: x.Metric.Unit,
+		Share: result.Unknown, Launches: result.Unknown, Typical: result.Number(stats.Median(values)), SD: result.Unknown,
+		MDE: result.Unknown, Runs: result.Numbers([][]float64{runs})}
 	if v := stats.SampleVariance(stats.Transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
 		n.SD = result.Number(math.Sqrt(v.S2))
 	}
-	return n
+	return n, values
 }
 
 // resample judges gates whose sides are random runs of the session, each draw once.
@@ -285,14 +280,14 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Po
 		if !f.Counts() {
 			continue
 		}
-		free, limited := f.Detectable(0), f.Detectable(f.Most())
+		free, limited := f.Detectable(0), f.Detectable(f.Limit)
 		for i := range c.MDE {
 			m := &c.MDE[i]
 			raise(&m.Limited, limited[m.Runs])
 			switch {
-			case f.About() == measure.Workload:
+			case f.Subject == measure.Workload:
 				raise(&m.Workload, free[m.Runs])
-			case f.About().Scope == measure.ScopeKernel:
+			case f.Subject.Scope == measure.ScopeKernel:
 				raise(&m.Kernels, free[m.Runs])
 			}
 		}
@@ -314,7 +309,7 @@ func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Polic
 		if !f.Counts() {
 			continue
 		}
-		limit := at.Limit(f.About(), f.Measured()).Max
+		limit := at.Limit(f.Subject, f.Metric).Max
 		mdes, n := f.Detectable(limit), stats.MinRuns
 		for n <= decide.MaxRuns && !(mdes[n] <= PlanEffect*limit) {
 			n++
@@ -327,10 +322,4 @@ func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Polic
 		p.Runs, p.Seconds = most, result.Number(float64(most)*float64(c.SecondsPerRun))
 	}
 	return p
-}
-
-// Noises is the noise of a calibration without its gates.
-func Noises(sessions []model.Session, policy *thresholds.Policy, runs int) []Noise {
-	c, _, _ := foretell(sessions, policy, runs, 0)
-	return c.Noise
 }

@@ -14,6 +14,9 @@ import (
 // Forecast is one comparison of a gate that is planned.
 type Forecast struct {
 	estimate
+	Subject measure.Subject
+	Metric  measure.Metric
+	Limit   float64 // that the policy sets
 	Finding result.Finding
 	alpha   float64 // the part of the gate's error that it may spend
 	tick    float64 // relative floor
@@ -35,7 +38,7 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []resul
 		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
 		output := e.subject.Scope == measure.ScopeOutput && e.compared()
 		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, Forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+			out = append(out, Forecast{e, e.subject, e.metric, e.limit.Max, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
 		}
 	}
 	return out
@@ -81,12 +84,3 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	}
 	return forecasts(policy, estimates, findings), nil
 }
-
-// About is the subject of the forecast.
-func (f *Forecast) About() measure.Subject { return f.subject }
-
-// Measured is the metric of the forecast.
-func (f *Forecast) Measured() measure.Metric { return f.metric }
-
-// Most is the limit that the policy sets.
-func (f *Forecast) Most() float64 { return f.limit.Max }
