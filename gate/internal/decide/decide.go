@@ -17,24 +17,17 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// answer is the decision on one estimate, in the terms of a [Finding].
-type answer struct {
-	outcome                   result.Outcome
-	undecided, doubted        bool
-	change, low, high, p, mde result.Number
-	because                   []result.Remark // the reason, then what goes with it
+// answered is a finding with its outcome, the reason, and what goes with it.
+func answered(f result.Finding, o result.Outcome, because result.Remark, also ...result.Remark) result.Finding {
+	f.Outcome = o
+	f.Because(because, also...)
+	return f
 }
 
-func (a answer) with(o result.Outcome, because ...result.Remark) answer {
-	a.outcome, a.because = o, because
-	return a
-}
-
-// open is an answer that the data does not give.
-func (a answer) open(f result.Finding, because ...result.Remark) answer {
-	a = a.with(result.Inconclusive, because...)
-	a.undecided = f.Gates
-	return a
+// open is a finding on which the data gives no answer.
+func open(f result.Finding, because result.Reason) result.Finding {
+	f.Undecided = f.Gates
+	return answered(f, result.Inconclusive, result.Say(because))
 }
 
 // decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
@@ -46,9 +39,9 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 		f := describe(t, e.pair)
 		switch {
 		case e.listed != "":
-			f = answered(f, unanswered.with(e.listed, e.because))
+			f = answered(f, e.listed, e.because)
 		case e.oneSided:
-			f = answered(f, decideOneSided(e.pair, f))
+			f = decideOneSided(e.pair, f)
 			if f.Gates {
 				family++
 			}
@@ -72,24 +65,20 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 			if weights[k] > 0 {
 				alpha *= weights[k] / total
 			}
-			a := decideChange(t, e, f, corrected, alpha)
-			if a.change.Known() {
+			f = decideChange(t, e, f, corrected, alpha)
+			if f.Change.Known() {
 				f.Base = result.Number(e.judgedBase())
-				f.Head = f.Base * (1 + a.change)
+				f.Head = f.Base * (1 + f.Change)
 			}
 			if e.limit.Bounded() {
-				a = decideBounds(e.pair, f, a)
+				f = decideBounds(e.pair, f)
 			}
-			findings[judged[k]] = answered(f, a)
+			findings[judged[k]] = f
 		}
 	}
 	trade(t, estimates, findings)
 	return findings, family + len(gating)
 }
-
-var (
-	unanswered = answer{change: result.Unknown, low: result.Unknown, high: result.Unknown, p: result.Unknown, mde: result.Unknown}
-)
 
 // weight is the estimate's part in the family-wise correction. Counts that do not vary between the
 // runs of a side cannot raise a false alarm, and cost nothing.
@@ -114,6 +103,7 @@ func describe(t comparison, p pair) result.Finding {
 	share := t.share(p)
 	f := result.Finding{
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
+		Change: result.Unknown, Low: result.Unknown, High: result.Unknown, P: result.Unknown, MDE: result.Unknown,
 		Base: result.Number(recorded.Typical(p.base)), Head: result.Number(recorded.Typical(p.head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
 		Limit: result.Number(p.limit.Max), Floor: result.Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
 		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames,
@@ -146,14 +136,6 @@ func describe(t comparison, p pair) result.Finding {
 	if p.listed == "" {
 		f.AtMost, f.AtLeast = number(p.limit.AtMost), number(p.limit.AtLeast)
 	}
-	return f
-}
-
-// answered is the finding with its answer.
-func answered(f result.Finding, a answer) result.Finding {
-	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
-	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
-	f.Because(a.because[0], a.because[1:]...)
 	return f
 }
 
@@ -204,7 +186,7 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 }
 
 // settle says why a comparison is undecided and how to decide it.
-func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.Remark {
+func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
 		return []result.Remark{result.Say(reason.RecordMerged)}
 	}
@@ -213,7 +195,7 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
-	n := e.runsNeeded(float64(a.change), limit, alpha)
+	n := e.runsNeeded(float64(f.Change), limit, alpha)
 	switch {
 	case n > runs(e.base, e.head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
@@ -226,8 +208,8 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 			hidden = slices.Concat(hidden, t.notReplayed(), t.noSpeed.say())
 		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
-	case a.mde.Known() && float64(a.mde) > limit:
-		return append(hidden, result.Say(reason.TooFine{MDE: a.mde}))
+	case f.MDE.Known() && float64(f.MDE) > limit:
+		return append(hidden, result.Say(reason.TooFine{MDE: f.MDE}))
 	}
 	return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns}))
 }
@@ -249,7 +231,7 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 
 // decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for certain where it is
 // broken in every run: one run of a count, two of a measurement.
-func decideBounds(p pair, f result.Finding, a answer) answer {
+func decideBounds(p pair, f result.Finding) result.Finding {
 	broken, all := 0, 0
 	for _, session := range p.shown[1] {
 		for _, v := range session {
@@ -262,38 +244,40 @@ func decideBounds(p pair, f result.Finding, a answer) answer {
 		}
 	}
 	wanted := reason.Bounds{AtLeast: value(f.AtLeast), AtMost: value(f.AtMost), Unit: f.Unit}
+	beyond := reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}
 	switch {
 	case all == 0:
-		return a.open(f, result.Say(reason.Unbounded{Metric: f.Metric, Bounds: wanted}))
+		return open(f, reason.Unbounded{Metric: f.Metric, Bounds: wanted})
 	case broken == 0 && math.IsInf(p.limit.Max, 1):
-		a.undecided = false
-		return a.with(result.Unchanged, result.Say(reason.BoundsKept{Bounds: wanted}))
+		f.Undecided = false
+		return answered(f, result.Unchanged, result.Say(reason.BoundsKept{Bounds: wanted}))
 	case broken == 0:
-		return a
+		return f
 	case broken == all && (p.metric.Exact || all >= stats.MinRuns):
-		a.undecided = false
-		because := []result.Remark{result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted})}
+		f.Undecided = false
+		f = answered(f, result.Regressed, result.Say(beyond))
 		if !f.Gates {
-			because = append(because, result.Say(reason.WarnOnly{Rule: f.Rule}))
+			f.Qualify(result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}
-		return a.with(result.Regressed, because...)
+		return f
 	}
-	return a.open(f, result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}))
+	return open(f, beyond)
 }
 
 // decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
 // no pass.
-func decideOneSided(p pair, f result.Finding) answer {
+func decideOneSided(p pair, f result.Finding) result.Finding {
 	without := "base"
 	switch {
 	case p.limit.Bounded():
-		return decideBounds(p, f, unanswered)
+		p.limit.Max = math.Inf(1) // there is no change to limit
+		return decideBounds(p, f)
 	case f.Base.Known():
 		without = "head"
 	case !f.Head.Known():
 		without = "both"
 	}
-	return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: without}))
+	return open(f, reason.OneSided{Metric: f.Metric, Without: without})
 }
 
 func number(v *float64) *result.Number {
@@ -311,29 +295,30 @@ func value(n *result.Number) result.Number {
 }
 
 // decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) answer {
+func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) result.Finding {
 	x := weigh(t, &e, &f, p, alpha)
 	g := guardOf(&x)
-	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}
+	f.Change, f.Low, f.High = result.Number(x.change), result.Number(x.low), result.Number(x.high)
+	f.P, f.MDE = result.Number(x.p), result.Number(x.mde)
 	if g.name == worseAtSpeed {
-		a.change, a.low, a.high, a.p = result.Number(x.speed.change), result.Number(x.speed.low), result.Number(x.speed.high), result.Number(x.speed.p)
+		f.Change, f.Low, f.High, f.P = result.Number(x.speed.change), result.Number(x.speed.low), result.Number(x.speed.high), result.Number(x.speed.p)
 	}
 	d := g.doubt(&x)
-	a.undecided, a.doubted = d >= undecided, d == doubted
-	a = a.with(g.outcome, g.reason(&x))
+	f.Undecided, f.Doubted = d >= undecided, d == doubted
+	f = answered(f, g.outcome, g.reason(&x))
 	if s := x.speed; s != nil && s.furthest > factorPass && g.name != worseAtSpeed && g.name != likeSpeed {
-		a.because = append(a.because, result.Say(s.say()))
+		f.Qualify(result.Say(s.say()))
 	}
 	if e.winsorised {
 		raw := e.pair
 		raw.base, raw.head = e.shown[0], e.shown[1]
-		a.because = append(a.because, outlier(raw)...)
+		f.Qualify(outlier(raw)...)
 	}
 	switch g.adds {
 	case matched:
-		a.because = append(a.because, qualified(t, e.pair, f)...)
+		f.Qualify(qualified(t, e.pair, f)...)
 	case remedy:
-		a.because = append(a.because, settle(t, e, a, x.limit, alpha)...)
+		f.Qualify(settle(t, e, f, x.limit, alpha)...)
 	}
-	return a
+	return f
 }
