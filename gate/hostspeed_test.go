@@ -83,11 +83,11 @@ func (e eager) runs(n int, seed uint64) (out []model.Trace) {
 
 func (e eager) session(tb testing.TB, runs int, seed uint64) []model.Session {
 	tb.Helper()
-	s, err := trace.Sessions(e.runs(runs, seed), trace.Options{})
+	sides, err := trace.Reduce(trace.Options{}, e.runs(runs, seed))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return s
+	return sides[0]
 }
 
 // stepOutcome is the outcome of a step, or what is left open about it.
@@ -280,8 +280,8 @@ func TestNoHostCode(t *testing.T) {
 		}
 		traces[i].Calls.Settle(nil)
 	}
-	s, err := trace.Sessions(traces, trace.Options{})
-	if err != nil || s[0].HostCode != nil {
+	sides, err := trace.Reduce(trace.Options{}, traces)
+	if err != nil || sides[0][0].HostCode != nil {
 		t.Errorf("steps that differ have host code (%v)", err)
 	}
 }

@@ -13,9 +13,16 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	index "github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
+
+// ranksOf describes the ranks of a head alone.
+func ranksOf(head model.Session, policy *thresholds.Policy) *result.Ranks {
+	return insight.CompareRanks(nil, index.New([]model.Session{head}, measure.Total), policy)
+}
 
 func rank(n int) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", n)}
@@ -260,7 +267,7 @@ func TestLateAlarms(t *testing.T) {
 						apart[i] = append(apart[i], ns/1000)
 					}
 				}
-				if insight.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
+				if ranksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
 					alarms++
 				}
 			}
@@ -326,10 +333,10 @@ func TestStragglerAlarms(t *testing.T) {
 		}
 		policy := thresholds.Default()
 		policy.Rules = []thresholds.Rule{{Metric: "imbalance", Max: new(float64), Where: "x.toml:1"}} // noise alone decides
-		if x := insight.RanksOf(draw(1), policy); x.Straggler != nil {
+		if x := ranksOf(draw(1), policy); x.Straggler != nil {
 			alarms++
 		}
-		if x := insight.RanksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
+		if x := ranksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
 			found++
 		}
 	}

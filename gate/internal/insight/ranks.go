@@ -296,11 +296,6 @@ func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 // counted is a number of launches without what its arithmetic rounded.
 func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) / 1e6) }
 
-// RanksOf describes the ranks of a head alone.
-func RanksOf(head model.Session, policy *thresholds.Policy) *result.Ranks {
-	return CompareRanks(nil, recorded.New([]model.Session{head}, measure.Total), policy)
-}
-
 // A rank may hold up the others without computing longer: it copies, reads its data, or its CPU is slow. All ranks then have one
 // period, and those that wait spend the difference in collectives.
 

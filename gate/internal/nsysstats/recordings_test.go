@@ -99,12 +99,12 @@ func recording(t testing.TB, name string) (*sqlite.Conn, string) {
 // cut is a trace reduced to its samples, by name.
 func cut(t testing.TB, trace model.Trace, step string) (map[string]float64, model.Session) {
 	t.Helper()
-	sessions, err := steps.Sessions([]model.Trace{trace}, steps.Options{Step: step})
+	sides, err := steps.Reduce(steps.Options{Step: step}, []model.Trace{trace})
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]float64{}
-	for _, x := range sessions[0].Series {
+	for _, x := range sides[0][0].Series {
 		if x.Subject.Scope == measure.ScopeSection || x.Subject.Scope == measure.ScopeCall || x.Metric == measure.SyncCalls || x.Metric == measure.Allocations {
 			continue // tables do not list the calls, and say little of their times
 		}
@@ -117,7 +117,7 @@ func cut(t testing.TB, trace model.Trace, step string) (map[string]float64, mode
 	if idle, ok := values["idle"]; ok {
 		values["idle"] = math.Round(idle*10) / 10 // the order of the sum differs
 	}
-	return values, sessions[0]
+	return values, sides[0][0]
 }
 
 // withoutAttributes leaves out what the table does not print, or rounds.

@@ -269,11 +269,11 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := steps.Sessions([]model.Trace{*r.Trace}, steps.Options{Warmup: steps.Skip(0)})
+	sides, err := steps.Reduce(steps.Options{Warmup: steps.Skip(0)}, []model.Trace{*r.Trace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sessions[0]
+	s := sides[0][0]
 	if s.Step != "ProfilerStep" || s.Runs[0].Total != 6 || s.Runs[0].Launches != 144 {
 		t.Errorf("step %q, runs %+v", s.Step, s.Runs)
 	}

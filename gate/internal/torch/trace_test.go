@@ -554,7 +554,7 @@ func TestBlocking(t *testing.T) {
 			strings.Replace(callOf("cudaStreamSynchronize", at+30, 0), `"dur": 5`, `"dur": 100`, 1), // 10 µs longer than the kernel
 			kernelOf("k", at+320, 100, 2*i+2), callOf("cudaLaunchKernel", at+310, 2*i+2))
 	}
-	sessions, err := steps.Sessions([]model.Trace{*readString(t, traceOf(events...))}, steps.Options{Warmup: steps.Skip(0)})
+	sides, err := steps.Reduce(steps.Options{Warmup: steps.Skip(0)}, []model.Trace{*readString(t, traceOf(events...))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -569,7 +569,7 @@ func TestBlocking(t *testing.T) {
 		{measure.IdleSubject("blocking", sync+" in ProfilerStep"), model.Owned, 10_000},
 		{measure.IdleSubject("launch-starved", "host code in ProfilerStep after "+sync), model.Owned, 180_000},
 	} {
-		if x, ok := sessions[0].Find(want.subject, want.metric.Name); !ok || x.Values[0] != want.value {
+		if x, ok := sides[0][0].Find(want.subject, want.metric.Name); !ok || x.Values[0] != want.value {
 			t.Errorf("%s of %+v: %v, want %v", want.metric.Name, want.subject, x.Values, want.value)
 		}
 	}

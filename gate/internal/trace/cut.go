@@ -171,11 +171,6 @@ func spanOf(spans []model.Interval, at int64) int {
 	return f.find(at)
 }
 
-// begunBefore is the index of the last of the sorted intervals that had begun at an instant, -1 for none.
-func begunBefore(spans []model.Interval, at int64) int {
-	return sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
-}
-
 // finder finds the intervals of instants. Most instants lie in the interval of the one before.
 type finder struct {
 	spans []model.Interval
@@ -185,7 +180,7 @@ type finder struct {
 // find is [spanOf].
 func (f *finder) find(at int64) int {
 	if i := f.last; i < 0 || i >= len(f.spans) || f.spans[i].Start > at || i+1 < len(f.spans) && f.spans[i+1].Start <= at {
-		f.last = begunBefore(f.spans, at)
+		f.last = sort.Search(len(f.spans), func(i int) bool { return f.spans[i].Start > at }) - 1
 	}
 	if i := f.last; i >= 0 && at <= f.spans[i].End {
 		return i

@@ -28,7 +28,7 @@ const (
 	idles
 )
 
-// Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them by the step that is named: the step
+// Draw takes out of the traces of one side what pictures of it need, cut as [Reduce] cuts them by the step that is named: the step
 // nearest the median, of one rank where that is named and there is one, and how the launches of these kernels spread.
 func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank string) (*model.Drawing, error) {
 	if len(traces) == 0 {

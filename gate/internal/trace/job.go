@@ -11,8 +11,16 @@ import (
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.
 type job struct {
 	ranks     []*cut
-	numbers   []int  // of the ranks; none where there is one process
+	numbered  bool   // the ranks have the numbers of their traces, else those of their order
 	auxiliary []*cut // small processes of the same file
+}
+
+// number is the number of a rank.
+func (j job) number(i int) int {
+	if j.numbered {
+		return j.ranks[i].Rank
+	}
+	return i
 }
 
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
@@ -36,7 +44,7 @@ func jobs(cuts []*cut) ([]job, error) {
 		}
 		j := job{ranks: slices.Clone(order[:n])}
 		slices.SortStableFunc(j.ranks, func(a, b *cut) int { return cmp.Compare(deviceOf(a), deviceOf(b)) })
-		out, order = append(out, j.named()), order[n:]
+		out, order = append(out, j), order[n:]
 	}
 	return alike(out)
 }
@@ -77,24 +85,18 @@ func namedJobs(cuts []*cut) ([]job, error) {
 	}
 	var out []job
 	for _, name := range names {
-		j := job{ranks: found[name]}
+		j := job{ranks: found[name], numbered: true}
 		slices.SortStableFunc(j.ranks, func(a, b *cut) int {
 			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(deviceOf(a), deviceOf(b)))
 		})
-		several := false
 		for i, c := range j.ranks {
 			if i > 0 && j.ranks[i-1].Rank == c.Rank {
 				if j.ranks[i-1].Source != c.Source {
 					return nil, model.Refuse(model.RankTwice, "give each job of several ranks a name of its own: run.000.rank0, run.001.rank0",
 						"rank %d is recorded twice in one job: %s and %s", c.Rank, j.ranks[i-1].Source, c.Source)
 				}
-				several = true
+				j.numbered = false
 			}
-			j.numbers = append(j.numbers, c.Rank)
-		}
-		if several || len(j.ranks) == 1 {
-			j.numbers = nil
-			j = j.named()
 		}
 		out = append(out, j)
 	}
@@ -120,16 +122,6 @@ func ranksOf(all []job) []int {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// named numbers the ranks of a job from 0.
-func (j job) named() job {
-	for i := range j.ranks {
-		if len(j.ranks) > 1 {
-			j.numbers = append(j.numbers, i)
-		}
-	}
-	return j
 }
 
 // alike refuses jobs of different numbers of ranks.

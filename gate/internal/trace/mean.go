@@ -105,7 +105,7 @@ func addTo(sums, values []float64) {
 
 // rank is the subject of one of the ranks.
 func (j job) rank(i int) measure.Subject {
-	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", j.numbers[i])}
+	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", j.number(i))}
 }
 
 // setMean writes the mean over the ranks.
@@ -145,7 +145,7 @@ func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64,
 	if total[at]-others < max(least, unevenFrom*others) {
 		return
 	}
-	t.set(run, kernel, model.SlowestRank, float64(j.numbers[at]))
+	t.set(run, kernel, model.SlowestRank, float64(j.number(at)))
 	t.set(run, kernel, model.SlowestTotal, total[at])
 	t.set(run, kernel, model.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
 }

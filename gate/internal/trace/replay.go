@@ -186,18 +186,18 @@ func (r *replay) calibrate() {
 			}
 		}
 	}
-	r.latency, r.kinds, r.gaps = map[int16]int64{}, map[int16]int64{}, map[[2]int32]int64{}
-	for k, v := range latency {
-		if len(v) >= minSteps {
-			r.latency[k] = int64(stats.Median(v))
+	r.latency, r.kinds, r.gaps = medians(latency, minSteps), medians(kinds, 1), medians(gaps, 1)
+}
+
+// medians are those of lists with enough values.
+func medians[K comparable](of map[K][]float64, least int) map[K]int64 {
+	out := make(map[K]int64, len(of))
+	for k, values := range of {
+		if len(values) >= least {
+			out[k] = int64(stats.Median(values))
 		}
 	}
-	for k, v := range kinds {
-		r.kinds[k] = int64(stats.Median(v))
-	}
-	for k, v := range gaps {
-		r.gaps[k] = int64(stats.Median(v))
-	}
+	return out
 }
 
 // run replays the steps with host times scaled by a factor, and by others of each step and thread where there are some, and gives the

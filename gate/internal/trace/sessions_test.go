@@ -14,6 +14,15 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// Sessions is [Reduce] of one side.
+func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
+	out, err := Reduce(o, traces)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
 // A made-up run: a fill before the loop, then steps of two kernels and a copy inside ranges step / compute, a last kernel
 // behind the loop. Durations are in ns; warm steps take longer.
 type madeUp struct {

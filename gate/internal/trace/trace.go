@@ -11,15 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Sessions is [Reduce] of one side.
-func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
-	out, err := Reduce(o, traces)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
-}
-
 // Reduce reduces the traces of each side of a comparison, one per process, to its sessions. The processes of one launch of the workload,
 // its ranks, are one run. Runs of the same GPU that started within an hour belong together, oldest session first. All sides are
 // cut alike: by the step that every run repeats, and with the same warm-up. Where they have no step in common, each is cut by its own,

@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"math"
-
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -25,27 +23,13 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 }
 
 func addUnprofiled(s *model.Session, run model.Unprofiled, outputs []measure.Output) {
-	s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true, Start: run.Start})
-	for i := range s.Series {
-		s.Series[i].Values = append(s.Series[i].Values, math.NaN())
-	}
-	last := len(s.Runs) - 1
+	one := model.Session{Runs: []model.Run{{Unprofiled: true, Steady: true, Start: run.Start}}}
 	set := func(subject measure.Subject, metric measure.Metric, value float64) {
-		for i := range s.Series {
-			if x := &s.Series[i]; x.Subject == subject && x.Metric.Name == metric.Name {
-				x.Values[last] = value
-				return
-			}
-		}
-		values := make(model.Values, len(s.Runs))
-		for i := range values {
-			values[i] = math.NaN()
-		}
-		values[last] = value
-		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: values})
+		one.Series = append(one.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}})
 	}
 	set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
 	for i, o := range outputs {
 		set(o.Subject(), o.Metric(), run.Outputs[i])
 	}
+	add(s, &one)
 }
