@@ -22,7 +22,7 @@ import (
 type database struct {
 	ctx     context.Context // ends the connection
 	conn    *sqlite.Conn
-	pages   *sqlitepage.File    // nil where SQLite has to read all tables
+	pages   *sqlitepage.File
 	name    string              // of the file, without its directory: for messages
 	state   state               // of the file when it was opened
 	rows    int64               // the most rows that a file of this size can have
@@ -39,7 +39,7 @@ type plain struct {
 
 // open checks that the file can be an nsys export before SQLite sees it, then opens it.
 func open(ctx context.Context, file, name string) (*database, error) {
-	state, pages, err := inspect(file, name)
+	state, err := inspect(file, name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,7 @@ func open(ctx context.Context, file, name string) (*database, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	conn.SetInterrupt(ctx.Done())
-	// The smallest row takes four bytes of a leaf page. Damaged files can loop through the same pages for ever.
-	db := &database{ctx: ctx, conn: conn, name: name, state: state, rows: pages / 4, columns: make(map[string][]string), plain: make(map[string]plain)}
+	db := &database{ctx: ctx, conn: conn, name: name, state: state, columns: make(map[string][]string), plain: make(map[string]plain)}
 	if err := db.prepare(file); err != nil {
 		db.close()
 		return nil, err
@@ -69,12 +68,17 @@ func open(ctx context.Context, file, name string) (*database, error) {
 
 // prepare opens the pages of the file, checks its schema and reads its tables' columns.
 func (db *database) prepare(file string) (err error) {
-	if db.pages, err = sqlitepage.Open(file); err != nil && !errors.Is(err, sqlitepage.ErrUnusual) {
+	switch db.pages, err = sqlitepage.Open(file); {
+	case errors.Is(err, sqlitepage.ErrTruncated):
+		return model.Refuse(model.Truncated, exportAgain, "%s is %s", db.name, err)
+	case err != nil:
 		return db.damaged(err)
 	}
-	if err := sqlitepage.CheckSchema(file); err != nil {
+	if err := db.pages.CheckSchema(); err != nil {
 		return db.damaged(err)
 	}
+	// The smallest row takes four bytes of a leaf page. Damaged files can loop through the same pages for ever.
+	db.rows = db.pages.Bytes() / 4
 	for _, pragma := range []string{"trusted_schema = OFF", "cell_size_check = ON"} {
 		if err := db.query("PRAGMA "+pragma, nil); err != nil {
 			return err
@@ -235,7 +239,7 @@ func (db *database) count(table string) (n int64, err error) {
 // pages, since a damaged file may state any count.
 func (db *database) room(table string) (int, error) {
 	plain, ok := db.plain[table]
-	if db.pages == nil || !ok {
+	if !ok {
 		return 0, nil
 	}
 	size, err := db.pages.Size(plain.root)
@@ -265,7 +269,7 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 // scanPages is scan of all rows of a plain table; done is false where SQLite has to read it.
 func (db *database) scanPages(table string, columns []string, f func(*row)) (done bool, err error) {
 	plain, ok := db.plain[table]
-	if db.pages == nil || !ok {
+	if !ok {
 		return false, nil
 	}
 	places := make([]int, len(columns))

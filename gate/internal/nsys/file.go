@@ -2,11 +2,11 @@ package nsys
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -26,50 +26,37 @@ type state struct {
 	counter  [4]byte // SQLite's own count of changes
 }
 
-// inspect reads the first bytes of a file and refuses one that is not a SQLite database, is truncated or still being written.
-// It gives the state of the file and the size of its pages in bytes.
-func inspect(file, name string) (s state, pages int64, err error) {
+// inspect reads the first bytes of a file and refuses one that is not a SQLite database or still being written.
+func inspect(file, name string) (s state, err error) {
 	// Before the file is opened: opening a named pipe waits for its other end.
 	info, err := os.Stat(file)
 	if err != nil {
-		return s, 0, err
+		return s, err
 	}
 	if !info.Mode().IsRegular() {
-		return s, 0, fmt.Errorf("%s: not a regular file; name the .sqlite file of an nsys export", name)
+		return s, fmt.Errorf("%s: not a regular file; name the .sqlite file of an nsys export", name)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return s, 0, err
+		return s, err
 	}
 	defer f.Close()
 	s, head, err := look(f)
 	switch {
 	case err != nil:
-		return s, 0, fmt.Errorf("%s: %w", name, err)
+		return s, fmt.Errorf("%s: %w", name, err)
 	case len(head) == 0:
-		return s, 0, model.Refuse(model.EmptyFile, exportAgain, "%s is empty", name)
+		return s, model.Refuse(model.EmptyFile, exportAgain, "%s is empty", name)
 	case !bytes.HasPrefix(head, []byte(magic)):
-		return s, 0, refuseFormat(name, head)
+		return s, refuseFormat(name, head)
 	case len(head) < header:
-		return s, 0, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
-	}
-	page := int64(binary.BigEndian.Uint16(head[16:]))
-	if page == 1 {
-		page = 1 << 16
-	}
-	pages = s.size
-	// The page count holds only if the program that last wrote the file kept it (SQLite file format, 1.3.7).
-	if bytes.Equal(head[24:28], head[92:96]) {
-		pages = int64(binary.BigEndian.Uint32(head[28:])) * page
-	}
-	if pages > s.size {
-		return s, 0, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, fmt.Sprintf("%d bytes of %d", s.size, pages))
+		return s, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
 	}
 	if sign := unfinished(file, name, f); sign != "" {
-		return s, 0, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
+		return s, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
 			"%s is being written: %s", name, sign)
 	}
-	return s, pages, nil
+	return s, nil
 }
 
 // look reads the first bytes and the state of a file.
@@ -121,26 +108,17 @@ func unfinished(file, name string, f *os.File) string {
 	return ""
 }
 
-// formats lists the other kinds of files by their first bytes, with their refusals.
-var formats = []struct {
-	magic      string
-	kind       model.Kind
-	next, what string
-}{
-	{"NVIDIA Tegra Profiler Report", model.OtherFormat, "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`", "an nsys report, not its SQLite export"},
-	{"NVR\x00", model.OtherFormat, "record the workload with nsys", "a report of Nsight Compute (ncu)"},
-	{"version https://git-lfs", model.GitLFS, "fetch it with `git lfs pull`", "a Git LFS pointer, not the file itself"},
-	{"\x1f\x8b", model.Compressed, "decompress it first", "compressed (gzip)"},
-	{"\xfd7zXZ", model.Compressed, "decompress it first", "compressed (xz)"},
-	{"\x28\xb5\x2f\xfd", model.Compressed, "decompress it first", "compressed (zstd)"},
-	{"BZh", model.Compressed, "decompress it first", "compressed (bzip2)"},
-	{"PK\x03\x04", model.Compressed, "decompress it first", "compressed (zip)"},
-	{"7z\xbc\xaf\x27\x1c", model.Compressed, "decompress it first", "compressed (7z)"},
-	{"\x89HDF", model.OtherFormat, exportAgain, "an HDF5 file, not a SQLite export of nsys"},
-	{"PAR1", model.OtherFormat, exportAgain, "a Parquet file, not a SQLite export of nsys"},
-	{"ARROW1", model.OtherFormat, exportAgain, "an Arrow file, not a SQLite export of nsys"},
-	{"\xff\xff\xff\xff", model.OtherFormat, exportAgain, "an Arrow file, not a SQLite export of nsys"},
+// formats lists the other kinds of files by their first bytes.
+var formats = []struct{ magic, next, what string }{
+	{"NVIDIA Tegra Profiler Report", "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`", "an nsys report, not its SQLite export"},
+	{"\x89HDF", exportAgain, "an HDF5 file, not a SQLite export of nsys"},
+	{"PAR1", exportAgain, "a Parquet file, not a SQLite export of nsys"},
+	{"ARROW1", exportAgain, "an Arrow file, not a SQLite export of nsys"},
+	{"\xff\xff\xff\xff", exportAgain, "an Arrow file, not a SQLite export of nsys"},
 }
+
+// compressed are the first bytes of files of gzip, xz, zstd, bzip2, zip and 7z.
+var compressed = []string{"\x1f\x8b", "\xfd7zXZ", "\x28\xb5\x2f\xfd", "BZh", "PK\x03\x04", "7z\xbc\xaf\x27\x1c"}
 
 var page = input.Pattern(`(?i)^<(!doctype html|html|head|body|\?xml)`)
 
@@ -149,10 +127,12 @@ func refuseFormat(name string, head []byte) error {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	for _, f := range formats {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
-			return model.Refuse(f.kind, f.next, "%s is %s", name, f.what)
+			return model.Refuse(model.OtherFormat, f.next, "%s is %s", name, f.what)
 		}
 	}
 	switch {
+	case slices.ContainsFunc(compressed, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }):
+		return model.Refuse(model.Compressed, "decompress it first", "%s is compressed", name)
 	case bytes.HasPrefix([]byte(magic), head):
 		return model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
 	case page().Match(text):

@@ -10,6 +10,9 @@ import (
 // is null in every row. The rows are only valid until visit returns. Scan ends with the first error: that of visit, that of ctx, a
 // [Malformed] page, or [ErrUnusual], before any row was shown.
 func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
+	if !f.plain {
+		return ErrUnusual
+	}
 	leaves := leafLists.Get().(*[]leaf)
 	defer leafLists.Put(leaves)
 	*leaves = (*leaves)[:0]

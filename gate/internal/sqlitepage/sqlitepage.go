@@ -11,6 +11,9 @@ import (
 	"os"
 )
 
+// ErrTruncated is the error for a file that is shorter than its header says.
+var ErrTruncated = errors.New("truncated")
+
 // ErrUnusual is the error for a file or table that may well be sound, but is not of the kind that this package reads.
 var ErrUnusual = errors.New("not a plain database in UTF-8 or not a table with row numbers")
 
@@ -32,6 +35,7 @@ type File struct {
 	pageSize int
 	usable   int    // bytes of a page that hold content: extensions may reserve some at its end
 	pages    uint32 // numbered from 1
+	plain    bool   // of the kind whose rows are read
 }
 
 const header = 100 // bytes, at the begin of the first page
@@ -68,26 +72,27 @@ func (f *File) readHeader() error {
 	}
 	f.usable = f.pageSize - int(head[20])
 	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) || f.pageSize < 512 || f.pageSize&(f.pageSize-1) != 0 || f.usable < 480 {
-		return ErrUnusual
+		return malformed(1, "its header is not that of a database")
 	}
 	inFile := info.Size() / int64(f.pageSize)
 	if inFile > 1<<32-2 {
-		return ErrUnusual
+		return malformed(1, "the file has %d pages", inFile)
 	}
 	f.pages = uint32(inFile)
 	// The count in the header holds only if the program that last wrote the file kept it.
 	if n := binary.BigEndian.Uint32(head[28:]); n > 0 && bytes.Equal(head[24:28], head[92:96]) {
 		if n > f.pages {
-			return malformed(1, "the header counts %d pages, the file has %d", n, f.pages)
+			return fmt.Errorf("%w: %d bytes of %d", ErrTruncated, info.Size(), int64(n)*int64(f.pageSize))
 		}
 		f.pages = n
 	}
 	const rollback, utf8 = 1, 1
-	if head[18] != rollback || head[19] != rollback || !bytes.Equal(head[21:24], []byte{64, 32, 32}) || binary.BigEndian.Uint32(head[56:]) != utf8 {
-		return ErrUnusual
-	}
+	f.plain = head[18] == rollback && head[19] == rollback && bytes.Equal(head[21:24], []byte{64, 32, 32}) && binary.BigEndian.Uint32(head[56:]) == utf8
 	return nil
 }
+
+// Bytes is how many bytes its pages take.
+func (f *File) Bytes() int64 { return int64(f.pages) * int64(f.pageSize) }
 
 // read reads n consecutive pages into a buffer that it may reuse.
 func (f *File) read(buffer []byte, page uint32, n int) ([]byte, error) {

@@ -2,9 +2,7 @@ package sqlitepage
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
-	"os"
 )
 
 const (
@@ -166,19 +164,7 @@ func (w *walker) children(p *page, x leaf, depth int) error {
 
 // CheckSchema walks the pages of the schema, whatever the journal and encoding of the database. The error is a *[Malformed] where
 // they repeat: SQLite would read them again and again before its first answer.
-func CheckSchema(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	file := &File{f: f}
-	switch err := file.readHeader(); {
-	case errors.Is(err, ErrUnusual) && file.pages == 0: // SQLite refuses it
-		return nil
-	case err != nil && !errors.Is(err, ErrUnusual):
-		return err
-	}
-	_, err = file.Size(1)
+func (f *File) CheckSchema() error {
+	_, err := f.Size(1)
 	return err
 }
