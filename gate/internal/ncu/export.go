@@ -69,7 +69,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		return "", model.Refuse(model.TooLarge, fewer, "the page of %s is larger than %d MB", name, sizeLimit>>20)
 	case page.err != nil:
 		return "", model.Refuse(model.NoRoom, "make room on the disk and try again",
-			"the page of %s could not be written: %s", name, cause(page.err))
+			"the page of %s could not be written: %s", name, proc.Cause(page.err))
 	}
 	why := cmp.Or(blame(stderr.String(), page.end.String()), err.Error())
 	mine := Version(ctx, program)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // A report is "NVR\0" and a file header, then blocks to the end: each a block header, which says how long the payload
@@ -70,7 +71,7 @@ func (r *reportFile) read(n int64) ([]byte, error) {
 	}
 	b := make([]byte, n)
 	if _, err := r.f.ReadAt(b, r.at-n); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name, cause(err))
+		return nil, fmt.Errorf("%s: %w", r.name, proc.Cause(err))
 	}
 	return b, nil
 }

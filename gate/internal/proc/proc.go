@@ -36,6 +36,39 @@ func Tool(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
+// Start starts a command; done is closed once it has ended.
+func Start(cmd *exec.Cmd) (done chan struct{}, err error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done = make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	return done, nil
+}
+
+// EndLeft ends the children that a finished program has left behind, after the time that they have to end by themselves. It
+// returns how many did not.
+func (c Children) EndLeft(grace time.Duration) int {
+	for until := time.Now().Add(grace); ; time.Sleep(10 * time.Millisecond) {
+		n := len(c.Living())
+		if n == 0 {
+			return 0
+		}
+		if time.Now().After(until) {
+			c.End()
+			return n
+		}
+	}
+}
+
+// Cause is the innermost error, such as that of the system without a path.
+func Cause(err error) error {
+	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+		err = e
+	}
+	return err
+}
+
 // Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the
 // context ends it politely at first, within its WaitDelay. Only one Finish may run at a time in a process.
 func Finish(cmd *exec.Cmd) error {
@@ -61,6 +94,27 @@ func Terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
 	case <-time.After(grace):
 		KillGroup(cmd)
 	}
+}
+
+// Replaced are the variables that [Private.Env] gives other values; nil for unset.
+func Replaced() map[string]*string {
+	vars := make(map[string]*string)
+	for _, name := range []string{"LC_ALL", "TMPDIR"} {
+		vars[name] = nil
+		if v, ok := os.LookupEnv(name); ok {
+			vars[name] = &v
+		}
+	}
+	return vars
+}
+
+// Environ is the environment of this process with these variables, nil for unset.
+func Environ(vars map[string]*string) []string {
+	env := os.Environ()
+	for name, value := range vars {
+		env = Setenv(env, name, value)
+	}
+	return env
 }
 
 // Setenv sets a variable in a list of NAME=VALUE, or removes it where value is nil.

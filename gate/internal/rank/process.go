@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -68,11 +67,10 @@ func (r *rank) plain() error {
 	cmd := exec.Command(r.command[0], r.command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	done, err := proc.Start(cmd)
+	if err != nil {
 		return r.notStarted(err)
 	}
-	done := make(chan struct{})
-	go func() { cmd.Wait(); close(done) }()
 	r.attend(done, func(s syscall.Signal) { cmd.Process.Signal(s) })
 	<-done
 	r.ended(outcome(cmd.ProcessState))
@@ -157,10 +155,4 @@ func outcome(s *os.ProcessState) ending {
 		x.Number = int(w.Signal())
 	}
 	return x
-}
-
-// host is a short hash that the ranks of one host share.
-func host() string {
-	name, _ := os.Hostname()
-	return model.HashUUID(name + os.Getenv("SLURMD_NODENAME"))
 }

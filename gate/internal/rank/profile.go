@@ -70,20 +70,11 @@ func (r *rank) profile() error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	done, err := proc.Start(cmd)
+	if err != nil {
 		return fmt.Errorf("nsys could not be started: %w", err)
 	}
-	done := make(chan struct{})
-	go func() { cmd.Wait(); close(done) }()
-
-	t := task{Path: path, Command: r.command, Env: map[string]*string{}}
-	for _, name := range []string{"LC_ALL", "TMPDIR"} {
-		t.Env[name] = nil
-		if v, ok := os.LookupEnv(name); ok {
-			t.Env[name] = &v
-		}
-	}
-	ending, err := r.follow(door, t, done, &log)
+	ending, err := r.follow(door, task{Path: path, Command: r.command, Env: proc.Replaced()}, done, &log)
 	if err != nil {
 		return err
 	}
@@ -190,12 +181,8 @@ func (r *rank) leave(exe, report, private string) error {
 	}
 	if err != nil {
 		os.Remove(part)
-		why := err
-		for e := err; e != nil; e = errors.Unwrap(e) {
-			why = e
-		}
 		return model.Refuse(model.Gather, "make room there, or choose another",
-			"its export cannot be written to the gather directory: %s", why)
+			"its export cannot be written to the gather directory: %s", proc.Cause(err))
 	}
 	return nil
 }

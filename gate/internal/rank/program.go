@@ -4,7 +4,6 @@ package rank
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,18 +44,12 @@ func Program(private string) int {
 	children := proc.Adopt()
 	cmd := exec.Command(t.Path, t.Command[1:]...)
 	cmd.Args[0] = t.Command[0]
-	cmd.Env = os.Environ() // with what nsys has added
-	for name, value := range t.Env {
-		cmd.Env = proc.Setenv(cmd.Env, name, value)
-	}
+	cmd.Env = proc.Environ(t.Env) // with what nsys has added
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out := json.NewEncoder(conn)
 	if err := cmd.Start(); err != nil {
-		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
-			err = e // without the path
-		}
-		out.Encode(ending{Error: err.Error()})
+		out.Encode(ending{Error: proc.Cause(err).Error()})
 		return NotRecorded
 	}
 	for _, f := range files {
@@ -74,10 +67,7 @@ func Program(private string) int {
 	}()
 	cmd.Wait()
 	x := outcome(cmd.ProcessState)
-	for until := time.Now().Add(leftGrace); len(children.Living()) > 0 && time.Now().Before(until); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	children.End()
+	children.EndLeft(leftGrace)
 	out.Encode(x)
 	if x.Code < 0 {
 		return 128 + x.Number

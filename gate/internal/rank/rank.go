@@ -22,19 +22,18 @@ import (
 
 // Identity is which process of a job this one is.
 type Identity struct {
-	Rank  int `json:"rank"`
-	Size  int `json:"size"`  // processes of the job, 0 where the launcher does not say
-	Local int `json:"local"` // rank among those of its host, -1 where the launcher does not say
+	Rank int `json:"rank"`
+	Size int `json:"size"` // processes of the job, 0 where the launcher does not say
 }
 
 // launchers are the variables by which launchers tell a process its rank, the innermost launcher first: torchrun may
 // run below mpirun, and mpirun below srun.
-var launchers = []struct{ rank, size, local string }{
-	{"RANK", "WORLD_SIZE", "LOCAL_RANK"}, // torchrun
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
-	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}, // MPICH, Intel MPI
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+var launchers = []struct{ rank, size string }{
+	{"RANK", "WORLD_SIZE"}, // torchrun
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+	{"PMI_RANK", "PMI_SIZE"}, // MPICH, Intel MPI
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
 // Variables are the variables in which a rank is looked for, in this order.
@@ -59,7 +58,7 @@ func Identify(getenv func(string) string) (Identity, error) {
 		if rank < 0 || l.rank == "RANK" && getenv(l.size) == "" { // a name that others use too
 			continue
 		}
-		return Identity{rank, number(l.size, 0), number(l.local, -1)}, nil
+		return Identity{rank, number(l.size, 0)}, nil
 	}
 	if getenv("RANK") != "" {
 		return Identity{}, fmt.Errorf("RANK is set, and WORLD_SIZE, by which it is a launcher's, is not: set both, or start nsgate rank with srun, mpirun or torchrun")
@@ -85,8 +84,6 @@ func (o Order) Profiles(rank int) bool {
 type Status struct {
 	Format string `json:"format"`
 	Identity
-	Host     string    `json:"host"` // a hash, the same for all ranks of one host
-	Start    time.Time `json:"start"`
 	End      time.Time `json:"end"`
 	Profiled bool      `json:"profiled"`
 	Done     bool      `json:"done"`

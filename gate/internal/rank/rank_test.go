@@ -9,14 +9,14 @@ import (
 // Which rank a process is the innermost launcher says.
 func TestIdentify(t *testing.T) {
 	for vars, want := range map[string]Identity{
-		"RANK=3 WORLD_SIZE=8 LOCAL_RANK=1":                             {3, 8, 1},
-		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4":                {1, 4, -1},
-		"PMI_RANK=2 PMI_SIZE=4":                                        {2, 4, -1},
-		"PMIX_RANK=2 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0":           {2, 4, 0},
-		"SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=16 SLURM_LOCALID=5":       {5, 16, 5},
-		"SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2": {1, 2, -1}, // mpirun below sbatch
-		"RANK=9 SLURM_PROCID=1":                                        {1, 0, -1}, // RANK is also somebody else's word
-		"RANK=x WORLD_SIZE=2 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2":    {1, 2, -1},
+		"RANK=3 WORLD_SIZE=8 LOCAL_RANK=1":                             {3, 8},
+		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4":                {1, 4},
+		"PMI_RANK=2 PMI_SIZE=4":                                        {2, 4},
+		"PMIX_RANK=2 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0":           {2, 4},
+		"SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=16 SLURM_LOCALID=5":       {5, 16},
+		"SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2": {1, 2}, // mpirun below sbatch
+		"RANK=9 SLURM_PROCID=1":                                        {1, 0}, // RANK is also somebody else's word
+		"RANK=x WORLD_SIZE=2 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2":    {1, 2},
 	} {
 		got, err := Identify(getenv(vars))
 		if err != nil || got != want {

@@ -29,7 +29,7 @@ func (o Options) Run(command []string) (code int, err error) {
 		return NotRecorded, err
 	}
 	r := &rank{Options: o, order: Order{Nsys: o.Nsys, Profile: o.Profile, Ranks: o.Ranks}, command: command}
-	r.status = Status{Format: statusFormat, Identity: me, Host: host(), Start: time.Now().UTC()}
+	r.status = Status{Format: statusFormat, Identity: me}
 	if err := r.arrive(); err != nil {
 		return NotRecorded, err
 	}

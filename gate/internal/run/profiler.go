@@ -59,12 +59,8 @@ type child struct {
 func start(cmd *exec.Cmd) (child, error) {
 	cmd.WaitDelay = terminateGrace // a process that outlives it may hold its output open
 	proc.Isolate(cmd)
-	if err := cmd.Start(); err != nil {
-		return child{}, err
-	}
-	c := child{cmd, make(chan struct{})}
-	go func() { cmd.Wait(); close(c.done) }()
-	return c, nil
+	done, err := proc.Start(cmd)
+	return child{cmd, done}, err
 }
 
 // start starts nsys with the runner, and the runner of the unprofiled runs where there are any.

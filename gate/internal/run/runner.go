@@ -37,7 +37,7 @@ type spec struct {
 }
 
 func (p Plan) spec() (s spec, err error) {
-	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: make(map[string]*string)}
+	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced()}
 	for _, o := range p.Outputs {
 		if _, err := measure.CompileOutput(o.Pattern); err != nil {
 			return spec{}, err
@@ -50,12 +50,6 @@ func (p Plan) spec() (s spec, err error) {
 	if p.Base != nil {
 		if s.Base, err = p.Base.program("the base build's workload", "check the command of the base, or build the base"); err != nil {
 			return spec{}, err
-		}
-	}
-	for _, name := range []string{"LC_ALL", "TMPDIR"} {
-		s.Env[name] = nil
-		if v, ok := os.LookupEnv(name); ok {
-			s.Env[name] = &v
 		}
 	}
 	return s, nil
@@ -185,27 +179,20 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
-	cmd.Env = os.Environ() // with what nsys has added
-	for name, value := range s.Env {
-		cmd.Env = proc.Setenv(cmd.Env, name, value)
-	}
+	cmd.Env = proc.Environ(s.Env) // with what nsys has added
 	cmd.Stdout, cmd.Stderr = printed, printed
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)
 
 	begun := time.Now()
 	r := Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
-	if err := cmd.Start(); err != nil {
-		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
-			err = e // without the path
-		}
-		r.Error = err.Error()
+	done, err := proc.Start(cmd)
+	if err != nil {
+		r.Error = proc.Cause(err).Error()
 		return r
 	}
 	r.Pid = cmd.Process.Pid
 	started(r)
-	done := make(chan struct{})
-	go func() { cmd.Wait(); close(done) }()
 
 	var timeout <-chan time.Time
 	if s.Timeout > 0 {
@@ -221,7 +208,7 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	case <-done:
 		r.TimedOut = false
 		r.Duration = time.Since(begun)
-		r.Left = endLeft(children)
+		r.Left = children.EndLeft(leftGrace)
 	default:
 		r.Duration = time.Since(begun)
 		if s.ask != nil {
@@ -234,18 +221,4 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
 	r.Output, r.Found = out.String(), printed.end()
 	return r
-}
-
-// endLeft ends the processes that a finished run has left behind and returns how many did not end by themselves.
-func endLeft(children proc.Children) int {
-	for until := time.Now().Add(leftGrace); ; time.Sleep(10 * time.Millisecond) {
-		n := len(children.Living())
-		if n == 0 {
-			return 0
-		}
-		if time.Now().After(until) {
-			children.End()
-			return n
-		}
-	}
 }

@@ -114,14 +114,12 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if _, err := output(ctx, w.private, r.top, w.addArgs()...); err != nil {
+	if err := w.git(ctx, r.top, w.addArgs()...); err != nil {
 		return nil, w.refuse(ctx, "", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
-		_, err := output(ctx, w.private, w.root(), "-c", "submodule.active=.",
-			"submodule", "--quiet", "update", "--recursive")
-		if err != nil {
+		if err := w.git(ctx, w.root(), "-c", "submodule.active=.", "submodule", "--quiet", "update", "--recursive"); err != nil {
 			return nil, w.refuse(ctx, " with its submodules", err)
 		}
 	}
@@ -186,22 +184,16 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 // Close removes the worktree and what the repository knows of it.
 func (w *Worktree) Close() error { return w.private.Close() }
 
-// output runs git in a directory for a worktree ("" for the current directory) and returns what it printed. The error
-// is the last line that it printed to standard error.
-func output(ctx context.Context, p *proc.Private, dir string, args ...string) (string, error) {
+// git runs git for the worktree in a directory. The error is the last line that it printed to standard error.
+func (w *Worktree) git(ctx context.Context, dir string, args ...string) error {
 	cmd := git.Command(ctx, dir, args...)
-	var out, complaint proc.Output
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := finish(cmd, p); err != nil {
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		if why := said(complaint.String()); why != "" {
-			err = errors.New(why)
-		}
-		return "", fmt.Errorf("git: %w", err)
+	var complaint proc.Output
+	cmd.Stderr = &complaint
+	err := finish(cmd, w.private)
+	if why := said(complaint.String()); err != nil && why != "" {
+		err = errors.New(why)
 	}
-	return strings.TrimRight(out.String(), "\n"), nil
+	return err
 }
 
 // finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely:
