@@ -2,105 +2,41 @@ package locate
 
 import (
 	"bytes"
-	"strings"
+	"regexp"
 )
 
 // maxHead is how many bytes may lie between __global__ and the end of the parameters.
 const maxHead = 4096
 
+// Brackets and angles hold others up to three levels deep.
+const (
+	parens = `\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)`
+	angles = `<(?:[^<>;{}]|<(?:[^<>;{}]|<[^<>;{}]*>)*>)*>`
+)
+
+var (
+	keyword = regexp.MustCompile("__global__")
+	// declared is what follows __global__: attributes such as __launch_bounds__(256) and conditionals, then the name, which precedes the
+	// last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
+	declared = regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*(?:` + angles + `)?\s*` + parens +
+		`(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)
+)
+
 // cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
 func cuda(source []byte, report func(name string, line int, defined bool)) {
-	const keyword = "__global__"
-	if !bytes.Contains(source, []byte(keyword)) {
+	if !keyword.Match(source) {
 		return
 	}
 	code := blankCPP(source)
-	count := lines{source: code}
-	for at := 0; ; {
-		i := bytes.Index(code[at:], []byte(keyword))
-		if i < 0 {
-			return
-		}
-		start := at + i
-		at = start + len(keyword)
-		if start > 0 && wordByte(code[start-1]) || at < len(code) && wordByte(code[at]) {
-			continue
-		}
-		head := code[at:min(len(code), at+maxHead)]
-		if name, offset, defined, ok := function(head); ok {
-			report(name, count.number(at+offset), defined)
+	line, at := 1, 0
+	for _, word := range keyword.FindAllIndex(code, -1) {
+		head := code[word[1]:min(len(code), word[1]+maxHead)]
+		if m := declared.FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
+			start := word[1] + m[2]
+			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
+			report(string(head[m[2]:m[3]]), line, head[m[4]] == '{')
 		}
 	}
-}
-
-// function reads a declaration after __global__: the name precedes the first parenthesis that belongs to no attribute, and a brace
-// after the parameters makes it a definition.
-func function(head []byte) (name string, offset int, defined, ok bool) {
-	for i := 0; i < len(head); {
-		switch c := head[i]; {
-		case wordByte(c):
-			end := i
-			for end < len(head) && wordByte(head[end]) {
-				end++
-			}
-			name, offset, i = string(head[i:end]), i, end
-		case c == '(':
-			end := balanced(head[i:], '(', ')')
-			if end < 0 || name == "" {
-				return "", 0, false, false
-			}
-			i += end
-			if attribute(name) {
-				name = ""
-				continue
-			}
-			for _, c := range head[i:] {
-				if c == '{' || c == ';' {
-					return name, offset, c == '{', true
-				}
-			}
-			return "", 0, false, false
-		case c == '<':
-			end := balanced(head[i:], '<', '>')
-			if end < 0 {
-				return "", 0, false, false
-			}
-			i += end
-		case c == '#': // a conditional between attributes
-			end := bytes.IndexByte(head[i:], '\n')
-			if end < 0 {
-				return "", 0, false, false
-			}
-			i += end
-		case strings.IndexByte("{};=)", c) >= 0:
-			return "", 0, false, false
-		default:
-			i++
-		}
-	}
-	return "", 0, false, false
-}
-
-// attribute reports whether a word takes arguments but names no function: __launch_bounds__(256), alignas(16).
-func attribute(word string) bool {
-	return strings.HasPrefix(word, "__") && strings.HasSuffix(word, "__") ||
-		word == "alignas" || word == "decltype" || word == "noexcept" || word == "requires" || word == "explicit"
-}
-
-// balanced is the length of the bracketed text at the start of s, -1 without an end.
-func balanced(s []byte, open, close byte) int {
-	depth := 0
-	for i, c := range s {
-		switch c {
-		case open:
-			depth++
-		case close:
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return -1
 }
 
 func wordByte(c byte) bool {
@@ -162,19 +98,4 @@ func literal(s []byte) int {
 		}
 	}
 	return len(s)
-}
-
-// lines numbers offsets of a text, asked for in ascending order.
-type lines struct {
-	source   []byte
-	at, line int
-}
-
-func (l *lines) number(offset int) int {
-	for ; l.at < offset; l.at++ {
-		if l.source[l.at] == '\n' {
-			l.line++
-		}
-	}
-	return l.line + 1
 }
