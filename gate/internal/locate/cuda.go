@@ -3,6 +3,7 @@ package locate
 import (
 	"bytes"
 	"regexp"
+	"sync"
 )
 
 // maxHead is how many bytes may lie between __global__ and the end of the parameters.
@@ -18,8 +19,10 @@ var (
 	keyword = regexp.MustCompile("__global__")
 	// declared is what follows __global__: attributes such as __launch_bounds__(256) and conditionals, then the name, which precedes the
 	// last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
-	declared = regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*(?:` + angles + `)?\s*` + parens +
-		`(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)
+	declared = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*(?:` + angles + `)?\s*` + parens +
+			`(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)
+	})
 )
 
 // cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
@@ -31,7 +34,7 @@ func cuda(source []byte, report func(name string, line int, defined bool)) {
 	line, at := 1, 0
 	for _, word := range keyword.FindAllIndex(code, -1) {
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
-		if m := declared.FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
+		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]
 			line, at = line+bytes.Count(code[at:start], []byte("\n")), start
 			report(string(head[m[2]:m[3]]), line, head[m[4]] == '{')

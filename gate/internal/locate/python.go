@@ -8,6 +8,10 @@ import (
 var (
 	jit    = regexp.MustCompile(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
 	define = regexp.MustCompile(`^def\s+(\w+)\s*\(`)
+	// unread are comments and strings.
+	unread = regexp.MustCompile(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
+		`"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`)
+	filled = regexp.MustCompile(`[^\n]`)
 	// A kernel of Pallas has the name of the function given to pallas_call.
 	pallas = regexp.MustCompile(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
@@ -20,7 +24,7 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 	if !jitted && !has("pallas_call") {
 		return
 	}
-	code := blankPython(source)
+	code := unread.ReplaceAllFunc(source, func(b []byte) []byte { return filled.ReplaceAll(b, []byte(" ")) }) // lines stay
 	called := make(map[string]bool)
 	for _, m := range pallas.FindAllSubmatch(code, -1) {
 		called[string(m[1])] = true
@@ -48,20 +52,4 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 			}
 		}
 	}
-}
-
-// blankPython blanks comments and strings of Python.
-func blankPython(source []byte) []byte {
-	return blank(source, func(i int) int {
-		rest := source[i:]
-		switch c := rest[0]; {
-		case c == '#':
-			return until(rest, 0, "\n") - 1
-		case bytes.HasPrefix(rest, []byte(`"""`)), bytes.HasPrefix(rest, []byte(`'''`)):
-			return until(rest, 3, string(rest[:3]))
-		case c == '"', c == '\'':
-			return literal(rest)
-		}
-		return 0
-	})
 }

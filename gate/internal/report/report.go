@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -39,31 +40,21 @@ type Options struct {
 	Version string
 }
 
-// Kind is what can be rendered.
-type Kind string
+// Kind is the type of a value that can be rendered.
+type Kind struct{ reflect.Type }
+
+func kindOf(value any) Kind { return Kind{reflect.TypeOf(value)} }
+
+func (k Kind) String() string { return strings.ToLower(k.Elem().Name()) }
 
 // The kinds of values that [Render] takes.
-const (
-	Report      Kind = "report"      // *result.Report
-	Calibration Kind = "calibration" // *calibrate.Calibration
-	Summary     Kind = "summary"     // *result.Summary
-	Bisection   Kind = "bisection"   // *history.Bisection
-	History     Kind = "history"     // *history.History
+var (
+	Report      = kindOf((*result.Report)(nil))
+	Calibration = kindOf((*calibrate.Calibration)(nil))
+	Summary     = kindOf((*result.Summary)(nil))
+	Bisection   = kindOf((*history.Bisection)(nil))
+	History     = kindOf((*history.History)(nil))
 )
-
-func kindOf(value any) Kind {
-	switch value.(type) {
-	case *calibrate.Calibration:
-		return Calibration
-	case *result.Summary:
-		return Summary
-	case *history.Bisection:
-		return Bisection
-	case *history.History:
-		return History
-	}
-	return Report
-}
 
 // format is one way to write values: the suffix of its files, whom it is for, and the kinds that it knows.
 type format struct {
