@@ -107,8 +107,8 @@ func (c CodeFiles) attach(sessions []model.Session) error {
 	return err
 }
 
-// CheckCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
-func CheckCode(c *Check) (*result.Report, error) {
+// checkCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
+func checkCode(c *Check) (*result.Report, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {

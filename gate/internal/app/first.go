@@ -49,34 +49,37 @@ type Suite []*Check
 
 // Run measures and judges one after the other. A mistake in one ends all.
 func (s Suite) Run(ctx context.Context) (*result.Report, error) {
-	if len(s) == 1 {
-		return s[0].Run(ctx)
-	}
-	var reports []*result.Report
-	for _, c := range s {
-		own := *c
-		policy := *c.Policy
+	return s.together(func(c *Check) (*result.Report, error) {
+		if len(s) == 1 {
+			return c.Run(ctx)
+		}
+		own, policy := *c, *c.Policy
 		policy.Alpha /= float64(len(s))
 		own.Policy = &policy
 		c.Begin("workload " + c.Workload)
-		r, err := own.Run(ctx)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, r)
-	}
-	return decide.Together(reports), nil
+		return own.Run(ctx)
+	})
 }
 
 // RunCode compares device code alone, without a GPU.
 func (s Suite) RunCode() (*result.Report, error) {
-	var reports []*result.Report
-	for _, c := range s {
-		r, err := CheckCode(c)
+	return s.together(func(c *Check) (*result.Report, error) {
+		r, err := checkCode(c)
 		if err != nil {
 			return nil, err
 		}
-		reports = append(reports, r.In(result.Context{Workload: c.Workload}))
+		return r.In(result.Context{Workload: c.Workload}), nil
+	})
+}
+
+func (s Suite) together(judge func(*Check) (*result.Report, error)) (*result.Report, error) {
+	var reports []*result.Report
+	for _, c := range s {
+		r, err := judge(c)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
 	}
 	if len(reports) == 1 {
 		return reports[0], nil

@@ -16,21 +16,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// History follows a workload over the sessions of its baselines, those that the git log of the baselines still holds, and saved
-// reports.
-type History struct {
-	Workload string
-	Root     string           // of the baselines, "" for [DefaultRoot]
-	Reports  []*result.Report // what else was measured; those of another workload are left out
-}
-
-// Run gives a history for each model of GPU. None is no error. Whether a clone is too shallow to hold all of it is told by shallow.
-func (c History) Run(ctx context.Context) (histories []*history.History, shallow bool, err error) {
-	root := c.Root
-	if root == "" {
-		root = DefaultRoot
-	}
-	baselines, err := ReadBaselines(ctx, root, c.Workload)
+// Histories follow a workload over the sessions of its baselines below root, those that the git log of the baselines still holds, and
+// saved reports, of which those of another workload are left out: a history for each model of GPU. None is no error. Whether a clone is
+// too shallow to hold all of it is told by shallow.
+func Histories(ctx context.Context, root, workload string, reports []*result.Report) (histories []*history.History, shallow bool, err error) {
+	baselines, err := ReadBaselines(ctx, root, workload)
 	if err != nil {
 		return nil, false, err
 	}
@@ -51,22 +41,22 @@ func (c History) Run(ctx context.Context) (histories []*history.History, shallow
 	for _, b := range baselines {
 		add(b.All, b.Anchors)
 	}
-	past, err := pastBaselines(ctx, filepath.Dir(baseline.Dir(root, c.Workload, "x")))
+	past, err := pastBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
 		return nil, false, err
 	}
 	for _, sessions := range past {
 		add(sessions, nil)
 	}
-	for _, r := range c.Reports {
-		if r.Workload == "" || r.Workload == c.Workload {
+	for _, r := range reports {
+		if r.Workload == "" || r.Workload == workload {
 			m := history.MomentOfReport(r)
 			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
 		}
 	}
 	for _, of := range moments {
 		h := history.NewHistory(of)
-		h.Workload = c.Workload
+		h.Workload = workload
 		histories = append(histories, h)
 	}
 	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })

@@ -9,28 +9,21 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
-// Scrub reduces a recording to what is judged of it: the sessions, in the form of a baseline. That form has no environment, command
-// line, path or host name; names of kernels and ranges stay, for they are what is judged.
-type Scrub struct {
-	Path  string        // as [profile.Open] takes it
-	Out   string        // directory of the result, which must hold no sessions yet
-	Rule  profile.Rule  // how traces are cut; the zero value finds the step and the warm-up by itself
-	Tools profile.Tools // that reading some formats takes
-}
-
-// Run reads and writes. What cannot be used is a *model.Refusal.
-func (s Scrub) Run(ctx context.Context) ([]model.Session, error) {
-	r, err := s.Tools.Open(ctx, s.Path)
+// Scrub reduces a recording to what is judged of it: the sessions, in the form of a baseline, in a directory that must hold none yet.
+// That form has no environment, command line, path or host name; names of kernels and ranges stay, for they are what is judged. What
+// cannot be used is a *model.Refusal.
+func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
+	r, err := tools.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	cut, err := profile.Cut(s.Rule, r)
+	cut, err := profile.Cut(rule, r)
 	if err != nil {
 		return nil, err
 	}
-	_, err = baseline.Add(s.Out, func(old *baseline.Baseline) ([]baseline.Entry, error) {
+	_, err = baseline.Add(dir, func(old *baseline.Baseline) ([]baseline.Entry, error) {
 		if len(old.Entries) > 0 {
-			return nil, fmt.Errorf("%s holds sessions already; name a directory that is not there yet", s.Out)
+			return nil, fmt.Errorf("%s holds sessions already; name a directory that is not there yet", dir)
 		}
 		var out []baseline.Entry
 		for _, x := range cut[0] {
@@ -41,7 +34,7 @@ func (s Scrub) Run(ctx context.Context) ([]model.Session, error) {
 		}
 		if n := baseline.Kept(cut[0]); n < len(cut[0]) {
 			return nil, model.Refuse(model.NotSeparable, "scrub the recordings of each session by themselves",
-				"%s holds %d sessions, of which %d can be kept apart", s.Path, len(cut[0]), n)
+				"%s holds %d sessions, of which %d can be kept apart", path, len(cut[0]), n)
 		}
 		return out, nil
 	})

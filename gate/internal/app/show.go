@@ -19,24 +19,18 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Show sums up what was recorded before, without a judgement.
-type Show struct {
-	Path  string        // as [profile.Open] takes it
-	Rule  profile.Rule  // how traces are cut; the zero value finds the step and the warm-up by itself
-	Tools profile.Tools // that reading some formats takes
-}
-
-// Run reads and sums up. What cannot be used is a *model.Refusal; another error says that the path does not exist, or that a
-// baseline or report there is damaged.
-func (s Show) Run(ctx context.Context) (*result.Summary, error) {
-	r, err := s.Tools.Open(ctx, s.Path)
-	if _, missing := os.Stat(s.Path); errors.Is(missing, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no file or directory %s", s.Path)
+// Show sums up what was recorded before, without a judgement: path is as [profile.Open] takes it, the zero rule finds the step and the
+// warm-up by itself. What cannot be used is a *model.Refusal; another error says that the path does not exist, or that a baseline or
+// report there is damaged.
+func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*result.Summary, error) {
+	r, err := tools.Open(ctx, path)
+	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file or directory %s", path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	cut, err := profile.Cut(s.Rule, r)
+	cut, err := profile.Cut(rule, r)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +42,7 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Workload = filepath.Base(s.Path)
+	out.Workload = filepath.Base(path)
 	if len(out.Kernels) == 0 { // pages of ncu without a duration
 		out.Kernels = untimed(sessions)
 	}
@@ -56,7 +50,7 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 		out.Kernels[i].Counters = counters(&out.Kernels[i], cut[0])
 	}
 	out.Warnings = append(out.Warnings, r.Warnings...)
-	if s.Rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
+	if rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
 		out.Warnings = append(out.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
 	}
 	return out, nil

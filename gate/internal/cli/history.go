@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 type historyVerb struct {
@@ -37,22 +38,23 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	if v.workload == "" && len(p.Workloads) > 1 {
 		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 	}
-	c := app.History{Workload: cmp.Or(v.workload, names(p.Workloads), "default"), Root: baselineRoot(v.root, p.File)}
+	workload := cmp.Or(v.workload, names(p.Workloads), "default")
+	var reports []*result.Report
 	for _, file := range args.own {
 		r, err := readReport(file)
 		if err != nil {
 			return err
 		}
-		c.Reports = append(c.Reports, r)
+		reports = append(reports, r)
 	}
-	all, shallow, err := c.Run(ctx)
+	all, shallow, err := app.Histories(ctx, baselineRoot(v.root, p.File), workload, reports)
 	if err != nil {
 		return err
 	}
 	if shallow {
 		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
 	}
-	return showHistories(e, &v.out, c.Workload, all)
+	return showHistories(e, &v.out, workload, all)
 }
 
 // maxReports is how many saved reports a history may take.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -20,16 +21,15 @@ func (v *scrubVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVarP(&v.out, "output", "o", "", "directory to write the session to, in the form of a baseline (required)")
 }
 
-func (v *scrubVerb) run(ctx context.Context, e *env, args arguments) (err error) {
+func (v *scrubVerb) run(ctx context.Context, e *env, args arguments) error {
 	if v.out == "" {
 		return usageError("--output is needed: name a directory that is not there yet")
 	}
-	s := app.Scrub{Path: args.own[0], Out: v.out}
-	s.Tools.Nsys = v.nsys
-	if s.Rule, err = v.rule(); err != nil {
+	rule, err := v.rule()
+	if err != nil {
 		return err
 	}
-	sessions, err := s.Run(ctx)
+	sessions, err := app.Scrub(ctx, profile.Tools{Nsys: v.nsys}, rule, args.own[0], v.out)
 	if err != nil {
 		return noVerdict(e, "scrubbed", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -34,13 +35,11 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	if app.HoldsDeviceCode(args.own[0]) {
 		return showCode(e, args.own[0], &v.out)
 	}
-	s := app.Show{Path: args.own[0]}
-	s.Tools.Nsys = v.nsys
-	var err error
-	if s.Rule, err = v.rule(); err != nil {
+	rule, err := v.rule()
+	if err != nil {
 		return err
 	}
-	summary, err := s.Run(ctx)
+	summary, err := app.Show(ctx, profile.Tools{Nsys: v.nsys}, rule, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
