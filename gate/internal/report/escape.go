@@ -203,20 +203,22 @@ func clip(s string, n int) string {
 
 // prose is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
 func prose(s string) string {
-	return markdownText(strings.TrimRight(clip(Clean(s), maxProse), " "), true)
+	return markdownText(strings.TrimRight(clip(Clean(s), maxProse), " "))
 }
 
 // code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
 // <code>.
 func code(s string) string {
-	var b strings.Builder
-	for i, part := range breaks(Elide(Clean(s), 80)) {
-		if i > 0 {
-			b.WriteString("<wbr>")
-		}
-		b.WriteString(markdownText(part, true))
+	return "<code>" + breakable(Elide(Clean(s), 80), markdownText) + "</code>"
+}
+
+// breakable escapes a name that a page may break behind its punctuation marks.
+func breakable(name string, escape func(string) string) string {
+	parts := breaks(name)
+	for i := range parts {
+		parts[i] = escape(parts[i])
 	}
-	return "<code>" + b.String() + "</code>"
+	return strings.Join(parts, "<wbr>")
 }
 
 // breaks cuts a name where a line may end: in its long words, behind punctuation marks.
@@ -244,7 +246,7 @@ func pre(s string) string { return "<pre>" + entities.Replace(clip(s, maxCommand
 var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "#", "&#35;", "`", "&#96;")
 
 // markdownText writes text so that Markdown shows it as it is, in table cells too.
-func markdownText(s string, breakReferences bool) string {
+func markdownText(s string) string {
 	const gap = "&#8203;" // zero width space
 	runes := []rune(Clean(s))
 	at := func(i int) rune {
@@ -268,9 +270,6 @@ func markdownText(s string, breakReferences bool) string {
 			b.WriteByte('_')
 		default:
 			b.WriteRune(r)
-		}
-		if !breakReferences {
-			continue
 		}
 		switch r {
 		case '@', '#', '!', '~', '$', '&':

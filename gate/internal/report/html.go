@@ -31,14 +31,7 @@ func drawing(p plot.SVG) template.HTML { return template.HTML(p) }
 
 // soft is a name of bounded length that may be broken behind its punctuation marks.
 func soft(name string) template.HTML {
-	var b strings.Builder
-	for i, part := range breaks(Elide(name, maxName)) {
-		if i > 0 {
-			b.WriteString("<wbr>")
-		}
-		b.WriteString(template.HTMLEscapeString(part))
-	}
-	return template.HTML(b.String())
+	return template.HTML(breakable(Elide(name, maxName), template.HTMLEscapeString))
 }
 
 // sheet is a page, or the part of a page on one of several workloads.

@@ -62,6 +62,13 @@ func (p *page) list(title, mark string, s style, texts []string) {
 	}
 }
 
+// facts writes facts behind their labels, which are padded to a width.
+func (p *page) facts(list []fact, width int) {
+	for _, f := range list {
+		p.line(2, width+4, span{pad(f.Label, width) + nb + " ", dim}, span{f.Text, none})
+	}
+}
+
 // warnings and next are the lists that reports and calibrations have.
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
@@ -78,7 +85,7 @@ func (p *page) line(first, rest int, spans ...span) {
 			text = ASCII(text)
 		}
 		for text != "" {
-			i := strings.IndexFunc(text, breakable)
+			i := strings.IndexFunc(text, func(r rune) bool { return string(r) != nb && unicode.IsSpace(r) })
 			word := text
 			if i >= 0 {
 				word = text[:i]
@@ -153,7 +160,5 @@ func (p *page) paint(line []span) string {
 	}
 	return b.String()
 }
-
-func breakable(r rune) bool { return string(r) != nb && unicode.IsSpace(r) }
 
 func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }

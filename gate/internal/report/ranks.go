@@ -116,9 +116,7 @@ func (p *page) ranks(r *ranks, all bool) {
 	for _, t := range r.Told {
 		p.line(2, 4, span{"• ", yellow}, span{t, none})
 	}
-	for _, f := range r.About {
-		p.line(2, 11, span{pad(f.Label, 7) + nb + " ", dim}, span{f.Text, none})
-	}
+	p.facts(r.About, 7)
 	if all || len(r.Told) > 0 && len(r.Table.Rows) == rankRows {
 		if r.Table.About != "" {
 			p.dim(2, r.Table.About)

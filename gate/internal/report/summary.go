@@ -249,9 +249,7 @@ func summaryText(s *result.Summary, o Options) (string, error) {
 	p := newPage(o)
 	p.line(0, 2, span{headline(s), none})
 	p.b.WriteByte('\n')
-	for _, f := range recording(s) {
-		p.line(2, 8, span{pad(f.Label, 4) + nb + " ", dim}, span{f.Text, none})
-	}
+	p.facts(recording(s), 4)
 	p.panels(s, o.Verbose)
 	p.list("Patterns", "•", yellow, told(s))
 	p.warnings(nonempty(s.Warnings...))

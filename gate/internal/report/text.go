@@ -15,7 +15,7 @@ const maxCauses, maxDifferences = 8, 20
 // texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
 func texts(whole *view, o Options) string {
 	p := newPage(o)
-	p.line(0, columns(whole.Word)+2, span{bind(whole.Word) + nb + " ", styles[whole.Tone]}, span{whole.Reason, none})
+	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
 	name, word := 0, 0
 	for _, v := range whole.each {
 		name, word = max(name, columns(v.Workload)), max(word, columns(v.Word))
@@ -210,9 +210,7 @@ func (p *page) compared(v *view) {
 	if len(v.Facts) > 0 {
 		p.title("Compared")
 	}
-	for _, f := range v.Facts {
-		p.line(2, 12, span{pad(f.Label, 8) + nb + " ", dim}, span{f.Text, none})
-	}
+	p.facts(v.Facts, 8)
 	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
 		p.title(c.Label)
 		p.b.WriteString("  " + defuse(c.Text) + "\n")

@@ -245,16 +245,12 @@ func (v *view) place(f result.Finding) (file string, line int) {
 // unknown properties.
 func facts(r *result.Report, verbose bool) []fact {
 	var out []fact
-	add := func(label, text string) {
-		if text = trimmed(text); text != "" {
-			out = append(out, fact{label, text})
-		}
-	}
+	add := func(label, text string) { out = append(out, fact{label, text}) }
 	withNotes := func() []fact {
 		for _, note := range r.Notes {
 			add("note", note)
 		}
-		return out
+		return factsOf(out...)
 	}
 	if n := len(r.Workloads); n > 0 {
 		if r.Alpha > 0 {
