@@ -72,7 +72,7 @@ func counters(k *result.SummaryKernel, sessions []model.Session) *result.Summary
 			return result.Number(math.NaN())
 		}
 		c := &result.SummaryCounters{Registers: get(model.Registers), Occupancy: get(model.AchievedOccupancy, model.TheoreticalOccupancy),
-			DRAM: get(model.DRAMThroughput), SM: get(model.SMThroughput), Bound: why.Stand(records).Head.Bound}
+			DRAM: get(model.DRAMThroughput), SM: get(model.SMThroughput), Bound: why.Bound(records)}
 		if c.Bound == "balanced" {
 			c.Bound = "balanced between compute and memory"
 		}

@@ -71,7 +71,7 @@ func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 		return &result.Cause{Summary: missing}
 	}
 	if base == nil {
-		out := causeOf(Stand(after))
+		out := Stand(after)
 		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
 		return out
 	}
@@ -81,11 +81,11 @@ func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 	}
 	before, missing := launches(base, s, "base")
 	if missing != "" {
-		out := causeOf(Stand(after))
+		out := Stand(after)
 		out.Note = strings.TrimSuffix(missing, ".")
 		return out
 	}
-	out := causeOf(Explain(before, after))
+	out := Explain(before, after)
 	if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
 		out.Note = "base and head were profiled on different GPU models"
 	}
@@ -109,17 +109,6 @@ func launches(p *ncu.Profile, s measure.Subject, side string) (found []ncu.Recor
 		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
 	}
 	return found, ""
-}
-
-func causeOf(w Cause) *result.Cause {
-	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: w.Base.Roofline, HeadRoof: w.Head.Roofline, Metrics: w.Changes}
-	for _, r := range w.Reasons {
-		c.Reasons = append(c.Reasons, r.Text)
-		if !slices.Contains(c.Guides, r.Guide) {
-			c.Guides = append(c.Guides, r.Guide)
-		}
-	}
-	return c
 }
 
 // Counted are the causes of a gate on profiles of ncu, whose sessions hold the counters already. One run a side judges no time, but its
@@ -162,7 +151,7 @@ func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*
 		from, missing := launches(before, r.Findings[gone].Subject(), "base")
 		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
 		if missing == "" && lacking == "" {
-			out[fresh] = causeOf(Explain(from, to))
+			out[fresh] = Explain(from, to)
 			out[fresh].Note = "compared with " + measure.ShortName(r.Findings[gone].Name) + " of the base, which has the same geometry and is gone"
 		}
 	}

@@ -14,75 +14,89 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Cause is the explanation of a slower kernel by its metrics. Its text holds numbers and words of this package only, no text of a
-// profile.
-type Cause struct {
-	// Summary is one to three sentences.
-	Summary string
-	// Reasons are the rules that apply, the likeliest cause first; none where no rule explains the change.
-	Reasons []Reason
-	// Base and Head say what limits the kernel.
-	Base Position
-	Head Position
-	// Changes are the metrics that both sides have, in the order of measure.Throughput, then those of ncu.Evidence.
-	Changes []result.CauseMetric
-	// Unknown are the metrics without which a rule could not be tried.
-	Unknown []string
+// spoken is a rule that applies, with its reason.
+type spoken struct {
+	rule
+	text string
 }
 
-// Reason is a rule that applies.
-type Reason struct {
-	Rule  string
-	Text  string
-	Guide result.Guide
-}
-
-// String is the summary.
-func (c Cause) String() string { return c.Summary }
-
-// Explain compares the medians over the launches of a kernel in base and head.
-func Explain(base, head []ncu.Record) Cause {
-	p := pair{typical(base), typical(head)}
-	c := Cause{Reasons: []Reason{}, Changes: []result.CauseMetric{}, Base: position(p.base), Head: position(p.head)}
-	for _, m := range shown {
-		if p.known(m) {
-			c.Changes = append(c.Changes, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Number(p.base.get(m)), Head: result.Number(p.head.get(m))})
-		}
-	}
+// spoken are the rules that apply, the likeliest cause first, and the metrics without which a rule could not be tried.
+func (p pair) spoken() (list []spoken, unknown []string) {
 	for _, r := range rules {
 		missing := p.missing(r.needs)
 		for _, m := range missing {
-			if !slices.Contains(c.Unknown, m) {
-				c.Unknown = append(c.Unknown, m)
+			if !slices.Contains(unknown, m) {
+				unknown = append(unknown, m)
 			}
 		}
-		if len(missing) > 0 || r.last && len(c.Reasons) > 0 {
+		if len(missing) > 0 || r.last && len(list) > 0 {
 			continue
 		}
 		if text := r.speak(p); text != "" {
-			c.Reasons = append(c.Reasons, Reason{r.name, text, r.guide})
+			list = append(list, spoken{r, text})
 		}
 	}
-	c.Summary = c.summary(p)
+	return list, unknown
+}
+
+// Explain compares the medians over the launches of a kernel in base and head. Its text holds numbers and words of this package only, no
+// text of a profile.
+func Explain(base, head []ncu.Record) *result.Cause {
+	p := pair{typical(base), typical(head)}
+	before, after := position(p.base), position(p.head)
+	c := &result.Cause{Base: before.String(), Head: after.String(), BaseRoof: before.Roofline, HeadRoof: after.Roofline}
+	for _, m := range shown {
+		if p.known(m) {
+			c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Number(p.base.get(m)), Head: result.Number(p.head.get(m))})
+		}
+	}
+	list, unknown := p.spoken()
+	for _, r := range list {
+		c.Reasons = append(c.Reasons, r.text)
+		if !slices.Contains(c.Guides, r.guide) {
+			c.Guides = append(c.Guides, r.guide)
+		}
+	}
+	if len(c.Metrics) == 0 {
+		c.Summary = "ncu gives no metric that both sides have."
+		return c
+	}
+	var s []string
+	if !p.slower() {
+		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(model.NcuTime)+").")
+	}
+	if len(c.Reasons) > 0 {
+		s = append(s, capital(strings.Join(c.Reasons, "; "))+".")
+	} else {
+		s = append(s, p.silence(unknown))
+	}
+	if where := standing(before, after); where != "" {
+		s = append(s, where)
+	}
+	c.Summary = strings.Join(s, " ")
 	return c
 }
 
-// shown are the metrics of [Cause.Changes].
+// shown are the metrics of a cause.
 var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, ncu.Evidence)
 
+// Bound is what limits the launches of a kernel, see [Position].
+func Bound(head []ncu.Record) string { return position(typical(head)).Bound }
+
 // Stand describes the launches of a kernel without a base: what limits it, its place on the roofline, and what limits its occupancy.
-// The bases of the changes are NaN.
-func Stand(head []ncu.Record) Cause {
+// The bases of the metrics are NaN.
+func Stand(head []ncu.Record) *result.Cause {
 	s := typical(head)
-	c := Cause{Reasons: []Reason{}, Changes: []result.CauseMetric{}, Head: position(s)}
+	at := position(s)
+	c := &result.Cause{Head: at.String(), HeadRoof: at.Roofline}
 	for _, m := range shown {
 		if v := s.get(m); !math.IsNaN(v) {
-			c.Changes = append(c.Changes, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Unknown, Head: result.Number(v)})
+			c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Unknown, Head: result.Number(v)})
 		}
 	}
 	var parts []string
-	if where := c.Head.String(); where != "" {
-		parts = append(parts, capital(where)+".")
+	if c.Head != "" {
+		parts = append(parts, capital(c.Head)+".")
 	}
 	if occupancy := s.get(model.TheoreticalOccupancy); !math.IsNaN(occupancy) {
 		text := "Theoretical occupancy " + amount(occupancy, "%")
@@ -97,31 +111,8 @@ func Stand(head []ncu.Record) Cause {
 	return c
 }
 
-func (c *Cause) summary(p pair) string {
-	if len(c.Changes) == 0 {
-		return "ncu gives no metric that both sides have."
-	}
-	var s []string
-	if !p.slower() {
-		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(model.NcuTime)+").")
-	}
-	if len(c.Reasons) > 0 {
-		texts := make([]string, len(c.Reasons))
-		for i, r := range c.Reasons {
-			texts[i] = r.Text
-		}
-		s = append(s, capital(strings.Join(texts, "; "))+".")
-	} else {
-		s = append(s, c.silence(p))
-	}
-	if where := standing(c.Base, c.Head); where != "" {
-		s = append(s, where)
-	}
-	return strings.Join(s, " ")
-}
-
 // silence says that no rule explains the change, and names the metrics that are equal.
-func (c *Cause) silence(p pair) string {
+func (p pair) silence(unknown []string) string {
 	var same []string
 	for _, m := range []measure.Metric{
 		model.Instructions, model.DRAMBytes, model.Registers, model.TheoreticalOccupancy, model.SMClock,
@@ -137,8 +128,8 @@ func (c *Cause) silence(p pair) string {
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {
 		text += "; the grid has " + grid
 	}
-	if len(c.Unknown) > 0 {
-		text += fmt.Sprintf(" (not known: %s)", labels(c.Unknown))
+	if len(unknown) > 0 {
+		text += fmt.Sprintf(" (not known: %s)", labels(unknown))
 	}
 	return text + "."
 }

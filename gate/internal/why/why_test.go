@@ -37,14 +37,6 @@ func launches(t *testing.T, file, short string) []ncu.Record {
 	return found
 }
 
-func rules(c why.Cause) []string {
-	var names []string
-	for _, r := range c.Reasons {
-		names = append(names, r.Rule)
-	}
-	return names
-}
-
 // What is said of real slowdowns, in full.
 func TestRecordings(t *testing.T) {
 	for _, tt := range []struct {
@@ -64,12 +56,13 @@ func TestRecordings(t *testing.T) {
 			"Instructions 63.64 M → 329.3 M (×5.175): more work; DRAM bytes 5.248 MB → 57.96 GB (×11.04 k), instructions ×5.175: more traffic; " +
 				"L2 hit rate 92.39 % → 52.45 %: less is reused in L2. Memory-bound before, latency-bound after."},
 	} {
-		c := why.Explain(launches(t, tt.base, tt.kernel), launches(t, tt.head, tt.slower))
-		if got := rules(c); !slices.Equal(got, tt.rules) {
+		base, head := launches(t, tt.base, tt.kernel), launches(t, tt.head, tt.slower)
+		c := why.Explain(base, head)
+		if got := why.Rules(base, head); !slices.Equal(got, tt.rules) {
 			t.Errorf("%s → %s: rules %q, want %q", tt.base, tt.head, got, tt.rules)
 		}
-		if c.String() != tt.summary {
-			t.Errorf("%s → %s:\n got %s\nwant %s", tt.base, tt.head, c, tt.summary)
+		if c.Summary != tt.summary {
+			t.Errorf("%s → %s:\n got %s\nwant %s", tt.base, tt.head, c.Summary, tt.summary)
 		}
 	}
 }
@@ -85,10 +78,10 @@ func TestUnchanged(t *testing.T) {
 			for _, pair := range [][2][]ncu.Record{{b, h}, {b[:1], h[:1]}, {b[1:], h[:1]}} {
 				c := why.Explain(pair[0], pair[1])
 				if len(c.Reasons) > 0 {
-					t.Errorf("%s, %s: %s", head, kernel, c)
+					t.Errorf("%s, %s: %s", head, kernel, c.Summary)
 				}
 				if !strings.Contains(c.Summary, "No rule explains the change: instructions, DRAM bytes, registers, theoretical occupancy") && kernel != "tiny" {
-					t.Errorf("%s, %s: %s", head, kernel, c)
+					t.Errorf("%s, %s: %s", head, kernel, c.Summary)
 				}
 			}
 		}
@@ -205,19 +198,19 @@ func TestRules(t *testing.T) {
 		c := why.Explain(record(tt.base), record(tt.head))
 		got := ""
 		if len(c.Reasons) > 0 {
-			got = c.Reasons[0].Text
+			got = c.Reasons[0]
 		}
 		if got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 		if tt.want != "" && len(c.Reasons) > 1 && tt.name != "divergence" {
-			t.Errorf("%s: %d reasons: %s", tt.name, len(c.Reasons), c)
+			t.Errorf("%s: %d reasons: %s", tt.name, len(c.Reasons), c.Summary)
 		}
 		if tt.want == "" && !strings.Contains(c.Summary, "No rule explains the change") {
-			t.Errorf("%s: %s", tt.name, c)
+			t.Errorf("%s: %s", tt.name, c.Summary)
 		}
 		if under := strings.HasPrefix(c.Summary, "Under ncu"); under == (tt.head["ncu_time"] > 100e3) {
-			t.Errorf("%s: slower under ncu? %s", tt.name, c)
+			t.Errorf("%s: slower under ncu? %s", tt.name, c.Summary)
 		}
 	}
 }
@@ -230,19 +223,18 @@ func TestPosition(t *testing.T) {
 		{90, 50, "compute"}, {50, 90, "memory"}, {95, 85, "compute"}, {59, 59, "latency"}, {59, 61, "balanced"},
 		{65, 78, "memory"}, {1.65, 39.5, "latency"}, {70.8, 84.4, "memory"}, {math.NaN(), 90, ""},
 	} {
-		c := why.Explain(record(map[string]float64{"sm_throughput": tt.sm, "memory_throughput": tt.memory}), record(nil))
-		if c.Base.Bound != tt.want {
-			t.Errorf("SM %v %%, memory %v %%: %q, want %q", tt.sm, tt.memory, c.Base.Bound, tt.want)
+		if got := why.Bound(record(map[string]float64{"sm_throughput": tt.sm, "memory_throughput": tt.memory})); got != tt.want {
+			t.Errorf("SM %v %%, memory %v %%: %q, want %q", tt.sm, tt.memory, got, tt.want)
 		}
 	}
 	// 10 FLOP a byte under a ridge of 15: 40 TFLOP/s are possible and 10 reached.
-	r := why.Explain(record(nil), record(nil)).Head.Roofline
+	r := why.Explain(record(nil), record(nil)).HeadRoof
 	if r == nil || r.Precision != "fp32" || r.Intensity != 10 || r.Ridge != 15 || r.Roof != 4e13 || math.Abs(float64(r.Achieved/r.Roof)-0.25) > 1e-11 {
 		t.Errorf("roofline %+v", r)
 	}
 	for _, without := range []string{"dram_bytes", "ncu_time", "peak_dram", "peak_fp32", "flops_fp32"} {
 		for _, v := range []float64{0, math.NaN()} {
-			if r := why.Explain(record(map[string]float64{without: v}), record(nil)).Base.Roofline; r != nil {
+			if r := why.Explain(record(map[string]float64{without: v}), record(nil)).BaseRoof; r != nil {
 				t.Errorf("%s = %v: roofline %+v", without, v, r)
 			}
 		}
@@ -256,20 +248,20 @@ func TestStand(t *testing.T) {
 		{"spill.raw.csv", "sgemm_spill", "^Latency-bound, .*Theoretical occupancy 100 %.$"},
 	} {
 		c := why.Stand(launches(t, tt.file, tt.kernel))
-		if !regexp.MustCompile(tt.want).MatchString(c.Summary) || len(c.Reasons) > 0 || len(c.Changes) < 20 {
-			t.Errorf("%s: %s (%d metrics)", tt.kernel, c, len(c.Changes))
+		if !regexp.MustCompile(tt.want).MatchString(c.Summary) || len(c.Reasons) > 0 || len(c.Metrics) < 20 {
+			t.Errorf("%s: %s (%d metrics)", tt.kernel, c.Summary, len(c.Metrics))
 		}
-		if c.Changes[0].Base.Known() || c.Changes[0].Head <= 0 {
-			t.Errorf("%s: %+v", tt.kernel, c.Changes[0])
+		if c.Metrics[0].Base.Known() || c.Metrics[0].Head <= 0 {
+			t.Errorf("%s: %+v", tt.kernel, c.Metrics[0])
 		}
 	}
 	c := why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 12.5, "limit_registers": 1,
 		"limit_warps": 8, "limit_blocks": 32}}})
 	if want := "Theoretical occupancy 12.50 %, limited by registers."; c.Summary != want {
-		t.Errorf("%s, want %s", c, want)
+		t.Errorf("%s, want %s", c.Summary, want)
 	}
-	if c := why.Stand(nil); !strings.Contains(c.Summary, "no metric") || c.Head.String() != "" {
-		t.Errorf("of nothing: %s", c)
+	if c := why.Stand(nil); !strings.Contains(c.Summary, "no metric") || c.Head != "" {
+		t.Errorf("of nothing: %s", c.Summary)
 	}
 }
 
@@ -291,7 +283,7 @@ func TestAnything(t *testing.T) {
 		c := why.Explain(base, head)
 		for _, bad := range []string{"NaN", "Inf", "%!", "  "} {
 			if strings.Contains(c.Summary, bad) {
-				t.Fatalf("%q in %s", bad, c)
+				t.Fatalf("%q in %s", bad, c.Summary)
 			}
 		}
 		if c.Summary == "" {
@@ -301,12 +293,17 @@ func TestAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range c.Reasons {
-			if r.Guide.Title == "" || !strings.HasPrefix(r.Guide.Link, "https://docs.nvidia.com/") || !strings.Contains(r.Text, "→") {
+			if len(c.Guides) == 0 || !strings.Contains(r, "→") {
 				t.Fatalf("a reason without numbers or source: %+v", r)
 			}
 		}
+		for _, g := range c.Guides {
+			if g.Title == "" || !strings.HasPrefix(g.Link, "https://docs.nvidia.com/") {
+				t.Fatalf("a guide without title or link: %+v", g)
+			}
+		}
 		if same := why.Explain(base, base); len(same.Reasons) > 0 {
-			t.Fatalf("nothing changed, but %s", same)
+			t.Fatalf("nothing changed, but %s", same.Summary)
 		}
 	})
 }
