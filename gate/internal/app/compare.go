@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -110,7 +113,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	}
 	b, h := commonProfiler(sides[0], sides[1])
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
-	var x result.Explanation
+	x := result.Explanation{Warnings: c.settled(r, base, head, h)}
 	if c.Counters != [2]string{} {
 		var hint string
 		if x.Causes, hint, err = explainFrom(c.Counters, r); err != nil {
@@ -124,4 +127,25 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 		x.Drawn = draw(r, base, head)
 	}
 	return r.With(x), nil
+}
+
+// settled says what sides without a steady state would be with the first half of their steps as warm-up; nothing for other sides.
+func (c Compare) settled(r *result.Report, base, head *profile.Recording, cut []model.Session) []string {
+	if r.ReasonKey != string(model.Unsteady) || r.Head.Step == "" {
+		return nil
+	}
+	rule := c.Rule
+	rule.Warmup = strconv.Itoa(recorded.Steps(&cut[len(cut)-1]) / 2)
+	sides, err := profile.Cut(rule, base, head)
+	if err != nil {
+		return nil
+	}
+	later := decide.Judge(decide.Input{Baseline: sides[0], Head: sides[1], Policy: c.Policy})
+	for _, f := range later.Findings {
+		if f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name && f.Base.Known() && f.Head.Known() {
+			return []string{fmt.Sprintf("with %s steps of warm-up the verdict would be %s: GPU time %s → %s (%s)", rule.Warmup,
+				later.Verdict, f.Base.In(f.Unit), f.Head.In(f.Unit), f.Change.Change())}
+		}
+	}
+	return nil
 }
