@@ -273,7 +273,7 @@ func distinct(found []entry) error {
 		h.Sum(k.sum[:0])
 		if other, ok := first[k]; ok {
 			return model.Refuse(model.SameRecording, "remove the copy",
-				"%s and %s are the same recording, which is one run and not two", other, e.files[0])
+				"%s and %s are the same recording, which is one run and not two", filepath.Base(other), filepath.Base(e.files[0]))
 		}
 		first[k] = e.files[0]
 	}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
@@ -34,6 +35,9 @@ type cut struct {
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
 }
+
+// file is the name of the recording in messages, as readers give it.
+func (c *cut) file() string { return filepath.Base(c.Source) }
 
 // laid are the steps of the run, or its cycles.
 func (c *cut) laid() []model.Interval {
@@ -104,7 +108,7 @@ func (c *cut) load() error {
 	}
 	if len(c.Captures) == 0 {
 		return model.Refuse(model.NoCapture, "call it where the steady part begins, or let the warm-up be found (auto)",
-			"%s: the workload never called cudaProfilerStart, so there is no capture to judge", c.Source)
+			"%s: the workload never called cudaProfilerStart, so there is no capture to judge", c.file())
 	}
 	c.launches, c.copies = nil, nil
 	for _, l := range c.Launches {
@@ -119,7 +123,7 @@ func (c *cut) load() error {
 	}
 	if len(c.launches) == 0 {
 		return model.Refuse(model.NoCapture, "move the calls around the launches, or let the warm-up be found (auto)",
-			"%s: no kernel was launched between cudaProfilerStart and cudaProfilerStop", c.Source)
+			"%s: no kernel was launched between cudaProfilerStart and cudaProfilerStop", c.file())
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func namedJobs(cuts []*cut) ([]job, error) {
 			if i > 0 && j.ranks[i-1].Rank == c.Rank {
 				if j.ranks[i-1].Source != c.Source {
 					return nil, model.Refuse(model.RankTwice, "give each job of several ranks a name of its own: run.000.rank0, run.001.rank0",
-						"rank %d is recorded twice in one job: %s and %s", c.Rank, j.ranks[i-1].Source, c.Source)
+						"rank %d is recorded twice in one job: %s and %s", c.Rank, j.ranks[i-1].file(), c.file())
 				}
 				j.numbered = false
 			}
@@ -129,7 +129,7 @@ func alike(all []job) ([]job, error) {
 	for _, j := range all {
 		if len(j.ranks) != len(all[0].ranks) {
 			return nil, model.Refuse(model.RanksDiffer, "measure every job with the same number of processes, or give each run a file of its own",
-				"the job in %s has %d ranks, and %d that in %s", j.ranks[0].Source, len(j.ranks), len(all[0].ranks), all[0].ranks[0].Source)
+				"the job in %s has %d ranks, and %d that in %s", j.ranks[0].file(), len(j.ranks), len(all[0].ranks), all[0].ranks[0].file())
 		}
 	}
 	return all, nil
@@ -142,8 +142,8 @@ func (j job) first() *cut { return j.ranks[0] }
 func (j job) sources() string {
 	var names []string
 	for _, c := range j.ranks {
-		if !slices.Contains(names, c.Source) {
-			names = append(names, c.Source)
+		if !slices.Contains(names, c.file()) {
+			names = append(names, c.file())
 		}
 	}
 	return strings.Join(names, ", ")

@@ -172,7 +172,7 @@ func distinct(cuts []*cut) error {
 		p := print{c.seen.launches, c.seen.print}
 		if other := first[p]; other != nil && other.Source != c.Source {
 			return model.Refuse(model.SameRecording, "remove the copy",
-				"%s and %s are the same recording, which is one run and not two", other.Source, c.Source)
+				"%s and %s are the same recording, which is one run and not two", other.file(), c.file())
 		}
 		first[p] = c
 	}
@@ -190,7 +190,7 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 		for _, c := range j.ranks {
 			if c.GraphTrace != first.GraphTrace {
 				return s, model.Refuse(model.RunsDiffer, "record every run with --cuda-graph-trace=node",
-					"%s traces CUDA graphs otherwise than %s", c.Source, first.Source)
+					"%s traces CUDA graphs otherwise than %s", c.file(), first.file())
 			}
 			s.GPUs = max(s.GPUs, c.devices)
 			s.Processes = max(s.Processes, c.processes, len(j.ranks))

@@ -50,7 +50,7 @@ func skipWarmup(cuts []*cut, o Options) error {
 			n := len(c.steps)
 			if o.Warmup.mode == "skip" && n > 0 && o.Warmup.n >= n {
 				return model.Refuse(model.LongWarmup, "leave out fewer, or let the workload run longer",
-					"%s: a warm-up of %d steps leaves none of the %d", c.Source, o.Warmup.n, n)
+					"%s: a warm-up of %d steps leaves none of the %d", c.file(), o.Warmup.n, n)
 			}
 			c.skip = o.Warmup.n
 		}
