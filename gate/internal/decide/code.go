@@ -148,19 +148,20 @@ func explainByCode(r *result.Report) {
 		c, differs := changed[spelled(f.Name)]
 		switch {
 		case differs:
-			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c)}))
+			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, f.Facts...)}))
 		case same[spelled(f.Name)]:
 			f.State(result.Say(reason.SameCode))
 		}
 	}
 }
 
-// codeDifference names the numbers of a kernel's code that changed: "registers 10 → 20, spills 0 → 128 B".
-func codeDifference(c devicecode.Change) string {
+// codeDifference names the numbers of a kernel's code that changed and that no fact names as launch attributes: "registers 10 → 20,
+// spills 0 → 128 B".
+func codeDifference(c devicecode.Change, facts ...result.Remark) string {
 	var out []string
 	for _, m := range codeMetrics {
 		base, head := m.of(c.Base), m.of(c.Head)
-		if base != head {
+		if base != head && !slices.ContainsFunc(facts, func(x result.Remark) bool { return x.Key == "attribute" && x.Args["metric"] == m.metric.Name }) {
 			out = append(out, fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head))
 		}
 	}
