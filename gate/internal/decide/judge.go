@@ -54,7 +54,12 @@ func Judge(in Input) *result.Report {
 		return refuse(r, in, refusal)
 	}
 	r.Warn(doubts(base, in.Head, policy)...)
-	t := newComparison(base, in.Head, policy)
+	head := in.Head
+	if w := repeatsOf(base, head); w != nil {
+		head = w.asMany(head)
+		r.Warn(w.remark())
+	}
+	t := newComparison(base, head, policy)
 	t.bound = recorded.MemoryBound(in.Baseline)
 	m := matching{t, match(t), unmetRules(t.head, policy)}
 	if refusal := firstRefusal(matchRefusals, m); refusal != nil {

@@ -95,6 +95,14 @@ var sessionRefusals = []refusal[*sides]{
 		func(b, h *model.Session) (string, string) {
 			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") + " in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
 		}),
+	{"other number of repeats", model.OtherWork, func(s *sides) bool {
+		w := repeatsOf(s.fits, s.head)
+		return w != nil && (w.ratio > 2 || w.ratio < 0.5)
+	},
+		func(s *sides) (string, string) {
+			w := repeatsOf(s.fits, s.head)
+			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") + " in the baseline, " + strconv.Itoa(int(w.inHead)) + " in the head", again
+		}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {
 		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !growAlike(s.fits, s.head)
 	},

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,50 @@ func setting(series ...model.Series) func(*model.Session) {
 	return func(s *model.Session) { s.Series = series }
 }
 
+// repeating are runs without steps that repeat themselves so often, with so many launches of a kernel, and one of another.
+func repeating(repeats, launches, once float64) func(*model.Session) {
+	return func(s *model.Session) {
+		s.Step, s.Series = "", nil
+		for _, x := range []struct {
+			of    measure.Subject
+			what  measure.Metric
+			value float64
+		}{
+			{measure.Workload, measure.GPUTime, 1e5*launches + 5e4*once}, {measure.Workload, measure.Launches, launches + once},
+			{measure.Workload, measure.Repeats, repeats}, {measure.Workload, measure.SyncCalls, 3 * launches},
+			{kernel, measure.Launches, launches}, {kernel, measure.Total, 1e5 * launches},
+			{other, measure.Launches, once}, {other, measure.Total, 5e4 * once},
+		} {
+			s.Series = append(s.Series, model.Series{Subject: x.of, Metric: x.what, Values: model.Values{x.value, x.value, x.value}, Role: "fit"})
+		}
+		s.SortSeries()
+	}
+}
+
+// TestAsMany wants the sums of what repeats for as many repeats as the baseline has, and all else as it was measured.
+func TestAsMany(t *testing.T) {
+	base, head := session(), session()
+	repeating(28, 29, 1)(&base)
+	repeating(14, 15, 1)(&head)
+	w := repeatsOf([]model.Session{base}, []model.Session{head})
+	if w == nil {
+		t.Fatal("not taken for as many")
+	}
+	got := w.asMany([]model.Session{head})[0]
+	for i, x := range got.Series {
+		if want := base.Series[i].Values[0]; math.Abs(x.Values[0]/want-1) > 1e-12 {
+			t.Errorf("%s of %s is %v, want %v", x.Metric.Name, x.Subject.Name, x.Values[0], want)
+		}
+	}
+	for _, unlike := range []func(*model.Session){repeating(28, 29, 1), repeating(5, 15, 1), repeating(14, 15, 30), func(s *model.Session) { s.Step = "step" }} {
+		other := session()
+		unlike(&other)
+		if w := repeatsOf([]model.Session{base}, []model.Session{other}); w != nil {
+			t.Errorf("taken for as many by %v", w.ratio)
+		}
+	}
+}
+
 func TestSessionRefusals(t *testing.T) {
 	unchanged := func(*model.Session) {}
 	cases := []struct {
@@ -55,6 +100,9 @@ func TestSessionRefusals(t *testing.T) {
 		{"other step", func(s *model.Session) { s.Step = "" }, unchanged, `none in the baseline, "step" in the head`},
 		{"other number of steps", func(s *model.Session) { s.Runs[1].Total = 21 }, func(s *model.Session) { s.Runs[0].Total = 4 }, "10 steps in the baseline, 4 in the head"},
 		{"", unchanged, func(s *model.Session) { s.Runs[0].Total = 5 }, ""},
+		{"other number of repeats", repeating(28, 29, 1), repeating(9, 10, 1), "28 repeats in the baseline, 9 in the head"},
+		{"", repeating(28, 29, 1), repeating(14, 15, 1), ""},
+		{"", repeating(127, 128, 1), repeating(9, 128, 1), ""}, // layers, steps
 		{"no steady state", unchanged, func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false }, "2 of the 3 runs of the head"},
 		{"", unchanged, func(s *model.Session) { s.Runs[0].Steady = false }, ""},
 		{"", unchanged, func(s *model.Session) { s.Warmup, s.Runs[0].Steady, s.Runs[1].Steady = "4", false, false }, ""},

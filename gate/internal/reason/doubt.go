@@ -44,6 +44,14 @@ func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
 }
 
+// Repeats is a different number of repeats of one cycle in runs without steps.
+type Repeats struct{ Base, Head int }
+
+func (r Repeats) String() string {
+	return "a run repeats its kernels " + measure.Count(r.Base, "time") + " in the baseline, " + measure.Count(r.Head, "time") +
+		" in the head: sums of the head are for as many as in the baseline"
+}
+
 // CommonShift is a change that several kernels share. Hosts is "same", or as in [OtherHost].
 type CommonShift struct {
 	Moved, Kernels int

@@ -1,0 +1,136 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
+	proportional = 0.9
+	// repeatSlack is how far a count in proportion to the repeats may be from it: the first and the last repeat may be cut.
+	repeatSlack = 0.02
+)
+
+// repeats compares how often the runs of both sides repeat one cycle.
+type repeats struct {
+	base, head     *recorded.Index
+	inBase, inHead float64 // repeats of a run
+	ratio          float64 // of the launches of the baseline to those of the head
+}
+
+// repeatsOf compares runs without steps, nil where both sides repeat themselves as often, or other cycles.
+func repeatsOf(base, head []model.Session) *repeats {
+	if len(base) == 0 || len(head) == 0 || base[len(base)-1].Step != "" || recorded.ByLaunch(head) {
+		return nil
+	}
+	w := &repeats{base: recorded.New(base, measure.Total), head: recorded.New(head, measure.Total)}
+	w.inBase, w.inHead = w.base.Typical(measure.Workload, measure.Repeats.Name), w.head.Typical(measure.Workload, measure.Repeats.Name)
+	kernels := recorded.Kernels(w.head.Subjects())
+	var ratios, shares []float64
+	for _, s := range kernels {
+		if r, share := w.of(s, measure.Launches), w.head.Share(s); r > 0 && !math.IsInf(r, 1) && share > 0 {
+			ratios, shares = append(ratios, r), append(shares, share)
+		}
+	}
+	if len(ratios) == 0 {
+		return nil
+	}
+	if w.ratio = stats.WeightedMedian(ratios, shares); w.ratio == 1 || !(math.Abs(w.inBase-w.ratio*w.inHead) <= 2*math.Max(1, w.ratio)) {
+		return nil
+	}
+	share := 0.0
+	for _, s := range kernels {
+		if w.follows(s, measure.Launches) {
+			share += w.head.Share(s)
+		}
+	}
+	if share < proportional {
+		return nil
+	}
+	return w
+}
+
+// remark says that the sides repeat themselves another number of times.
+func (w *repeats) remark() result.Remark {
+	return result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)})
+}
+
+// of is how many times as much the baseline counts as the head.
+func (w *repeats) of(s measure.Subject, count measure.Metric) float64 {
+	return w.base.Typical(s, count.Name) / w.head.Typical(s, count.Name)
+}
+
+// follows reports whether a count is in proportion to the repeats.
+func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
+	return math.Abs(w.of(s, count)/w.ratio-1) < repeatSlack
+}
+
+// scales reports whether a series is a sum over the repeats of a run, other than the workload's own time and launches.
+func (w *repeats) scales(x *model.Series) bool {
+	switch s := x.Subject; {
+	case s.Scope == measure.ScopeKernel:
+		return (x.Metric == measure.Total || x.Metric == measure.Launches) && w.follows(s, measure.Launches)
+	case s == measure.Workload:
+		return x.Metric.Exact && x.Metric != measure.Repeats && x.Metric != measure.Launches && w.of(s, x.Metric) == w.ratio
+	case s.Scope == measure.ScopeWorkload:
+		return slices.Contains([]measure.Metric{measure.Copies, measure.CopyTime, measure.CopyBytes}, x.Metric) && w.follows(s, measure.Copies)
+	}
+	return false
+}
+
+// asMany gives the sums of the head's runs for as many repeats as the baseline has.
+func (w *repeats) asMany(head []model.Session) []model.Session {
+	out := slices.Clone(head)
+	for i := range out {
+		s := &out[i]
+		s.Series = slices.Clone(s.Series)
+		times, launches := map[string][]float64{}, make([]float64, len(s.Runs)) // that are added: by range, "" for the workload
+		for j := range s.Series {
+			x := &s.Series[j]
+			if !w.scales(x) {
+				continue
+			}
+			switch x.Metric {
+			case measure.Total:
+				for _, in := range slices.Compact(append(strings.Split(x.Role, "/"), "")) {
+					times[in] = plus(times[in], x.Values, w.ratio-1)
+				}
+			case measure.Launches:
+				launches = plus(launches, x.Values, w.ratio-1)
+			}
+			x.Values = plus(nil, x.Values, w.ratio)
+		}
+		for j := range s.Series {
+			switch x := &s.Series[j]; {
+			case x.Metric == measure.GPUTime && (x.Subject == measure.Workload || x.Subject.Scope == measure.ScopeRange):
+				x.Values = plus(x.Values, times[x.Subject.Name], 1)
+			case x.Subject == measure.Workload && x.Metric == measure.Launches:
+				x.Values = plus(x.Values, launches, 1)
+			case x.Subject == measure.Workload && x.Metric == measure.Repeats:
+				x.Values = slices.Repeat([]float64{w.inBase}, len(x.Values))
+			}
+		}
+	}
+	return out
+}
+
+// plus adds to each run a multiple of other values. What is not known adds nothing.
+func plus(to, values []float64, times float64) []float64 {
+	out := make([]float64, max(len(to), len(values)))
+	copy(out, to)
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			out[i] += times * v
+		}
+	}
+	return out
+}
