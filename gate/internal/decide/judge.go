@@ -118,7 +118,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
 	} else if !t.unmergedStep() { // its step was never measured
-		t.waterfall = insight.NewWaterfall(t.base, t.head, replaced(pairs), t.outlierRuns)
+		t.waterfall = insight.NewWaterfall(t.base, t.head, sumNames(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)

@@ -229,7 +229,7 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
 		return cmp.Compare(t.head.Typical(a, t.total.Name), t.head.Typical(b, t.total.Name))
 	})
-	p := pair{subject: heaviest, metric: t.total, match: match,
+	p := pair{subject: heaviest, metric: t.total, match: match, summed: slices.Concat(old, new),
 		base: t.base.Sum(old, t.total.Name), head: t.head.Sum(new, t.total.Name)}
 	p.baseNames = names(t.base, old, t.total)
 	if len(new) > 1 {
@@ -244,7 +244,6 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	if !single {
 		return []pair{p}
 	}
-	p.was = old[0]
 	p.facts = append(p.facts, changed(t, old[0], new[0])...)
 	var out []pair
 	for _, m := range t.head.Metrics(new[0]) {
@@ -269,12 +268,15 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// replaced gives the kernel of the base in whose place a kernel of the head is, for those that are matched one to one.
-func replaced(pairs []pair) map[measure.Subject]measure.Subject {
+// sumNames gives for each kernel that is judged in the sum of one kernel's geometries the kernel that the sum is named after.
+func sumNames(pairs []pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {
-		if p.was != (measure.Subject{}) {
-			out[p.subject] = p.was
+		if len(p.baseNames) > 1 || len(p.headNames) > 1 {
+			continue
+		}
+		for _, s := range p.summed {
+			out[s] = p.subject
 		}
 	}
 	return out

@@ -25,8 +25,8 @@ type pair struct {
 	because     result.Remark  // of that outcome
 	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames   []string
-	was         measure.Subject // the one kernel of the base in this place, if it has another name or geometry
-	headNames   []string        // where they are several
+	headNames   []string          // where they are several
+	summed      []measure.Subject // the kernels of both sides whose times are summed
 	facts       []result.Remark
 }
 

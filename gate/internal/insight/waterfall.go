@@ -2,6 +2,7 @@ package insight
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -19,9 +20,9 @@ const (
 	ownerLeast, ownersMost = 0.001, 8
 )
 
-// NewWaterfall attributes the change of the step to its parts; nil if a side does not know to what its steps are attributed. replaced
-// names the kernel of the base in whose place a kernel of the head is: they are one part.
-func NewWaterfall(base, head *recorded.Index, replaced map[measure.Subject]measure.Subject, outliers []result.OutlierRun) *result.Waterfall {
+// NewWaterfall attributes the change of the step to its parts; nil if a side does not know to what its steps are attributed. Kernels
+// that sums maps to the same kernel are one part, named after it.
+func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.Subject, outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {
 		if keep[i] = stepped(side, outliers, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
@@ -43,33 +44,34 @@ func NewWaterfall(base, head *recorded.Index, replaced map[measure.Subject]measu
 		classes = append(classes, e)
 		return e
 	}
-	gone := map[measure.Subject]bool{} // kernels of the base that others of the head replace
-	for _, old := range replaced {
-		gone[old] = true
-	}
-	var whole [2][]float64
+	owned := map[measure.Subject][]measure.Subject{} // by the kernel that they are named after
 	subjects := slices.Concat(base.Subjects(), head.Subjects())
 	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, subject := range slices.Compact(subjects) {
-		if !base.HasMetric(subject, model.Owned.Name) && !head.HasMetric(subject, model.Owned.Name) {
-			continue
+		if base.HasMetric(subject, model.Owned.Name) || head.HasMetric(subject, model.Owned.Name) {
+			name := cmp.Or(sums[subject], subject)
+			owned[name] = append(owned[name], subject)
 		}
-		if gone[subject] && !head.HasMetric(subject, model.Owned.Name) {
-			continue
+	}
+	var whole [2][]float64
+	for _, name := range slices.SortedFunc(maps.Keys(owned), measure.Subject.Compare) {
+		var runs [2][]float64
+		for _, subject := range owned[name] {
+			runs[0], runs[1] = add(runs[0], Owned(base, subject, keep[0])), add(runs[1], Owned(head, subject, keep[1]))
 		}
-		was := subject
-		if old, ok := replaced[subject]; ok && !base.HasMetric(subject, model.Owned.Name) {
-			was = old
-		}
-		runs := [2][]float64{Owned(base, was, keep[0]), Owned(head, subject, keep[1])}
-		class, where := subject.Idle()
-		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != attribution.Profiler.String())
+		class, where := name.Idle()
+		e := find(cmp.Or(class, classOf(name)), where, class != "" && class != attribution.Profiler.String())
 		for i := range runs {
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
 		}
-		if class == "" {
-			e.part.Owners = append(e.part.Owners, result.WaterfallOwner{Named: result.NewNamed(subject), Own: own(runs)})
+		if class != "" {
+			continue
 		}
+		o := result.WaterfallOwner{Named: result.NewNamed(name), Own: own(runs)}
+		if len(owned[name]) > 2 { // of several geometries
+			o.Grid, o.Block = "", ""
+		}
+		e.part.Owners = append(e.part.Owners, o)
 	}
 	w := &result.Waterfall{Own: own(whole)}
 	for _, e := range classes {

@@ -123,18 +123,42 @@ func (r row) changeText(of string, headed bool) string {
 	return name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
 }
 
+// parts are the kernels of a sum that only one side has, each with its time; several geometries of a kernel are one part.
+func (r row) parts(gone bool) (names, timed []string) {
+	of := map[string][]row{}
+	var order []string
+	for _, x := range r.Parts {
+		if x.Gone() != gone {
+			continue
+		}
+		if of[x.F.Name] == nil {
+			order = append(order, x.F.Name)
+		}
+		of[x.F.Name] = append(of[x.F.Name], x)
+	}
+	for _, full := range order {
+		all, name, total := of[full], Elide(of[full][0].Subject, 60), result.Number(0)
+		for _, x := range all {
+			if gone {
+				total += x.F.Base
+			} else {
+				total += x.F.Head
+			}
+		}
+		if len(all) > 1 {
+			name = Elide(Clean(all[0].F.Kernel), 40) + " in " + count(len(all), "geometry", "geometries")
+		}
+		names, timed = append(names, name), append(timed, name+" "+quantity(total, all[0].F.Unit))
+	}
+	return names, timed
+}
+
 // replaced names the kernels that are gone and the ones that took their place.
 func replaced(r row, per string) (why []string, short string) {
-	var gone, fresh []string
 	var times [2][]string
-	for _, x := range r.Parts {
-		name := Elide(x.Subject, 60)
-		if x.F.Outcome == result.Removed {
-			gone, times[0] = append(gone, name), append(times[0], name+" "+quantity(x.F.Base, x.F.Unit))
-		} else {
-			fresh, times[1] = append(fresh, name), append(times[1], name+" "+quantity(x.F.Head, x.F.Unit))
-		}
-	}
+	var gone, fresh []string
+	gone, times[0] = r.parts(true)
+	fresh, times[1] = r.parts(false)
 	few := func(names []string, and string) string {
 		if len(names) > 2 {
 			return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
@@ -151,7 +175,7 @@ func replaced(r row, per string) (why []string, short string) {
 	} else {
 		why = []string{few(fresh, " and ") + " " + verb + " the place of " + few(gone, " and ") + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
 	}
-	if len(r.Parts) > 2 {
+	if len(gone)+len(fresh) > 2 {
 		const most = 3
 		for i, list := range times {
 			if len(list) > most {
@@ -165,6 +189,9 @@ func replaced(r row, per string) (why []string, short string) {
 			return Elide(names[0], 28)
 		}
 		return count(len(names), "kernel")
+	}
+	if len(fresh) == 1 && len(gone) == 1 {
+		return why, Elide(r.Subject, 60)
 	}
 	if r.F.Match == "rest" {
 		return why, brief(fresh) + " new, " + brief(gone) + " gone"

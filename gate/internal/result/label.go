@@ -81,8 +81,11 @@ func replacement(f *Finding, byName map[string]string) string {
 	if n := len(f.BaseNames); n > 1 {
 		gone += fmt.Sprintf(" and %d more", n-1)
 	}
-	if n := len(f.HeadNames); n > 1 {
+	switch n := len(f.HeadNames); {
+	case n > 1:
 		here = measure.Count(n, "kernel")
+	case n == 1: // in several geometries
+		here = cmp.Or(byName[f.Name], f.Kernel)
 	}
 	return gone + " → " + here
 }

@@ -294,13 +294,14 @@ func tail(waves float64) float64 {
 	return 1 - waves/math.Ceil(waves)
 }
 
-// limits are the resources that limit the blocks of an SM, warps last: who is limited by these alone has full occupancy.
+// limits are what limits the blocks of an SM, in the order in which one of several equal limits is named: the number of blocks first,
+// since a kernel that uses less of the others gains nothing; warps last, since they alone allow full occupancy.
 var limits = []struct {
 	metric measure.Metric
 	what   string
 }{
-	{model.LimitRegisters, "registers"}, {model.LimitShared, "shared memory"}, {model.LimitBarriers, "barriers"},
-	{model.LimitBlocks, "the number of blocks"}, {model.LimitWarps, "warps"},
+	{model.LimitBlocks, "the number of blocks"}, {model.LimitRegisters, "registers"}, {model.LimitShared, "shared memory"},
+	{model.LimitBarriers, "barriers"}, {model.LimitWarps, "warps"},
 }
 
 // limit says which resource limits the blocks of an SM.

@@ -260,6 +260,11 @@ func TestStand(t *testing.T) {
 	if want := "Theoretical occupancy 12.50 %, limited by registers."; c.Summary != want {
 		t.Errorf("%s, want %s", c.Summary, want)
 	}
+	c = why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 50, "limit_registers": 64, "limit_shared": 32,
+		"limit_warps": 64, "limit_blocks": 32}}})
+	if want := "Theoretical occupancy 50 %, limited by the number of blocks."; c.Summary != want {
+		t.Errorf("%s, want %s: a kernel of small blocks that uses no shared memory", c.Summary, want)
+	}
 	if c := why.Stand(nil); !strings.Contains(c.Summary, "no metric") || c.Head != "" {
 		t.Errorf("of nothing: %s", c.Summary)
 	}
