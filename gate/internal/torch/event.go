@@ -2,9 +2,9 @@ package torch
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -14,126 +14,46 @@ import (
 // event is one element of traceEvents that is of a category that is read. Its fields are kept as they stand in the file
 // until they are needed, before the next event at the latest.
 type event struct {
-	kind                             kind
-	Ph, Cat, Name, Pid, Tid, Ts, Dur json.RawMessage
-	Args                             struct {
-		Device, Stream, Correlation, Grid, Block, Bytes json.RawMessage
-
-		Registers, Shared json.RawMessage
-	}
+	kind kind
+	Ph   jsontext.Value `json:"ph"`
+	Cat  jsontext.Value `json:"cat"`
+	Name jsontext.Value `json:"name"`
+	Pid  jsontext.Value `json:"pid"`
+	Tid  jsontext.Value `json:"tid"`
+	Ts   jsontext.Value `json:"ts"`
+	Dur  jsontext.Value `json:"dur"`
+	Args struct {
+		Device      jsontext.Value `json:"device"`
+		Stream      jsontext.Value `json:"stream"`
+		Correlation jsontext.Value `json:"correlation"`
+		Grid        jsontext.Value `json:"grid"`
+		Block       jsontext.Value `json:"block"`
+		Bytes       jsontext.Value `json:"bytes"`
+		Registers   jsontext.Value `json:"registers per thread"`
+		Shared      jsontext.Value `json:"shared memory"`
+	} `json:"args"`
 }
 
 // lenient are the options for JSON as Kineto writes it: of equal names the last counts, and a kernel may have any bytes
 // for its name.
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// parser takes objects apart.
-type parser struct {
-	text    []byte
-	in      bytes.Reader
-	decoder *jsontext.Decoder
-}
-
-func (p *parser) begin(text []byte) {
-	p.text = text
-	p.in.Reset(text)
-	if p.decoder == nil {
-		p.decoder = jsontext.NewDecoder(&p.in, lenient...)
-	} else {
-		p.decoder.Reset(&p.in, lenient...)
+// read reads an event of a category that is read. Others, mostly operators, are left out.
+func (e *event) read(text []byte) (ok bool) {
+	e.kind = other
+	if text[0] != '{' || !interesting(text) {
+		return text[0] == '{' || string(text) == "null"
 	}
-}
-
-// value reads a value and gives it as it stands in the text.
-func (p *parser) value() ([]byte, bool) {
-	v, err := p.decoder.ReadValue()
-	if err != nil {
-		return nil, false
-	}
-	end := p.decoder.InputOffset()
-	return p.text[end-int64(len(v)) : end], true
-}
-
-// members reads an object and shows its names, in quotes, and values to f until that says no. An object of the name opened is nil, and f
-// reads it.
-func (p *parser) members(opened string, f func(name, value []byte) bool) bool {
-	if t, err := p.decoder.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	for p.decoder.PeekKind() == '"' {
-		name, ok := p.value()
-		if !ok {
-			return false
-		}
-		var value []byte
-		if string(name) != opened || p.decoder.PeekKind() != '{' {
-			if value, ok = p.value(); !ok {
-				return false
-			}
-		}
-		if !f(name, value) {
-			return false
-		}
-	}
-	t, err := p.decoder.ReadToken()
-	return err == nil && t.Kind() == '}'
-}
-
-// event reads an event of a category that is read. Others, mostly operators, are left out.
-func (p *parser) event(text []byte) (e event, ok bool) {
-	switch {
-	case text[0] != '{':
-		return e, string(text) == "null"
-	case !interesting(text):
-		return e, true
-	}
-	p.begin(text)
-	ok = p.members(`"args"`, func(name, value []byte) bool {
-		switch string(name) {
-		case `"ph"`:
-			e.Ph = value
-		case `"cat"`:
-			e.Cat = value
-		case `"name"`:
-			e.Name = value
-		case `"pid"`:
-			e.Pid = value
-		case `"tid"`:
-			e.Tid = value
-		case `"ts"`:
-			e.Ts = value
-		case `"dur"`:
-			e.Dur = value
-		case `"args"`:
-			return string(value) == "null" || value == nil && p.members("", e.arg)
-		}
-		return true
-	})
-	e.kind = kinds[string(unquote(e.Cat))]
-	return e, ok
-}
-
-func (e *event) arg(name, value []byte) bool {
 	a := &e.Args
-	switch string(name) {
-	case `"device"`:
-		a.Device = value
-	case `"stream"`:
-		a.Stream = value
-	case `"correlation"`:
-		a.Correlation = value
-	case `"grid"`:
-		a.Grid = value
-	case `"block"`:
-		a.Block = value
-	case `"bytes"`:
-		a.Bytes = value
-	case `"registers per thread"`:
-		a.Registers = value
-	case `"shared memory"`:
-		a.Shared = value
+	for _, v := range []*jsontext.Value{
+		&e.Ph, &e.Cat, &e.Name, &e.Pid, &e.Tid, &e.Ts, &e.Dur,
+		&a.Device, &a.Stream, &a.Correlation, &a.Grid, &a.Block, &a.Bytes, &a.Registers, &a.Shared,
+	} {
+		*v = (*v)[:0]
 	}
-	return true
+	err := json.Unmarshal(text, e, lenient)
+	e.kind = kinds[string(unquote(e.Cat))]
+	return err == nil
 }
 
 func interesting(text []byte) bool {
@@ -207,13 +127,13 @@ var foreign = map[string]string{
 }
 
 // text is the value of a JSON string, "" for anything else.
-func text(b json.RawMessage) (s string) {
-	_ = json.Unmarshal(b, &s)
+func text(b jsontext.Value) (s string) {
+	_ = json.Unmarshal(b, &s, lenient)
 	return s
 }
 
 // parseExtent reads [x, y, z]; a missing value is the zero extent.
-func parseExtent(b json.RawMessage) (measure.Dim3, bool) {
+func parseExtent(b jsontext.Value) (measure.Dim3, bool) {
 	if len(b) == 0 || string(b) == "null" {
 		return measure.Dim3{}, true
 	}

@@ -30,7 +30,7 @@ type scanner struct {
 
 func newScanner(name source, in *bufio.Reader) *scanner {
 	s := &scanner{source: name, in: in}
-	s.json = jsontext.NewDecoder(s, lenient...)
+	s.json = jsontext.NewDecoder(s, lenient)
 	return s
 }
 

@@ -53,7 +53,8 @@ func sniffTrace(head []byte) bool {
 		}
 		return s.skip()
 	}, func(text []byte) error {
-		if e, ok := new(parser).event(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
+		var e event
+		if ok := e.read(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
 			return enough
 		}
 		return nil

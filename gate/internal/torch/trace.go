@@ -2,9 +2,11 @@ package torch
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -24,7 +26,7 @@ const microsecond = 1000
 
 // trace is what has been read of a Chrome trace.
 type trace struct {
-	parser  parser
+	event   event                   // the last one
 	extents map[string]measure.Dim3 // by how they stand in the file
 	buffer  []byte
 	*scanner
@@ -106,8 +108,8 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 }
 
 func (t *trace) add(text []byte) error {
-	e, ok := t.parser.event(text)
-	if !ok {
+	e := &t.event
+	if !e.read(text) {
 		return model.Refuse(model.BadValue, exportAgain,
 			"%s, near byte %d: there is something among the events that is no event, or an event without proper args", t.source, t.begin)
 	}
@@ -117,7 +119,7 @@ func (t *trace) add(text []byte) error {
 	case kernelEvent, copyEvent, setEvent:
 		switch string(e.Ph) {
 		case `"X"`:
-			return t.addWork(&e)
+			return t.addWork(e)
 		case `"s"`, `"t"`, `"f"`, `"M"`, `"i"`, `"I"`, `"C"`: // arrows, labels, marks and counters
 			return nil
 		}
@@ -125,11 +127,11 @@ func (t *trace) add(text []byte) error {
 			"%s, near byte %d: work of the GPU is not given as a complete event (ph X)", t.source, t.begin)
 	case callEvent:
 		if complete {
-			return t.addCall(&e)
+			return t.addCall(e)
 		}
 	case rangeEvent, operatorEvent:
 		if complete && (e.kind == rangeEvent || bytes.HasPrefix(e.Name, []byte(`"`+stepPrefix))) {
-			return t.addRange(&e)
+			return t.addRange(e)
 		}
 	case foreignEvent:
 		t.foreign++
@@ -193,7 +195,7 @@ func (t *trace) addWork(e *event) error {
 }
 
 // extent reads the size of a grid or block: few differ.
-func (t *trace) extent(b json.RawMessage) (measure.Dim3, bool) {
+func (t *trace) extent(b jsontext.Value) (measure.Dim3, bool) {
 	if d, ok := t.extents[string(b)]; ok {
 		return d, true
 	}
@@ -281,7 +283,7 @@ func (t *trace) addRange(e *event) error {
 	return t.bounded(len(t.ranges))
 }
 
-func (t *trace) thread(pid, tid json.RawMessage) (int32, error) {
+func (t *trace) thread(pid, tid jsontext.Value) (int32, error) {
 	t.buffer = append(append(append(t.buffer[:0], unquote(pid)...), ' '), unquote(tid)...)
 	return t.intern(&t.threads, t.buffer)
 }
@@ -328,11 +330,11 @@ func (t *trace) readFact(key string) error {
 // readDevices reads the GPUs that the process saw.
 func (t *trace) readDevices(value []byte) error {
 	var devices []struct {
-		ID   json.RawMessage `json:"id"`
-		Name string          `json:"name"`
-		AMD  json.RawMessage `json:"maxSharedMemoryPerMultiProcessor"`
+		ID   jsontext.Value `json:"id"`
+		Name string         `json:"name"`
+		AMD  jsontext.Value `json:"maxSharedMemoryPerMultiProcessor"`
 	}
-	if json.Unmarshal(value, &devices) != nil {
+	if json.Unmarshal(value, &devices, lenient) != nil {
 		return model.Refuse(model.Damaged, exportAgain,
 			"%s, near byte %d: deviceProperties is no list of GPUs", t.source, t.begin)
 	}
