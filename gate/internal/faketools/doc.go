@@ -12,8 +12,7 @@
 // Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it. FILE*1.3 is that recording
 // with all its times multiplied by 1.3.
 //
-// $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not
-// asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
+// $NSGATE_FAKE_STACKS, where set, does for the runs in which stacks are asked for; what was not asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
 // names a kernel that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.
 // $NSGATE_FAKE_WAITS names the CUDA call that is cudaDeviceSynchronize in the runs in which stacks are asked for.
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,102 +35,45 @@ func export(args []string) int {
 		os.WriteFile(opts["output"], text[:len(text)/2], 0o644)
 		time.Sleep(time.Hour)
 	}
-	if rep.Lossy != "" {
-		err = copyFile(opts["output"], rep.Lossy)
-	} else {
-		err = merge(opts["output"], rep)
-	}
-	if err == nil {
-		err = suit(opts["output"], rep, opts["include-json"] == "true")
-	}
 	tables, some := opts["tables"]
-	if err == nil && (!some || strings.Contains(tables, "META_DATA_CAPTURE")) {
-		err = addCapture(opts["output"], rep)
-	}
-	if err != nil {
+	whole := !some || strings.Contains(tables, "META_DATA_CAPTURE")
+	if err := rep.export(opts["output"], opts["include-json"] == "true", whole); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// open opens an export for writing. A fake export need not survive a crash, so nothing waits for the disk.
-func open(file string) (*sqlite.Conn, error) {
+// export writes what nsys would have recorded as it was asked: with payloads of ranges, and as a whole with the command line
+// and the environment.
+func (rep report) export(file string, payloads, whole bool) error {
+	from := rep.Lossy
+	if from == "" {
+		from = rep.Runs[0].File
+	}
+	if err := copyFile(file, from); err != nil {
+		return err
+	}
 	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
-	if err != nil {
-		return nil, err
-	}
-	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`, `PRAGMA locking_mode = EXCLUSIVE`} {
-		err = errors.Join(err, sqlitex.ExecuteTransient(db, pragma, nil))
-	}
-	return db, err
-}
-
-// suit makes of a merged recording what nsys would have recorded as it was asked.
-func suit(file string, rep report, json bool) (err error) {
-	db, err := open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	exec := func(when bool, query string, args ...any) {
-		if err == nil && when {
-			err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{Args: args})
-		}
-	}
-	has, err := column(db, `SELECT name FROM pragma_table_info('NVTX_EVENTS')`)
-	exec(!rep.Metrics, `DROP TABLE IF EXISTS GPU_METRICS`)
-	exec(!rep.Stacks, `DROP TABLE IF EXISTS CUDA_CALLCHAINS`)
-	exec(!json && slices.Contains(has, "jsonText"), `UPDATE NVTX_EVENTS SET jsonText = NULL`)
-	sources := os.Getenv("NSGATE_FAKE_SOURCES")
-	exec(sources != "", `UPDATE StringIds SET value = ? || substr(value, 6) WHERE value LIKE '/repo/%'`, sources)
-	memory := os.Getenv("NSGATE_FAKE_MEMORY")
-	exec(memory != "", `UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + CAST(? AS INTEGER)
-		WHERE rowid IN (SELECT max(rowid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS GROUP BY globalPid)`, memory)
-	slow := os.Getenv("NSGATE_FAKE_SLOW")
-	waits := os.Getenv("NSGATE_FAKE_WAITS")
-	exec(rep.Stacks && waits != "", `UPDATE StringIds SET value = 'cudaDeviceSynchronize' WHERE value = ?`, waits)
-	exec(slow != "", `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
-	return err
-}
-
-// addCapture adds what a full export tells of the process: its command line and its environment.
-func addCapture(file string, rep report) (err error) {
-	db, err := open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	add := func(name, value string) {
-		if err == nil {
-			err = sqlitex.Execute(db, `INSERT INTO META_DATA_CAPTURE VALUES (?, ?)`, &sqlitex.ExecOptions{Args: []any{name, value}})
-		}
-	}
-	err = sqlitex.Execute(db, `CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)`, nil)
-	add("PROCESS_0:COMMAND", strings.Join(rep.Command, " "))
-	for _, v := range rep.Environment {
-		add("PROCESS_0:ENVIRONMENT_VARIABLE", v)
-	}
-	return err
-}
-
-// merge writes one export that holds all runs of a report.
-func merge(file string, rep report) (err error) {
-	if err := copyFile(file, rep.Runs[0].File); err != nil {
-		return err
-	}
-	db, err := open(file)
 	if err != nil {
 		return err
 	}
 	m := &merger{db: db, rep: rep}
-	m.exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
-	m.exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
-	m.exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, rep.Start.UnixNano())
-	for i := range rep.Runs {
-		m.run(i)
+	// A fake export need not survive a crash, so nothing waits for the disk.
+	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`, `PRAGMA locking_mode = EXCLUSIVE`} {
+		m.exec(pragma)
 	}
-	m.spoil()
+	if rep.Lossy == "" {
+		m.merge()
+	}
+	m.suit(payloads)
+	if whole {
+		m.exec(`CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)`)
+		m.exec(`INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:COMMAND', ?)`, strings.Join(rep.Command, " "))
+		for _, v := range rep.Environment {
+			m.exec(`INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENVIRONMENT_VARIABLE', ?)`, v)
+		}
+	}
 	return errors.Join(m.err, db.Close())
 }
 
@@ -148,16 +92,54 @@ func (m *merger) exec(query string, args ...any) {
 
 func (m *merger) column(query string) (out []string) {
 	if m.err == nil {
-		out, m.err = column(m.db, query)
+		m.err = sqlitex.Execute(m.db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			out = append(out, s.ColumnText(0))
+			return nil
+		}})
 	}
 	return out
 }
 
-func (m *merger) number(query string) (n int64) {
-	if m.err == nil {
-		n, m.err = number(m.db, query)
-	}
+func (m *merger) number(query string) int64 {
+	n, _ := strconv.ParseInt(strings.Join(m.column(query), ""), 10, 64)
 	return n
+}
+
+// merge adds the runs of the report behind the first.
+func (m *merger) merge() {
+	m.exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
+	m.exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
+	m.exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, m.rep.Start.UnixNano())
+	for i := range m.rep.Runs {
+		m.run(i)
+	}
+	m.spoil()
+}
+
+// suit takes out what was not asked for, and puts in what the variables say.
+func (m *merger) suit(payloads bool) {
+	if !m.rep.Metrics {
+		m.exec(`DROP TABLE IF EXISTS GPU_METRICS`)
+	}
+	if !m.rep.Stacks {
+		m.exec(`DROP TABLE IF EXISTS CUDA_CALLCHAINS`)
+	}
+	if !payloads && slices.Contains(m.column(`SELECT name FROM pragma_table_info('NVTX_EVENTS')`), "jsonText") {
+		m.exec(`UPDATE NVTX_EVENTS SET jsonText = NULL`)
+	}
+	if sources := os.Getenv("NSGATE_FAKE_SOURCES"); sources != "" {
+		m.exec(`UPDATE StringIds SET value = ? || substr(value, 6) WHERE value LIKE '/repo/%'`, sources)
+	}
+	if memory := os.Getenv("NSGATE_FAKE_MEMORY"); memory != "" {
+		m.exec(`UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + CAST(? AS INTEGER)
+			WHERE rowid IN (SELECT max(rowid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS GROUP BY globalPid)`, memory)
+	}
+	if waits := os.Getenv("NSGATE_FAKE_WAITS"); m.rep.Stacks && waits != "" {
+		m.exec(`UPDATE StringIds SET value = 'cudaDeviceSynchronize' WHERE value = ?`, waits)
+	}
+	if slow := os.Getenv("NSGATE_FAKE_SLOW"); slow != "" {
+		m.exec(`UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
+	}
 }
 
 // run copies one run. The first is there already, and gets its process and its clock.
@@ -250,22 +232,6 @@ func (m *merger) spoil() {
 // stringColumns hold numbers of StringIds.
 var stringColumns = map[string]bool{
 	"demangledName": true, "shortName": true, "mangledName": true, "nameId": true, "textId": true, "jsonTextId": true,
-}
-
-func column(db *sqlite.Conn, query string) (out []string, err error) {
-	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		out = append(out, s.ColumnText(0))
-		return nil
-	}})
-	return out, err
-}
-
-func number(db *sqlite.Conn, query string) (n int64, err error) {
-	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		n = s.ColumnInt64(0)
-		return nil
-	}})
-	return n, err
 }
 
 func copyFile(to, from string) error {

@@ -236,9 +236,7 @@ func journal(file string) []run {
 // assign gives every run its recording.
 func (rep *report) assign() error {
 	variable := "NSGATE_FAKE_PROFILES"
-	if rep.Metrics && os.Getenv("NSGATE_FAKE_GPU_METRICS") != "" {
-		variable = "NSGATE_FAKE_GPU_METRICS"
-	} else if rep.Stacks && os.Getenv("NSGATE_FAKE_STACKS") != "" {
+	if rep.Stacks && os.Getenv("NSGATE_FAKE_STACKS") != "" {
 		variable = "NSGATE_FAKE_STACKS"
 	}
 	find := func() ([]string, error) { return recordings(variable) }
