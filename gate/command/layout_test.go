@@ -33,7 +33,7 @@ var layout = map[string]struct {
 	"gate/internal/sqlitepage":    {0, nil},
 	"gate/internal/nsys":          {2, []string{"zombiezen.com/go/sqlite"}},
 	"gate/internal/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
-	"gate/internal/nsysjax":       {2, nil},
+	"gate/internal/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
 	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},
 	"gate/internal/ncu":           {2, []string{"google.golang.org/protobuf"}},
 	"gate/internal/plot":          {0, nil},
@@ -67,7 +67,7 @@ var layout = map[string]struct {
 	// Beside nsgate, for its packages.
 	"gate/internal/manpages": {12, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.
-	"gate/internal/exporttest":           {2, nil},
+	"gate/internal/exporttest":           {2, []string{"github.com/parquet-go/parquet-go"}},
 	"gate/internal/faketools":            {0, nil},
 	"gate/internal/faketools/ncu":        {0, nil},
 	"gate/internal/faketools/nsys":       {0, []string{"zombiezen.com/go/sqlite"}},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/rogpeppe/go-internal/testscript"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -88,7 +90,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid, "jax": jax},
 	}
 }
 
@@ -169,6 +171,26 @@ func valid(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if err := validate(args[0], []byte(ts.ReadFile(args[1]))); err != nil {
 		ts.Fatalf("%s: %v", args[1], err)
+	}
+}
+
+// jax writes archives of tables of nsys-jax for five runs, with one operation slower by a factor: jax DIR FACTOR [RANKS].
+func jax(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: jax DIR FACTOR [RANKS]")
+	}
+	slower, err := strconv.ParseFloat(args[1], 64)
+	ts.Check(err)
+	ranks, _ := strconv.Atoi(append(args, "1")[2])
+	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o755))
+	first := 0 // or the runs of two directories were the same
+	for _, c := range args[0] {
+		first += int(c)
+	}
+	for run := range 5 {
+		data, err := exporttest.Jax(first+run, ranks, slower)
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), fmt.Sprintf("run.%03d.zip", run)), data, 0o644))
 	}
 }
 

@@ -95,11 +95,12 @@ const hostCode = "host code"
 
 var namesCall = input.Pattern(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
-// Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, and the additions of NVIDIA's method. A
-// prefix may stand behind a namespace.
+// Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, the additions of NVIDIA's method, and the
+// operations of XLA, which no kernel's name can be. A prefix may stand behind a namespace.
 var (
-	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma"}
-	communicationHolds  = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}
+	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma",
+		"all-gather", "all-reduce", "all-to-all", "collective-", "ragged-all-to-all", "reduce-scatter"}
+	communicationHolds = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}
 )
 
 // Communicates reports whether a kernel moves data between GPUs, by its name with or without namespaces and parameters.

@@ -7,6 +7,7 @@ type Profiler string
 const (
 	Nsys      Profiler = "nsys"           // Nsight Systems, launch by launch
 	NsysStats Profiler = "nsys-stats"     // the tables that nsys stats prints
+	NsysJax   Profiler = "nsys-jax"       // the tables of nsys-jax: thunks of XLA, without copies
 	Ncu       Profiler = "ncu"            // Nsight Compute: counters of single launches
 	Torch     Profiler = "torch.profiler" // Kineto's traces and tables
 )

@@ -3,7 +3,8 @@
 //
 // nsys-jax puts NAME.nsys-rep into NAME.zip, beside tables (.parquet) that were made from it, dumps of XLA and sources.
 // nsys-jax-combine puts several such archives into one, where a table that differs becomes a directory: rank1 of
-// thread-metadata.parquet is thread-metadata.parquet/rank1. How the program ended is in none of them.
+// thread-metadata.parquet is thread-metadata.parquet/rank1. Where a report is left out, the tables are read. How the program
+// ended is in none of them.
 package nsysjax
 
 import (
@@ -51,43 +52,31 @@ var usual = limits{reports: 1024, size: 16 << 30}
 // Reports unpacks the reports (.nsys-rep, .qdrep) of an archive into dir and returns their paths, sorted by their names
 // in the archive. A report beside which its export lies (.sqlite) is left out for it. Nothing else is unpacked, and what
 // is in an archive within the archive is not looked for. A report holds environment variables of the workload, so dir
-// must be private to the user; the files in it are (0600), under names of our own.
+// must be private to the user; the files in it are (0600), under names of our own. Where tables must stand for the reports or
+// some of them, there are none: see [Tables].
 //
-// An archive that is damaged, holds no report, not all the reports of what it combines, or one twice, gives a
-// *model.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
+// An archive that is damaged, holds neither, or one recording twice, gives a *model.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
 // end of ctx. In each case no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 	return unpack(ctx, archive, dir, usual)
 }
 
 func unpack(ctx context.Context, archive, dir string, most limits) (files []string, err error) {
-	a := source{name: show(filepath.Base(archive)), most: most}
-	info, err := os.Stat(archive)
+	a, from, err := open(archive)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, model.Refuse(model.NoFile, "give an archive that nsys-jax wrote", "%s is no file", a.name)
-	case info.Size() == 0:
-		return nil, model.Refuse(model.EmptyFile, "see what nsys-jax said, and record the workload again",
-			"%s is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold", a.name)
-	}
-	from, err := zip.OpenReader(archive)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no path of the archive is ever used
-		if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return nil, model.Refuse(model.Truncated, "let nsys-jax finish, "+copyAgain,
-				"%s is no whole archive: the list of files at its end is missing or damaged", a.name)
-		}
-		return nil, err
-	}
 	defer from.Close()
-	reports, err := a.choose(from.File)
+	a.most = most
+	reports, _, err := a.choose(from.File)
+	if err == nil {
+		err = a.checkEach(reports)
+	}
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range reports {
-		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plain(r.stem), r.ext))
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plainName(r.stem), r.ext))
 		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			files = append(files, file)
@@ -101,6 +90,31 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 		}
 	}
 	return files, nil
+}
+
+// open opens an archive.
+func open(archive string) (a source, from *zip.ReadCloser, err error) {
+	a.name = show(filepath.Base(archive))
+	info, err := os.Stat(archive)
+	if err != nil {
+		return a, nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return a, nil, model.Refuse(model.NoFile, "give an archive that nsys-jax wrote", "%s is no file", a.name)
+	case info.Size() == 0:
+		return a, nil, model.Refuse(model.EmptyFile, "see what nsys-jax said, and record the workload again",
+			"%s is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold", a.name)
+	}
+	from, err = zip.OpenReader(archive)
+	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // no path of the archive is ever used
+		return a, from, nil
+	}
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = model.Refuse(model.Truncated, "let nsys-jax finish, "+copyAgain,
+			"%s is no whole archive: the list of files at its end is missing or damaged", a.name)
+	}
+	return a, nil, err
 }
 
 // copy unpacks a report.
@@ -143,12 +157,11 @@ type member struct {
 
 func (m member) show() string { return show(path.Base(m.path)) }
 
-// choose finds the reports, and refuses an archive that lacks some of them.
-func (a source) choose(files []*zip.File) ([]member, error) {
+// choose finds the reports, or where it lacks some of them the tables. It refuses an archive without either.
+func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 	var reports, exports, raw, archives []member
 	named := map[string]int{}
 	combined := map[string]bool{} // the recordings whose tables it holds
-	var tables []member
 	regular := 0
 	for _, f := range files {
 		m := newMember(f)
@@ -166,24 +179,22 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 		case ".zip", ".tar", ".tgz", ".7z":
 			kind = &archives
 		case ".parquet":
-			tables = append(tables, m)
-			continue
+			kind = &tables
 		default:
-			table := path.Ext(path.Dir(m.path))
-			if base := path.Base(m.path); (table == ".parquet" || table == ".xz") && !strings.HasPrefix(base, "_") {
-				tables = append(tables, m)
-				combined[base] = true
+			table, base := path.Ext(path.Dir(m.path)), path.Base(m.path)
+			if table != ".parquet" && table != ".xz" || strings.HasPrefix(base, "_") {
+				continue
 			}
-			continue
+			kind, combined[base] = &tables, true
 		}
 		*kind = append(*kind, m)
 		if named[m.path]++; named[m.path] > 1 {
-			return nil, model.Refuse(model.Damaged, "give the reports (.nsys-rep) themselves", "%s lists %s twice", a.name, m.show())
+			return nil, nil, model.Refuse(model.Damaged, "give the reports (.nsys-rep) themselves", "%s lists %s twice", a.name, m.show())
 		}
 	}
 	// A report is left out if its export is there.
 	without := func(m member) string { return path.Join(path.Dir(m.path), m.stem) }
-	chosen := slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
+	chosen = slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
 		return slices.ContainsFunc(exports, func(e member) bool { return without(e) == without(r) })
 	}))
 	slices.SortStableFunc(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
@@ -193,23 +204,24 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	}
 	switch missing := slices.Sorted(maps.Keys(combined)); {
 	case len(raw) > 0:
-		return nil, model.Refuse(model.ImporterFailed, "import it with the nsys that wrote it, or record the workload again",
+		err = model.Refuse(model.ImporterFailed, "import it with the nsys that wrote it, or record the workload again",
 			"%s in %s was never made a report: nsys could not import it", raw[0].show(), a.name)
+	case (len(chosen) == 0 || len(missing) > 0) && slices.ContainsFunc(tables, func(m member) bool { return m.recording() != "" }):
+		return nil, tables, nil
 	case len(chosen) == 0 && len(tables) > 0:
-		return nil, model.Refuse(model.OtherFormat, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables. Those have "+
-			"NVTX ranges projected onto the GPU (Name, Projected Start, Projected Duration, NumGPUOps), and no kernel",
-			"%s holds %d tables (%s) but no report of nsys", a.name, len(tables), tables[0].show()+more(len(tables)))
+		err = model.Refuse(model.OtherFormat, keepReports, "%s holds %d tables (%s), but neither a report of nsys nor %s",
+			a.name, len(tables), tables[0].show()+more(len(tables)), projected)
 	case len(chosen) == 0 && len(archives) > 0:
-		return nil, model.Refuse(model.OtherFormat, "unpack it and give those",
+		err = model.Refuse(model.OtherFormat, "unpack it and give those",
 			"%s holds %s and no report of nsys; archives within it are not opened", a.name, archives[0].show()+more(len(archives)))
 	case len(chosen) == 0:
-		return nil, model.Refuse(model.OtherFormat, "give an archive that nsys-jax wrote, or a report (.nsys-rep)",
+		err = model.Refuse(model.OtherFormat, "give an archive that nsys-jax wrote, or a report (.nsys-rep)",
 			"%s holds no report of nsys (%d files)", a.name, regular)
 	case len(missing) > 0:
-		return nil, model.Refuse(model.SeveralProcesses, keepReports,
+		err = model.Refuse(model.SeveralProcesses, keepReports,
 			"%s combines more recordings than it holds reports of: none of %s", a.name, show(missing[0])+more(len(missing)))
 	}
-	return chosen, a.checkEach(chosen)
+	return chosen, nil, err
 }
 
 // newMember names a file. The path is "" for anything else: a directory, a link, a device, an entry that macOS adds.
@@ -228,7 +240,7 @@ func newMember(f *zip.File) member {
 // checkEach refuses reports that cannot be unpacked, and one that is there twice: it would be taken for two runs.
 func (a source) checkEach(chosen []member) error {
 	if len(chosen) > a.most.reports {
-		return model.Refuse(model.TooLarge, unpackIt, "%s holds %d reports, more than %d", a.name, len(chosen), a.most.reports)
+		return model.Refuse(model.TooLarge, unpackIt, "%s holds %d recordings, more than %d", a.name, len(chosen), a.most.reports)
 	}
 	type content struct {
 		size  uint64
@@ -245,7 +257,7 @@ func (a source) checkEach(chosen []member) error {
 			return model.Refuse(model.EmptyFile, "record the workload again", "%s in %s is empty", m.show(), a.name)
 		}
 		if size += m.UncompressedSize64; size > a.most.size || m.UncompressedSize64 > a.most.size {
-			return model.Refuse(model.TooLarge, unpackIt, "the reports in %s are larger than %d GB", a.name, a.most.size>>30)
+			return model.Refuse(model.TooLarge, unpackIt, "the recordings in %s are larger than %d MB", a.name, a.most.size>>20)
 		}
 		c := content{m.UncompressedSize64, m.CRC32}
 		if other, again := seen[c]; again {
@@ -275,8 +287,8 @@ func show(name string) string {
 	return string(runes)
 }
 
-// plain makes a name of the archive fit for a file's name.
-func plain(stem string) string {
+// plainName makes a name of the archive fit for a file's name.
+func plainName(stem string) string {
 	const longest = 60
 	return odd.ReplaceAllString(stem[:min(len(stem), longest)], "_")
 }

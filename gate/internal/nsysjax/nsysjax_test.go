@@ -228,13 +228,13 @@ func TestRefusals(t *testing.T) {
 		{"no file", pack(t), "x.zip holds no report of nsys (0 files); give an archive that nsys-jax wrote, or a report (.nsys-rep)"},
 		{"other files", pack(t, file{name: "a.py"}, file{name: "kernel.cu"}), "x.zip holds no report of nsys (2 files)"},
 		{"a link", pack(t, file{name: "a.nsys-rep", content: "/etc/passwd", change: func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink) }}), "x.zip holds no report of nsys (0 files)"},
-		{"tables", pack(t, jax()...), "x.zip holds 3 tables (trace.parquet and 2 more) but no report of nsys; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
-		{"public: the report taken out", pack(t, append(jax(), file{name: "nvtx_gpu_proj_trace/all.parquet", content: "PAR1"},
-			file{name: "report_nvtx_pushpop_trace.csv.xz", content: "xz"})...), "x.zip holds 4 tables (trace.parquet and 3 more) but no report of nsys; give the archives that nsys-jax wrote, " +
-			"or combine them with `nsys-jax-combine --keep-nsys-rep=all`: nsys-jax puts the report (.nsys-rep) beside its tables. Those have NVTX ranges projected onto the GPU (Name, Projected Start, Projected Duration, NumGPUOps), and no kernel"},
-		{"combined, none kept", pack(t, combined(3)...), "x.zip holds 7 tables (system-metadata.parquet and 6 more) but no report of nsys"},
-		{"combined, first kept", pack(t, combined(4, file{name: "rank0.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank1 and 2 more; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
-		{"combined, one lost", pack(t, combined(2, file{name: "rank1.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank0;"},
+		{"no table of ranges", pack(t, jax()[2:]...), "x.zip holds 2 tables (report_nvtx_pushpop_trace.parquet and 1 more), but neither a report of nsys nor nvtx_gpu_proj_trace/trace.parquet; " +
+			"give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
+		{"damaged tables", pack(t, jax()...), "thread-metadata.parquet in x.zip: it is no parquet file, or ends early; copy the archive again"},
+		{"combined, damaged tables", pack(t, combined(3)...), "system-metadata.parquet in x.zip: it is no parquet file"},
+		{"combined, first report kept", pack(t, combined(4, file{name: "rank0.nsys-rep", content: one})...), "system-metadata.parquet in x.zip: it is no parquet file"},
+		{"combined, no table of ranges", pack(t, combined(2, file{name: "rank1.nsys-rep", content: one})[:4]...), "x.zip combines more recordings than it holds reports of: none of rank0; give the archives that nsys-jax wrote"},
+		{"a table twice", pack(t, append(jax(), jax()...)...), "x.zip lists trace.parquet twice"},
 		{"not imported", pack(t, file{name: "a.qdstrm", content: "x"}), "a.qdstrm in x.zip was never made a report: nsys could not import it; import it with the nsys that wrote it, or record the workload again"},
 		{"one not imported", pack(t, file{name: "rank0.nsys-rep", content: one}, file{name: "rank1.qdstrm", content: "x"}), "rank1.qdstrm in x.zip was never made a report"},
 		{"archives", pack(t, file{name: "rank0.zip", content: string(whole)}, file{name: "rank1.zip", content: "x"}, file{name: "log.txt"}), "x.zip holds rank0.zip and 1 more and no report of nsys; archives within it are not opened; unpack it and give those"},
@@ -247,13 +247,17 @@ func TestRefusals(t *testing.T) {
 		{"other checksum", otherData, "a.nsys-rep in x.zip is damaged: its checksum is another; copy the archive again, or record the workload again"},
 		{"shorter than it says", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 += 7 }), "a.nsys-rep in x.zip is damaged: it ends early or does not unpack"},
 		{"longer than it says", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 -= 7 }), "a.nsys-rep in x.zip is damaged: "},
-		{"a bomb", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 40 }), "the reports in x.zip are larger than 16 GB; unpack it and give the reports (.nsys-rep)"},
-		{"sizes that overflow", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 = 1<<64 - 2 }), "the reports in x.zip are larger than 16 GB"},
+		{"a bomb", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 40 }), "the recordings in x.zip are larger than 16384 MB; unpack it and give the reports (.nsys-rep)"},
+		{"sizes that overflow", raw(t, "a.nsys-rep", one, func(h *zip.FileHeader) { h.UncompressedSize64 = 1<<64 - 2 }), "the recordings in x.zip are larger than 16384 MB"},
 		{"a hostile name", pack(t, file{name: "\x1b[31m\u202e" + strings.Repeat("x", 300) + ".nsys-rep"}), "\uFFFD[31m\uFFFD" + strings.Repeat("x", 74) + "… in x.zip is empty"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir := t.TempDir()
-			files, err := Reports(t.Context(), save(t, "x.zip", c.data), dir)
+			archive := save(t, "x.zip", c.data)
+			files, err := Reports(t.Context(), archive, dir)
+			if err == nil && files == nil {
+				_, err = Tables(t.Context(), archive)
+			}
 			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || refusal.Next == "" || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("files %q, error %v,\nwant %s", files, err, c.want)
@@ -291,8 +295,8 @@ func TestLimits(t *testing.T) {
 		most limits
 		want string
 	}{
-		{limits{reports: 1, size: 1 << 30}, "x.zip holds 2 reports, more than 1"},
-		{limits{reports: 10, size: uint64(len(one)) + 10}, "the reports in x.zip are larger than 0 GB"},
+		{limits{reports: 1, size: 1 << 30}, "x.zip holds 2 recordings, more than 1"},
+		{limits{reports: 10, size: uint64(len(one)) + 10}, "the recordings in x.zip are larger than 0 MB"},
 		{limits{reports: 2, size: 1 << 30}, ""},
 	} {
 		dir := t.TempDir()
@@ -352,7 +356,10 @@ func FuzzReports(f *testing.F) {
 		archive, dir := save(t, "x.zip", data), t.TempDir()
 		files, err := Reports(context.Background(), archive, dir)
 		left, _ := os.ReadDir(dir)
-		if len(left) != len(files) || (err == nil) != (len(files) > 0) {
+		if err == nil && len(files) == 0 {
+			_, err = Tables(context.Background(), archive)
+		}
+		if len(left) != len(files) || err != nil && len(files) > 0 {
 			t.Fatalf("%d files, %q, %v", len(left), files, err)
 		}
 		for _, file := range files {

@@ -70,7 +70,7 @@ var formats = []Format{
 	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"}, certain: true, Needs: "ncu", read: readNcuReport},
 	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
 		sniff: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }},
-	{Name: "archive of nsys-jax", Gives: "the reports in it", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
+	{Name: "archive of nsys-jax", Gives: "the reports in it, with `nsys` on the PATH; without them the thunks of XLA in its tables", Suffixes: []string{".zip"}, read: readArchive, sniff: nsysjax.Sniff},
 	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true, read: readSaved,
 		sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
@@ -285,7 +285,12 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 				return err
 			}
 		}
-		return nil
+		if len(reports) > 0 {
+			return nil
+		}
+		traces, err := nsysjax.Tables(ctx, files[0])
+		to.Traces = append(to.Traces, traces...)
+		return err
 	})
 }
 

@@ -182,7 +182,7 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		between          map[string]float64 // bytes by the kinds of memory at both ends
 	}
 	kinds := map[model.CopyKind]*sums{}
-	pageable, told := 0.0, true // whether every copy tells its kinds of memory
+	pageable, told := 0.0, c.Profiler() != model.NsysJax // whether every copy tells its kinds of memory
 	for _, x := range c.copies {
 		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
 			continue
