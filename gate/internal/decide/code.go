@@ -84,7 +84,7 @@ func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresh
 		return nil
 	}
 	r.Code = compareCode(base, head, policy)
-	explainByCode(r)
+	explainByCode(r, baseline)
 	for _, x := range r.Code.Limited {
 		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})
 		if x.Fails && failed == nil {
@@ -130,8 +130,8 @@ func codeNotes(c *result.Code) (out []result.Remark) {
 }
 
 // explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a clock,
-// memory, the driver or a neighbour.
-func explainByCode(r *result.Report) {
+// memory, the driver or a neighbour. Where all kernels moved together and their code is the same, the report says so.
+func explainByCode(r *result.Report, baseline []model.Session) {
 	changed := map[string]devicecode.Change{}
 	for _, c := range r.Code.Changed {
 		changed[spelled(c.Head.Name)] = c
@@ -140,29 +140,63 @@ func explainByCode(r *result.Report) {
 	for _, k := range codeOf(r.HeadSessions) {
 		same[spelled(k.Name)] = true
 	}
+	together, of := 0, 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Regressed && f.Outcome != result.Improved {
+		withAll := f.ReasonKey == "with-all"
+		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || !withAll && f.Outcome != result.Regressed && f.Outcome != result.Improved {
 			continue
+		}
+		if withAll {
+			of++
 		}
 		c, differs := changed[spelled(f.Name)]
 		switch {
 		case differs:
 			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, f.Facts...)}))
-		case same[spelled(f.Name)]:
-			f.State(result.Say(reason.SameCode))
+		case same[spelled(f.Name)] && f.Match != "geometry": // else the launch is another one
+			f.State(result.Say(sameCode(baseline, r.HeadSessions, float64(f.Change))))
+			if withAll {
+				together++
+			}
 		}
+	}
+	if of > 0 && together == of {
+		r.Warn(result.Say(sameCode(baseline, r.HeadSessions, 1)))
 	}
 }
 
-// codeDifference names the numbers of a kernel's code that changed and that no fact names as launch attributes: "registers 10 → 20,
-// spills 0 → 128 B".
+// sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time by 1 % or more.
+func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
+	base, head := smClock(baseline), smClock(heads)
+	if base > 0 && head > 0 && math.Abs(float64(head)/float64(base)-1) >= 0.01 && (head < base) == (change > 0) {
+		return reason.SameCode{BaseClock: base, HeadClock: head}
+	}
+	return reason.SameCode{}
+}
+
+// smClock is the SM clock in MHz of the newest session in which it was sampled, 0 where it was in none.
+func smClock(sessions []model.Session) int {
+	for i := len(sessions) - 1; i >= 0; i-- {
+		if mhz := sessions[i].ClockMHz; mhz > 0 {
+			return mhz
+		}
+	}
+	return 0
+}
+
+// codeDifference is the changed numbers of a kernel's code that no fact names as launch attributes: "registers 10 → 20, spills
+// 0 → 128 B".
 func codeDifference(c devicecode.Change, facts ...result.Remark) string {
 	var out []string
 	for _, m := range codeMetrics {
 		base, head := m.of(c.Base), m.of(c.Head)
 		if base != head && !slices.ContainsFunc(facts, func(x result.Remark) bool { return x.Key == "attribute" && x.Args["metric"] == m.metric.Name }) {
-			out = append(out, fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head))
+			text := fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head)
+			if m.metric.Unit == measure.CopyBytes.Unit {
+				text += " B"
+			}
+			out = append(out, text)
 		}
 	}
 	if out == nil {

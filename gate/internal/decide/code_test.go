@@ -18,8 +18,8 @@ func TestExplainByCode(t *testing.T) {
 		facts []result.Remark
 		want  []string
 	}{
-		{nil, []string{"code changed (sm_90): registers 32 → 64, spills 0 → 128"}},
-		{[]result.Remark{attribute}, []string{"registers 32 → 64", "code changed (sm_90): spills 0 → 128"}},
+		{nil, []string{"code changed (sm_90): registers 32 → 64, spills 0 → 128 B"}},
+		{[]result.Remark{attribute}, []string{"registers 32 → 64", "code changed (sm_90): spills 0 → 128 B"}},
 	} {
 		f := result.Finding{Scope: measure.ScopeKernel, Name: "saxpy(int)", Metric: measure.Time.Name, Unit: "ns", Outcome: result.Regressed}
 		f.State(tt.facts...)
@@ -28,9 +28,55 @@ func TestExplainByCode(t *testing.T) {
 		}
 		r := &result.Report{Findings: []result.Finding{f}, HeadSessions: []model.Session{{}},
 			Code: &result.Code{Comparison: devicecode.Comparison{Changed: []devicecode.Change{{Base: of(32, 0, "a"), Head: of(64, 128, "b")}}}}}
-		explainByCode(r)
+		explainByCode(r, nil)
 		if got := r.Findings[0].Evidence; !slices.Equal(got, tt.want) {
 			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// TestSameCode holds which findings are said to have the same code, and with which SM clocks.
+func TestSameCode(t *testing.T) {
+	const plain = "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
+	kernel := func(hash string, registers int) devicecode.Kernel {
+		return devicecode.Kernel{Arch: "sm_90", Name: "_Z5saxpymfPKfPf", Hash: hash, Registers: registers, SpillStores: 8 * (registers - 12)}
+	}
+	for _, tt := range []struct {
+		name        string
+		head        devicecode.Kernel
+		base, clock int // MHz
+		finding     result.Finding
+		facts       []string
+		warned      bool
+	}{
+		{"slower", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Regressed, Change: 0.1}, []string{plain}, false},
+		{"lower clock", kernel("a", 12), 1980, 1200, result.Finding{Outcome: result.Regressed, Change: 0.1},
+			[]string{"same code: the SM clock was 1980 MHz in the baseline and 1200 MHz in the head"}, false},
+		{"slower at a higher clock", kernel("a", 12), 1200, 1980, result.Finding{Outcome: result.Regressed, Change: 0.1}, []string{plain}, false},
+		{"faster at a higher clock", kernel("a", 12), 1200, 1980, result.Finding{Outcome: result.Improved, Change: -0.1},
+			[]string{"same code: the SM clock was 1200 MHz in the baseline and 1980 MHz in the head"}, false},
+		{"clock unknown", kernel("a", 12), 1980, 0, result.Finding{Outcome: result.Regressed, Change: 0.1}, []string{plain}, false},
+		{"with all kernels", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Inconclusive, ReasonKey: "with-all", Change: 0.1}, []string{plain}, true},
+		{"another launch", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Regressed, Match: "geometry", Change: 0.1}, nil, false},
+		{"undecided", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Inconclusive, Change: 0.1}, nil, false},
+		{"other code", kernel("b", 13), 1980, 1200, result.Finding{Outcome: result.Regressed, Change: 0.1},
+			[]string{"code changed (sm_90): registers 12 → 13, spills 0 → 8 B"}, false},
+		{"all kernels, other code", kernel("b", 13), 1980, 1200, result.Finding{Outcome: result.Inconclusive, ReasonKey: "with-all", Change: 0.1},
+			[]string{"code changed (sm_90): registers 12 → 13, spills 0 → 8 B"}, false},
+	} {
+		f := tt.finding
+		f.Scope, f.Unit, f.Name = measure.ScopeKernel, measure.Time.Unit, "saxpy(unsigned long, float, const float *, float *)"
+		session := func(mhz int, k devicecode.Kernel) []model.Session {
+			s := model.Session{Code: []devicecode.Kernel{k}}
+			s.ClockMHz = mhz
+			return []model.Session{s}
+		}
+		base, head := session(tt.base, kernel("a", 12)), session(tt.clock, tt.head)
+		r := &result.Report{HeadSessions: head, Findings: []result.Finding{f},
+			Code: &result.Code{Comparison: *devicecode.Compare(base[0].Code, head[0].Code)}}
+		explainByCode(r, base)
+		if got := r.Findings[0].Evidence; !slices.Equal(got, tt.facts) || (len(r.Warnings) > 0) != tt.warned {
+			t.Errorf("%s: %q and %q, want %q, warned %v", tt.name, got, r.Warnings, tt.facts, tt.warned)
 		}
 	}
 }

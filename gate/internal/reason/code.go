@@ -69,3 +69,14 @@ func (r CodeOfMore) String() string {
 type CodeChangedHere struct{ Arch, What string }
 
 func (r CodeChangedHere) String() string { return "code changed (" + r.Arch + "): " + r.What }
+
+// SameCode is kernels whose time changed and whose code did not. The SM clocks are medians of samples during the runs in MHz,
+// both 0 where they do not explain the change.
+type SameCode struct{ BaseClock, HeadClock int }
+
+func (r SameCode) String() string {
+	if r.HeadClock > 0 {
+		return "same code: the SM clock was " + result.Number(r.BaseClock).Text() + " MHz in the baseline and " + result.Number(r.HeadClock).Text() + " MHz in the head"
+	}
+	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
+}

@@ -18,7 +18,6 @@ var (
 	OneRun        = Plain{"one-run", "a side has one run: without the spread between runs no change can be told from noise"}
 	OutputDecides = Plain{"output-decides", "unprofiled runs decide about the program's speed; under a profiler the step explains"}
 	RecordMerged  = Plain{"record-merged", "record the merge commit on the default branch"}
-	SameCode      = Plain{"same-code", "same code: the input, a clock, memory, the driver or a neighbour makes the difference"}
 	Waiting       = Plain{"waiting", "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded"}
 	Zero          = Plain{"zero", "zero on both sides"}
 	ZeroFloor     = Plain{"zero-floor", "was zero, and is less than the floor"}

@@ -172,13 +172,13 @@ var rules = []rule{
 			}
 			bytes = ", same DRAM bytes"
 		}
-		return fmt.Sprintf("same instructions%s, %s: not the code", bytes, p.grown(model.SMClock))
+		return fmt.Sprintf("same instructions%s, %s: same work, slower, not the code", bytes, p.grown(model.SMClock))
 	}},
 	{"memory clock", clockControl, metrics{model.Instructions, model.DRAMBytes, model.PeakDRAM}, false, func(p pair) string {
 		if p.ratio(model.PeakDRAM) > 0.98 || !p.slower() || !p.same(model.Instructions, 0.005) || p.ratio(model.DRAMBytes) > 1.02 {
 			return ""
 		}
-		return fmt.Sprintf("same instructions, same DRAM bytes, %s: the memory clock is lower, not the code", p.grown(model.PeakDRAM))
+		return fmt.Sprintf("same instructions, same DRAM bytes, %s: same work, slower, for the memory clock is lower", p.grown(model.PeakDRAM))
 	}},
 	{"stalls", stallReasons, nil, true, func(p pair) string {
 		if !p.slower() {

@@ -125,6 +125,9 @@ func (p pair) silence(unknown []string) string {
 	if len(same) > 0 {
 		text += ": " + strings.Join(same, ", ") + " did not change"
 	}
+	if p.slower() && p.known(model.Instructions) && p.same(model.Instructions, 0.005) && p.known(model.DRAMBytes) && p.same(model.DRAMBytes, 0.02) {
+		text += ": same work, slower"
+	}
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {
 		text += "; the grid has " + grid
 	}
