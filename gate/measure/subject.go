@@ -19,14 +19,8 @@ type Dim3 struct {
 
 // String prints the extent as nsys and ncu users write it: 1056x1x1.
 func (d Dim3) String() string {
-	var b []byte
-	for i, n := range [...]uint32{d.X, d.Y, d.Z} {
-		if i > 0 {
-			b = append(b, 'x')
-		}
-		b = strconv.AppendUint(b, uint64(n), 10)
-	}
-	return string(b)
+	text := func(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+	return text(d.X) + "x" + text(d.Y) + "x" + text(d.Z)
 }
 
 // ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.

@@ -22,11 +22,6 @@ type estimate struct {
 	outlierChance float64        // chance of such a change from outlier runs alone, which the variance does not hold
 }
 
-// samples is the smaller number of samples of the two sides.
-func (e *estimate) samples() int {
-	return min(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
-}
-
 // with is the variance of the change: the weighted sum of those between runs, and of that between sessions.
 func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
 	if e.contrast.SessionWeight > 0 {

@@ -32,7 +32,6 @@ type evidence struct {
 	p                 float64 // corrected for all comparisons of the gate
 	alpha, spend      float64 // family-wise error of the gate, and this comparison's part of it
 	mde               float64
-	variance          stats.Variance // of the estimate on the working scale
 
 	ruleLimit, ruleFloor float64        // as the policy states them
 	limit, floor, tick   float64        // limit with the floor in it; floor and tick in the metric's unit
@@ -59,7 +58,6 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.policy.Alpha, spend: alpha,
 		ruleLimit: e.limit.Max, ruleFloor: e.limit.Floor, limit: e.limit.Max, floor: float64(f.Floor), tick: t.tick,
-		variance: e.variance,
 	}
 	if !e.relative {
 		x.base = stats.Average(e.base)

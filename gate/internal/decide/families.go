@@ -32,26 +32,19 @@ func families(t comparison) []family {
 			return ""
 		}},
 	} {
-		groups := map[string]*family{}
-		for i, side := range []*recorded.Index{t.base, t.head} {
-			for _, s := range recorded.Kernels(side.Subjects()) {
-				key := level.key(s)
-				if key == "" || taken[s] {
-					continue
-				}
-				if groups[key] == nil {
-					groups[key] = &family{match: level.match}
-				}
-				of := []*[]measure.Subject{&groups[key].base, &groups[key].head}[i]
-				*of = append(*of, s)
+		key := func(_ *recorded.Index, s measure.Subject) string {
+			if taken[s] {
+				return ""
 			}
+			return level.key(s)
 		}
-		for _, key := range slices.Sorted(maps.Keys(groups)) {
-			f := groups[key]
-			if len(f.base) == 0 || len(f.head) == 0 || !f.shifted(t) {
+		base, head := groups(t.base, t.base.Subjects(), key), groups(t.head, t.head.Subjects(), key)
+		for _, key := range slices.Sorted(maps.Keys(base)) {
+			f := family{level.match, base[key], head[key]}
+			if len(f.head) == 0 || !f.shifted(t) {
 				continue
 			}
-			out = append(out, *f)
+			out = append(out, f)
 			for _, s := range slices.Concat(f.base, f.head) {
 				taken[s] = true
 			}

@@ -120,8 +120,6 @@ var guards = []guard{
 		}), remedy},
 	{"beyond the limit before correction", (*evidence).excluded,
 		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason { return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0)} }), remedy},
-	{"not worse", func(x *evidence) bool { return x.worst() <= x.limit },
-		result.Inconclusive, openDoubt, because(openReason), remedy},
 	{"open", func(*evidence) bool { return true },
 		result.Inconclusive, openDoubt, because(openReason), remedy},
 }

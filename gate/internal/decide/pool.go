@@ -60,7 +60,7 @@ func newPool(t comparison, members []*estimate) pool {
 			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
 		}
 		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
-		p.exact = p.exact && e.samples() >= countedRuns
+		p.exact = p.exact && min(len(stats.Pooled(e.base)), len(stats.Pooled(e.head))) >= countedRuns
 		if e.bimodal(t) {
 			bimodal++
 		}

@@ -63,7 +63,12 @@ const joint = " + "
 
 // Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
 func Models(names []string) string {
+	return strings.Join(distinct(names), joint)
+}
+
+// distinct are the names that are not empty, sorted, each once.
+func distinct(names []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	slices.Sort(names)
-	return strings.Join(slices.Compact(names), joint)
+	return slices.Compact(names)
 }

@@ -82,12 +82,11 @@ func (e *Environment) Profiler() Profiler {
 
 // HashUUID gives the short form in which a GPU's identity may be written down.
 func HashUUID(uuids ...string) string {
-	uuids = slices.DeleteFunc(slices.Clone(uuids), func(s string) bool { return s == "" })
+	uuids = distinct(uuids)
 	if len(uuids) == 0 {
 		return ""
 	}
-	slices.Sort(uuids)
-	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(uuids), "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(uuids, "\n")))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -180,11 +179,14 @@ func (s *Session) Check() error {
 			return fmt.Errorf("run %d was profiled and stands behind an unprofiled one; put the profiled ones first", profiled+i+1)
 		}
 	}
-	twice := s.twice()
-	for i := range s.Series {
-		x := &s.Series[i]
+	sorted := s.Series
+	if !slices.IsSortedFunc(sorted, inOrder) {
+		sorted = slices.SortedFunc(slices.Values(sorted), inOrder)
+	}
+	for i := range sorted {
+		x := &sorted[i]
 		err := x.Check(len(s.Runs), profiled)
-		if err == nil && i == twice {
+		if err == nil && i > 0 && inOrder(sorted[i-1], *x) == 0 {
 			err = errors.New("listed twice")
 		}
 		if err != nil {
@@ -192,31 +194,6 @@ func (s *Session) Check() error {
 		}
 	}
 	return nil
-}
-
-// twice is the index of the first series that is listed twice, -1 for none.
-func (s *Session) twice() int {
-	if slices.IsSortedFunc(s.Series, inOrder) { // duplicates are neighbours
-		for i := 1; i < len(s.Series); i++ {
-			if inOrder(s.Series[i-1], s.Series[i]) == 0 {
-				return i
-			}
-		}
-		return -1
-	}
-	type key struct {
-		measure.Subject
-		metric string
-	}
-	seen := make(map[key]bool, len(s.Series))
-	for i, x := range s.Series {
-		k := key{x.Subject, x.Metric.Name}
-		if seen[k] {
-			return i
-		}
-		seen[k] = true
-	}
-	return -1
 }
 
 // Check is [Session.Check] for one series; the first of the runs are profiled.

@@ -58,13 +58,15 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		c.RunWeight = 1 / weight
 		return c
 	}
-	bm, bw, bn := unweighted(b)
-	hm, hw, hn := unweighted(h)
-	c.Estimate, c.Means = hm-bm, [2]float64{bm, hm}
-	c.RunWeight = bw + hw
-	c.SideWeights = [2]float64{bw, hw}
-	c.SessionWeight = 1/bn + 1/hn
-	c.Session = Pool(between(b, c.Run.S2), between(h, c.Run.S2))
+	var sessions [2]Variance
+	for i, side := range [][]summary{b, h} {
+		means, inverse := sessionMeans(side)
+		n := float64(len(means))
+		c.Means[i], c.SideWeights[i], sessions[i] = Mean(means), inverse/(n*n), between(means, inverse, c.Run.S2)
+		c.SessionWeight += 1 / n
+	}
+	c.Estimate, c.RunWeight = c.Means[1]-c.Means[0], c.SideWeights[0]+c.SideWeights[1]
+	c.Session = Pool(sessions[:]...)
 	return c
 }
 
@@ -76,12 +78,7 @@ type summary struct {
 func summarise(sessions [][]float64) []summary {
 	out := make([]summary, len(sessions))
 	for i, runs := range sessions {
-		var x []float64
-		for _, v := range runs {
-			if !math.IsNaN(v) {
-				x = append(x, v)
-			}
-		}
+		x := Known(runs)
 		out[i] = summary{n: float64(len(x)), mean: stat.Mean(x, nil), v: SampleVariance(x)}
 	}
 	return out
@@ -96,29 +93,20 @@ func pooled(s []summary) Variance {
 	return Pool(v...)
 }
 
-// unweighted is the mean of the session means, the weight of the run variance in it, and the number of sessions.
-func unweighted(s []summary) (mean, runWeight, sessions float64) {
-	for _, x := range s {
-		if x.n > 0 {
-			sessions++
-			mean += x.mean
-			runWeight += 1 / x.n
-		}
-	}
-	return mean / sessions, runWeight / (sessions * sessions), sessions
-}
-
-// between is the variance between session means beyond what the variance between runs explains (method of moments
-// for a one-way random-effects layout; Searle, Casella and McCulloch 1992, section 3.6).
-func between(s []summary, run float64) Variance {
-	var means []float64
-	var inverse float64
+// sessionMeans are the means of the sessions with values, and the sum of one over their numbers of runs.
+func sessionMeans(s []summary) (means []float64, inverse float64) {
 	for _, x := range s {
 		if x.n > 0 {
 			means = append(means, x.mean)
 			inverse += 1 / x.n
 		}
 	}
+	return means, inverse
+}
+
+// between is the variance between session means beyond what the variance between runs explains (method of moments
+// for a one-way random-effects layout; Searle, Casella and McCulloch 1992, section 3.6).
+func between(means []float64, inverse, run float64) Variance {
 	v := SampleVariance(means)
 	if v.DF > 0 {
 		v.S2 = math.Max(0, v.S2-run*inverse/float64(len(means)))

@@ -20,7 +20,9 @@ func (j *job) match() {
 	}
 	members := map[channel][]int{}                // ranks that take part
 	made := make([]map[group][]int, len(j.ranks)) // indices of collectives
+	var all []int
 	for r, c := range j.ranks {
+		all = append(all, r)
 		made[r] = map[group][]int{}
 		for i, m := range c.moves {
 			g := group{m.step, m.channel}
@@ -39,7 +41,7 @@ func (j *job) match() {
 			done[g] = true
 			ranks := members[g.channel]
 			if g.communicator == 0 {
-				ranks = j.all()
+				ranks = all
 			}
 			if j.agree(ranks, func(r int) []int { return made[r][g] }) {
 				for i := range made[r][g] {
@@ -48,15 +50,6 @@ func (j *job) match() {
 			}
 		}
 	}
-}
-
-// all are the indices of the ranks.
-func (j *job) all() []int {
-	out := make([]int, len(j.ranks))
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // agree reports whether ranks make the same collectives, one after the other.

@@ -48,7 +48,8 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	if err := skipWarmup(cuts, o); err != nil {
 		return nil, err
 	}
-	d := drawing{index: map[measure.Subject]int{}, spread: make([]spread, len(kernels))}
+	d := drawing{index: map[measure.Subject]int{}}
+	times := make([][]float64, len(kernels))
 	var all []drawable
 	if !slices.ContainsFunc(cuts, func(c *cut) bool { return c.rankName() == rank }) {
 		rank = ""
@@ -61,7 +62,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 			all = append(all, c.drawable(run)...)
 		}
 		for i, k := range kernels {
-			d.spread[i].add(c, k)
+			times[i] = append(times[i], c.timesOf(k)...)
 		}
 		c.unload()
 	}
@@ -69,7 +70,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 		return nil, err
 	}
 	for i, k := range kernels {
-		d.launches(k, d.spread[i])
+		d.launches(k, times[i])
 	}
 	return &d.Drawing, nil
 }
@@ -77,8 +78,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 // drawing is the work of [Draw].
 type drawing struct {
 	model.Drawing
-	index  map[measure.Subject]int
-	spread []spread // by kernel
+	index map[measure.Subject]int
 }
 
 // of is the index of a subject, which is added where it is new.
@@ -142,19 +142,20 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 	s := &model.DrawnStep{Rank: c.rankName(), Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
 	d.Step = s
 	within := map[int32]model.Interval{} // where on the GPU a range lies
-	d.operations(c, s, x.period, within)
-	d.idle(c, s, x.period)
+	busy := d.operations(c, s, x.period, within)
+	d.idle(c, s, x.period, busy)
 	d.ranges(c, s, x.period, within)
 	return nil
 }
 
-// operations draws what ran on the device.
-func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, within map[int32]model.Interval) {
+// operations draws what ran on the device, and returns when something did.
+func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, within map[int32]model.Interval) (busy []model.Interval) {
 	add := func(subject measure.Subject, start, end int64, kind int64, in int32, api int64) {
 		a, b := max(start, period.Start), min(end, period.End)
 		if a >= b {
 			return
 		}
+		busy = append(busy, model.Interval{Start: a, End: b})
 		s.Operations = append(s.Operations, model.DrawnSpan{d.of(subject), a - period.Start, b - a, kind})
 		if at := c.stepOf(api); s.Step == 0 && at >= 0 {
 			s.Step = at + 1
@@ -183,13 +184,14 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, 
 		}
 	}
 	s.Operations, s.Left = longest(s.Operations, drawnOperations)
+	return busy
 }
 
 // idle draws the time in which nothing ran, by its cause.
-func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval) {
+func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval, busy []model.Interval) {
 	var gaps []model.Interval
 	now := period.Start
-	for _, x := range model.Union(busy(c, s.Device, period)) {
+	for _, x := range model.Union(busy) {
 		if x.Start > now {
 			gaps = append(gaps, model.Interval{Start: now, End: x.Start})
 		}
@@ -208,23 +210,6 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval) {
 		}
 	}
 	s.Idle, _ = longest(s.Idle, drawnIdle)
-}
-
-// busy are the spans of a period in which something runs on a device.
-func busy(c *cut, device int32, period model.Interval) []model.Interval {
-	var out []model.Interval
-	add := func(of int32, start, end int64) {
-		if a, b := max(start, period.Start), min(end, period.End); of == device && a < b {
-			out = append(out, model.Interval{Start: a, End: b})
-		}
-	}
-	for i := range c.Launches {
-		add(c.Launches[i].Device, c.Launches[i].Start, c.Launches[i].End)
-	}
-	for i := range c.Copies {
-		add(c.Copies[i].Device, c.Copies[i].Start, c.Copies[i].End)
-	}
-	return out
 }
 
 // ranges draws where on the GPU the work of the ranges lies.
@@ -256,25 +241,19 @@ func longest(spans []model.DrawnSpan, most int) (longestSpans []model.DrawnSpan,
 	return spans, max(omitted, 0)
 }
 
-// spread are the times of the launches of a kernel that count.
-type spread []float64
-
-// add takes in the launches of a run.
-func (s *spread) add(c *cut, kernel measure.Subject) {
+// timesOf are the times of the launches of a kernel that count.
+func (c *cut) timesOf(kernel measure.Subject) (out []float64) {
 	k := int32(slices.IndexFunc(c.Kernels, func(x model.KernelInfo) bool { return x.Subject == kernel }))
-	if k < 0 {
-		return
-	}
 	for i := range c.launches {
-		l := &c.launches[i]
-		if l.Kernel == k && (len(c.steps) == 0 || c.stepOf(l.API) >= c.skip) {
-			*s = append(*s, float64(l.End-l.Start))
+		if l := &c.launches[i]; l.Kernel == k && (len(c.steps) == 0 || c.stepOf(l.API) >= c.skip) {
+			out = append(out, float64(l.End-l.Start))
 		}
 	}
+	return out
 }
 
 // launches draws how the times of a kernel's launches are distributed.
-func (d *drawing) launches(kernel measure.Subject, times spread) {
+func (d *drawing) launches(kernel measure.Subject, times []float64) {
 	n := len(times)
 	if n == 0 {
 		return
