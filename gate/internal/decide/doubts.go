@@ -56,3 +56,26 @@ func minor(version string) string {
 	}
 	return version
 }
+
+// duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
+func duplicates(base, head []model.Session) []result.Remark {
+	seen := make(map[uint64]bool)
+	for i := range base {
+		for _, run := range recorded.Fingerprints(&base[i]) {
+			seen[run] = true
+		}
+	}
+	same, all := 0, 0
+	for i := range head {
+		all += head[i].Profiled()
+		for _, run := range recorded.Fingerprints(&head[i]) {
+			if seen[run] {
+				same++
+			}
+		}
+	}
+	if same == 0 {
+		return nil
+	}
+	return []result.Remark{result.Say(reason.SameRuns{Same: same, Runs: all})}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
@@ -180,4 +181,28 @@ func refuse(r *result.Report, in Input, because *result.Remark) *result.Report {
 	r.Overview = insight.Overview(in.Baseline, in.Head)
 	r.Because(*because)
 	return r
+}
+
+// Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
+// of the baseline.
+func Drift(base, since, head []model.Session, policy *thresholds.Policy) []result.Remark {
+	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { // the anchor is the first state of a drift
+		return len(since) > 0 && s.Start.Before(since[0].Start)
+	})
+	return history.Drift(followed(since, head, policy), followed(recent, head, policy), policy.Alpha)
+}
+
+// followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared by; none
+// where there are fewer than three.
+func followed(sessions, head []model.Session, policy *thresholds.Policy) history.Basis {
+	fits, because := comparable(sessions, head)
+	if because != nil || len(fits) < 2 {
+		return history.Basis{}
+	}
+	all := history.Separate(slices.Concat(fits, head))
+	if len(all) < 3 {
+		return history.Basis{}
+	}
+	t := newComparison(fits, head, policy)
+	return history.Basis{Sessions: all, Time: t.time, Total: t.total, Tick: t.tick, Policy: t.policy}
 }

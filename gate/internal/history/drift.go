@@ -24,8 +24,12 @@ const (
 	ownStep = 2.0 / 3
 )
 
-// drifts reports the certain changes of paths from the anchor, and through the baseline.
-func drifts(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []result.Remark) {
+// Drift finds changes that many sessions add up to, each too small for a gate. since holds every session since the anchor, base those
+// in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or over-drift; steps within the base that add
+// up (one-sided CUSUM) are drifting. Together the questions raise a false alarm in at most the policy's alpha of gates. Where one
+// step makes most of a change, it is no drift: the head's step is judged by the gate, and an accepted one was.
+func Drift(since, base Basis, alpha float64) (out []result.Remark) {
+	anchored, steps := follow(since), follow(base)
 	var p []float64
 	for _, x := range anchored {
 		p = append(p, x.beyondChance)
@@ -55,17 +59,17 @@ func drifts(since []model.Session, anchored []path, recent []model.Session, step
 	}
 	if len(over) > 0 {
 		w, also := worst(over)
-		x := w.drifted(since, also)
+		x := w.drifted(since.Sessions, also)
 		x.Limit = result.Number(*w.limit.Drift)
 		out = append(out, result.Say(reason.OverDrift{Drifted: x, Rule: w.limit.Rule}))
 	}
 	if len(drifted) > 0 {
 		w, also := worst(drifted)
-		out = append(out, result.Say(w.drifted(since, also)))
+		out = append(out, result.Say(w.drifted(since.Sessions, also)))
 	}
 	if len(drifting) > 0 {
 		w, also := worst(drifting)
-		day, commit := w.anchor(recent)
+		day, commit := w.anchor(base.Sessions)
 		out = append(out, result.Say(reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: w.interval(),
 			Since: day, Commit: commit, Sessions: len(w.at) - 1, Also: also}))
 	}
@@ -111,8 +115,9 @@ func Separate(sessions []model.Session) []model.Session {
 	return out
 }
 
-// follow makes a path of every subject that counts through sessions, the last of which is the head.
-func follow(sessions []model.Session, t Basis) []path {
+// follow makes a path of every subject that counts through the sessions.
+func follow(t Basis) []path {
+	sessions := t.Sessions
 	if len(sessions) == 0 {
 		return nil
 	}
@@ -264,17 +269,10 @@ func (x *path) anchor(sessions []model.Session) (since, commit string) {
 	return since, s.Commit
 }
 
-// Basis is the metrics and the policy by which sessions are compared.
+// Basis is sessions, the last of which is the head, with the metrics and the policy by which they are compared.
 type Basis struct {
+	Sessions    []model.Session
 	Time, Total measure.Metric // of a launch, and of all launches of a kernel
 	Tick        float64        // ns, of the timer
 	Policy      *thresholds.Policy
-}
-
-// Drift finds changes that many sessions add up to, each too small for a gate. since holds every session since the anchor, base those
-// in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or over-drift; steps within the base that add
-// up (one-sided CUSUM) are drifting. Together the questions raise a false alarm in at most the policy's alpha of gates. Where one
-// step makes most of a change, it is no drift: the head's step is judged by the gate, and an accepted one was.
-func Drift(since, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
-	return drifts(since, follow(since, of), base, follow(base, steps), policy.Alpha)
 }

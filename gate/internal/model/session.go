@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -244,4 +245,38 @@ func Profilers(sessions []Session) []Profiler {
 		}
 	}
 	return names
+}
+
+// MarshalJSON writes NaN, a run without the subject, as null.
+func (v Values) MarshalJSON() ([]byte, error) {
+	out := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsNaN(v[i]) {
+			out[i] = &v[i]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Values) UnmarshalJSON(b []byte) error {
+	var in []*float64
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*v = make(Values, len(in))
+	for i, x := range in {
+		(*v)[i] = math.NaN()
+		if x != nil {
+			(*v)[i] = *x
+		}
+	}
+	return nil
+}
+
+// Unprofiled is a run without a profiler.
+type Unprofiled struct {
+	Start   time.Time
+	Wall    time.Duration
+	Outputs []float64 // one for each [measure.Output] of the workload, in their order
 }

@@ -21,11 +21,8 @@ const (
 	// NormalQuartile is the median absolute deviation of a normal distribution, in standard deviations.
 	NormalQuartile = 0.6745
 	// SessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
-	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
+	// sessions; SessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
-	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
-	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
-	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
 	SessionWeight, SessionDF = 8, 1000
 )
 
