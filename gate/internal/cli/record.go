@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -105,34 +105,28 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 
 // recorded sums up the sessions of one profiler.
 func recorded(sessions []model.Session) string {
-	runs, unprofiled, kernels := 0, 0, map[measure.Subject]bool{}
+	kernels := map[measure.Subject]bool{}
 	for _, s := range sessions {
-		runs += s.Profiled()
-		unprofiled += len(s.Runs) - s.Profiled()
 		for _, x := range s.Series {
 			if x.Subject.Scope == measure.ScopeKernel {
 				kernels[x.Subject] = true
 			}
 		}
 	}
-	last := sessions[len(sessions)-1]
-	unit := "per run"
+	s, unit, also := insight.Describe(sessions), "per run", ""
 	switch {
-	case last.Profiler().ByLaunch():
+	case s.Environment.Profiler().ByLaunch():
 		unit = "counters of single launches"
-	case last.Step != "":
-		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
-	default:
-		if x, ok := last.Find(measure.Workload, measure.Repeats.Name); ok && len(x.Values) > 0 {
-			unit += fmt.Sprintf(", steps told by kernels, which repeat %s", measure.Count(int(x.Values[0]), "time"))
-		}
+	case s.Step != "":
+		unit = fmt.Sprintf("per step of %q", report.Clean(s.Step))
+	case s.Repeats > 0:
+		unit += fmt.Sprintf(", steps told by kernels, which repeat %s", measure.Count(int(s.Repeats), "time"))
 	}
-	also := ""
-	if unprofiled > 0 {
-		also = fmt.Sprintf(" and %d unprofiled", unprofiled)
+	if s.Unprofiled > 0 {
+		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
-	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(len(sessions), "session"), measure.Count(runs, "run"), also,
-		cmp.Or(report.Clean(last.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
+	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"), also,
+		cmp.Or(report.Clean(s.Environment.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
 }
 
 // printRecorded prints the measurement, its noise and its differences from the baseline; quiet prints only the files.
@@ -150,8 +144,8 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	}
 	tell := func(format string, args ...any) { fmt.Fprintln(w, report.Clean(fmt.Sprintf(format, args...))) }
 	if len(done.Sessions) > 0 {
-		if last := done.Sessions[0][len(done.Sessions[0])-1]; last.Warmup != "" {
-			tell("warm-up: %s, %s", last.Warmup, skipped(last))
+		if last := insight.Describe(done.Sessions[0][len(done.Sessions[0])-1:]); last.Warmup != "" {
+			tell("warm-up %s: %s", last.Warmup, last.Skipped)
 		}
 	}
 	for _, x := range done.Changes {
@@ -175,21 +169,4 @@ func printWritten(w io.Writer, done *app.Recorded) {
 		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
 	}
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
-}
-
-// skipped says how much of a session was warm-up.
-func skipped(s model.Session) string {
-	least, most, of := math.MaxInt, 0, 0
-	for _, r := range s.Runs[:s.Profiled()] {
-		least, most, of = min(least, r.Skipped), max(most, r.Skipped), max(of, r.Total)
-	}
-	amount := fmt.Sprint(least)
-	if most > least {
-		amount += fmt.Sprintf(" to %d", most)
-	}
-	unit := "launches"
-	if s.Step != "" {
-		unit = "steps"
-	}
-	return fmt.Sprintf("%s of %d %s left out in every run", amount, of, unit)
 }
