@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,12 +67,7 @@ func lastReport(ctx context.Context, root string) (r *result.Report, dir string,
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(app.Repository(), filepath.FromSlash(dir))
 	}
-	if here, err := os.Getwd(); err == nil {
-		if short, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(short) {
-			dir = short
-		}
-	}
-	return r, dir, nil
+	return r, cmp.Or(git.Within(".", dir), dir), nil
 }
 
 func readReport(file string) (*result.Report, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/thresholds"
@@ -161,10 +163,8 @@ func baselineRoot(given, policy string) string {
 // relativeToPolicy names a directory relative to that of the policy file, so that a report does not depend on where nsgate was started.
 // A directory outside of that is returned as it is.
 func relativeToPolicy(policy, dir string) string {
-	from, err1 := filepath.Abs(policyDir(policy))
-	to, err2 := filepath.Abs(dir)
-	if relative, err := filepath.Rel(from, to); dir != "" && err1 == nil && err2 == nil && err == nil && filepath.IsLocal(relative) {
-		return filepath.ToSlash(relative)
+	if dir == "" {
+		return ""
 	}
-	return dir
+	return cmp.Or(git.Within(policyDir(policy), dir), dir)
 }

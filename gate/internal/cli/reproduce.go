@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -71,13 +73,8 @@ func (e *env) elided() *strings.Replacer {
 	}
 	slices.SortFunc(paths, func(a, b string) int { return len(b) - len(a) }) // a path before the directories above it
 	var pairs []string
-	here, _ := filepath.Abs(".")
 	for _, path := range paths {
-		short := "…/" + filepath.Base(path)
-		if inside, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(inside) {
-			short = inside
-		}
-		pairs = append(pairs, path, short)
+		pairs = append(pairs, path, cmp.Or(git.Within(".", path), "…/"+filepath.Base(path)))
 	}
 	return strings.NewReplacer(pairs...)
 }

@@ -10,8 +10,9 @@ func Within(root, file string) string {
 	if root == "" {
 		return filepath.ToSlash(file)
 	}
-	path, err := filepath.Abs(file)
-	if err != nil {
+	path, err1 := filepath.Abs(file)
+	root, err2 := filepath.Abs(root)
+	if err1 != nil || err2 != nil {
 		return ""
 	}
 	inside := func(root, path string) string {

@@ -184,14 +184,10 @@ func (s Sources) own(file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(s.Dir, file)
 	}
-	root, err := filepath.Abs(cmp.Or(s.Root, s.Dir, "."))
-	if err != nil {
-		return ""
-	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	name := git.Within(root, file)
+	name := git.Within(cmp.Or(s.Root, s.Dir, "."), file)
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || slices.Contains(installed, part) {
 			return ""
