@@ -22,11 +22,9 @@ const DefaultRoot = ".nsgate"
 
 // Baseline is the committed sessions of a workload on one model of GPU.
 type Baseline struct {
-	Dir         string            // where they are committed
-	Sessions    []model.Session   // in effect, oldest first, at least one
-	SinceAnchor []model.Session   // since the anchor, oldest first, for drift
-	All         []model.Session   // replaced sessions included, oldest first
-	Anchors     map[string]string // names of the anchors among them, by the session's ID
+	Dir         string          // where they are committed
+	Sessions    []model.Session // in effect, oldest first, at least one
+	SinceAnchor []model.Session // since the anchor, oldest first, for drift
 }
 
 // Baselines are those of one workload, by directory.
@@ -39,7 +37,7 @@ func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error
 	var out Baselines
 	for _, b := range all {
 		if sessions := b.InEffect(); len(sessions) > 0 {
-			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), b.All(), anchors(b)})
+			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor()})
 		}
 	}
 	return out, err
@@ -74,17 +72,6 @@ func subdirectories(dir string) (out []string, err error) {
 		}
 	}
 	return out, nil
-}
-
-// anchors are the names of the anchors by session.
-func anchors(b *baseline.Baseline) map[string]string {
-	out := map[string]string{}
-	for i := range b.Entries {
-		if e := &b.Entries[i]; e.Anchor != "" {
-			out[e.ID] = e.Anchor
-		}
-	}
-	return out
 }
 
 // BaselinesOf is the directory of the baselines of a workload below root.

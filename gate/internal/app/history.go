@@ -20,13 +20,14 @@ import (
 // saved reports, of which those of another workload are left out: a history for each model of GPU. None is no error. Whether a clone is
 // too shallow to hold all of it is told by shallow.
 func Histories(ctx context.Context, root, workload string, reports []*result.Report) (histories []*history.History, shallow bool, err error) {
-	baselines, err := ReadBaselines(ctx, root, workload)
+	baselines, err := openBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
 		return nil, false, err
 	}
 	moments := map[string][]history.Moment{} // by model of GPU
 	seen := map[string]bool{}
-	add := func(sessions []model.Session, anchors map[string]string) {
+	anchors := map[string]string{} // by session
+	add := func(sessions []model.Session) {
 		for i := range sessions {
 			s := &sessions[i]
 			id := s.GPU + "\x00" + s.GPUHash + "\x00" + s.Start.UTC().Format(time.RFC3339Nano) + "\x00" + s.Tool
@@ -39,14 +40,19 @@ func Histories(ctx context.Context, root, workload string, reports []*result.Rep
 		}
 	}
 	for _, b := range baselines {
-		add(b.All, b.Anchors)
+		for _, e := range b.Entries {
+			anchors[e.ID] = e.Anchor
+		}
+		if len(b.InEffect()) > 0 {
+			add(b.All())
+		}
 	}
 	past, err := pastBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
 		return nil, false, err
 	}
 	for _, sessions := range past {
-		add(sessions, nil)
+		add(sessions)
 	}
 	for _, r := range reports {
 		if r.Workload == "" || r.Workload == workload {
