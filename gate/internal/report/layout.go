@@ -78,32 +78,23 @@ func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.width/2)
 	var words [][]span
+	breaks := func(r rune) bool { return string(r) != nb && unicode.IsSpace(r) }
 	open := false // the next span continues the last word
 	for _, s := range spans {
 		text := bound(s.text)
 		if p.ascii {
 			text = ASCII(text)
 		}
-		for text != "" {
-			i := strings.IndexFunc(text, func(r rune) bool { return string(r) != nb && unicode.IsSpace(r) })
-			word := text
-			if i >= 0 {
-				word = text[:i]
+		open = open && strings.IndexFunc(text, breaks) != 0
+		for i, word := range strings.FieldsFunc(text, breaks) {
+			if i > 0 || !open {
+				words = append(words, nil)
 			}
-			if word != "" {
-				if !open {
-					words = append(words, nil)
-				}
-				last := len(words) - 1
-				words[last] = append(words[last], span{Clean(word), s.style})
-				open = true
-			}
-			if i < 0 {
-				break
-			}
-			open = false
-			_, n := utf8.DecodeRuneInString(text[i:])
-			text = text[i+n:]
+			last := len(words) - 1
+			words[last] = append(words[last], span{Clean(word), s.style})
+		}
+		if end, _ := utf8.DecodeLastRuneInString(text); text != "" {
+			open = !breaks(end)
 		}
 	}
 	var line []span

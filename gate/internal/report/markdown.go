@@ -150,28 +150,12 @@ func (v *view) linked(file string, line int) string {
 // changed is the table of changed rows. Its three columns fit GitHub's page without scrolling; details stand below them in smaller
 // type.
 func (v *view) changed(rows []row, room int) string {
-	rows = untold(rows)
-	var b strings.Builder
-	b.WriteString("\n| Name | Before → after | Change |\n| --- | --- | ---: |\n")
-	room -= 100 // for the note about rows that are cut
-	shown := 0
-	for _, r := range rows[:min(maxRows, len(rows))] {
-		cells := []string{wrapped("", classes[r.Class].mark, nb) + code(r.Subject) + below(prose(Elide(r.Metric, 30)), prose(Elide(r.Result(), 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
-			bind(prose(r.Values)) + below(r.runs()), bind(prose(r.Change)) + below(join(", ", bind(prose(r.Interval)), bind(prose(wrapped("limit ", r.Limit, "")))))}
-		line := "| " + strings.Join(cells, " | ") + " |\n"
-		if b.Len()+len(line) > room {
-			break
-		}
-		b.WriteString(line)
-		shown++
+	t := &table{limit: maxRows, Columns: []column{{Title: "Name", markup: true}, {Title: "Before → after", markup: true}, {Title: "Change", Right: true, markup: true}}}
+	for _, r := range untold(rows) {
+		t.add(wrapped("", classes[r.Class].mark, nb)+code(r.Subject)+below(prose(Elide(r.Metric, 30)), prose(Elide(r.Result(), 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
+			bind(prose(r.Values))+below(r.runs()), bind(prose(r.Change))+below(join(", ", bind(prose(r.Interval)), bind(prose(wrapped("limit ", r.Limit, ""))))))
 	}
-	if shown == 0 {
-		return ""
-	}
-	if cut := len(rows) - shown; cut > 0 {
-		fmt.Fprintf(&b, "\n%d more rows are cut here; the JSON report holds all.\n", cut)
-	}
-	return b.String()
+	return t.markdown(room)
 }
 
 // below puts details under the text of a cell, in smaller type.

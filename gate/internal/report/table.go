@@ -18,7 +18,8 @@ type table struct {
 	Columns      []column
 	Rows         []tableRow
 	// More says which rows are left out, "" for none.
-	More string
+	More  string
+	limit int // rows in Markdown, 0 for all
 }
 
 // column is a column of a table. On a narrow terminal, columns of the highest rank are left out first, and cells of columns with a
@@ -40,6 +41,8 @@ type column struct {
 	Label, Class string
 	// Pic columns are on pages only, text columns everywhere else.
 	Pic, text bool
+	// markup is true for cells that are Markdown already.
+	markup bool
 }
 
 // tableRow is a row in the colour of its tone.
@@ -236,6 +239,8 @@ func (t *table) markdown(room int) string {
 		line := "|"
 		for _, i := range at {
 			switch text := row.Cells[i].Text; {
+			case t.Columns[i].markup:
+				line += " " + text + " |"
 			case t.Columns[i].Name && text != "":
 				line += " " + code(text) + " |"
 			case t.Columns[i].wrap:
@@ -244,7 +249,7 @@ func (t *table) markdown(room int) string {
 				line += " " + bind(prose(text)) + " |"
 			}
 		}
-		if b.Len()+len(line)+note > room {
+		if b.Len()+len(line)+note > room || r+1 > cmp.Or(t.limit, math.MaxInt) {
 			if r == 0 {
 				return ""
 			}
