@@ -36,11 +36,6 @@ func (c *Calibrate) Measured() int {
 
 func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 
-// Commands are what Run would run.
-func (c *Calibrate) Commands() []string {
-	return c.Measurer.Live().Commands([]int{c.Measured()}, nil)
-}
-
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
 func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 	out, err := c.run(ctx)

@@ -53,8 +53,11 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 				err = fmt.Errorf("%s is neither a file nor a git revision", path)
 			}
 		}
-		if err != nil {
-			return nil, of(what, err)
+		switch {
+		case model.KindOf(err) != "": // a refusal names its file already
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("the %s: %w", what, err)
 		}
 		return r, nil
 	}
@@ -78,14 +81,6 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		return nil, nil, err
 	}
 	return base, head, headErr
-}
-
-// of names the side that could not be read; a refusal names its file already.
-func of(side string, err error) error {
-	if model.KindOf(err) != "" {
-		return err
-	}
-	return fmt.Errorf("the %s: %w", side, err)
 }
 
 func (c Compare) judge(ctx context.Context) (*result.Report, error) {

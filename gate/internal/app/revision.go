@@ -44,7 +44,7 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 	case len(dirs) == 0:
 		return nil, fmt.Errorf("%s: the revision has no baseline below %s that fits; name one: %s:DIR", side, DefaultRoot, side)
 	case len(dirs) > 1:
-		return nil, fmt.Errorf("%s: the revision has several baselines; name one: %s", side, strings.Join(prefixed(side+":", dirs), ", "))
+		return nil, fmt.Errorf("%s: the revision has several baselines; name one: %[1]s:%[2]s", side, strings.Join(dirs, ", "+side+":"))
 	}
 	var r *profile.Recording
 	err := proc.InPrivate(func(private string) error {
@@ -98,14 +98,6 @@ func (c committed) extract(ctx context.Context, dir, to string) error {
 		}
 	}
 	return nil
-}
-
-func prefixed(prefix string, words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = prefix + w
-	}
-	return out
 }
 
 // Repository is the directory at or above the working directory that holds .git, "" where none does.

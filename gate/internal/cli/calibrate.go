@@ -49,7 +49,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
 	if v.dryRun {
-		return printCommands(e, c.Commands())
+		return printCommands(e, j.Measurer.Live().Commands([]int{c.Measured()}, nil))
 	}
 	answer, err := c.Run(ctx)
 	if err != nil {

@@ -24,6 +24,8 @@ type ranks struct {
 	Told  []string // about the straggler
 	About []fact   // least, median and most of all ranks, with a strip of bars
 	Table *table   // the ranks one by one
+
+	strips []string // About, a line each
 }
 
 // newRanks prints ranks; nil for none.
@@ -45,7 +47,7 @@ func newRanks(r *result.Ranks) *ranks {
 		{"wait", func(k result.Rank) result.Number { return k.Wait }},
 	} {
 		if text := spread(r.Ranks, of.value); text != "" {
-			x.About = append(x.About, fact{of.label, text})
+			x.About, x.strips = append(x.About, fact{of.label, text}), append(x.strips, pad(of.label, 7)+nb+" "+text)
 		}
 	}
 	x.Table = &table{Title: "Ranks", Columns: []column{{least: 8, Name: true}, {Title: "compute", Right: true}, {Title: "baseline", Right: true, rank: 4, optional: true},
@@ -141,13 +143,4 @@ func ranksMarkdown(r *ranks, room int) string {
 		return ""
 	}
 	return text
-}
-
-// strips are the spreads over all ranks, a line each.
-func (r *ranks) strips() []string {
-	var out []string
-	for _, f := range r.About {
-		out = append(out, pad(f.Label, 7)+nb+" "+f.Text)
-	}
-	return out
 }

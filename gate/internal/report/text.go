@@ -34,9 +34,9 @@ func texts(whole *view, o Options) string {
 		}
 		p.b.WriteByte('\n')
 		p.line(0, 0, span{bind(Rule(v.Workload, p.width)), dim})
-		each := o
-		each.Ways = nil // they are of the whole
-		section, _ := text(v.without(), each)
+		own := *v
+		own.ways = nil // they are of the whole
+		section, _ := text(&own, o)
 		p.b.WriteString(section)
 	}
 	p.way(whole)

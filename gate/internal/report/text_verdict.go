@@ -33,7 +33,7 @@ func (p *page) failed(v *view, o Options) {
 	p.besides(v)
 	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
 		p.b.WriteByte('\n')
-		p.labelled("Ranks", none, v.Ranks.strips()...)
+		p.labelled("Ranks", none, v.Ranks.strips...)
 		if len(v.Ranks.Table.Rows) == rankRows {
 			p.dim(2, v.Ranks.Table.About)
 			p.table(v.Ranks.Table)
@@ -232,17 +232,12 @@ func (p *page) undecided(v *view) {
 			runs = max(runs, r.F.MoreRuns())
 		}
 	}
-	p.labelled("Open", none, reason+wrapped("; ", plural(n-1, "more comparison", "more comparisons"), ""))
+	if n > 1 {
+		reason += "; " + count(n-1, "more comparison")
+	}
+	p.labelled("Open", none, reason)
 	p.labelled("Settle", none, cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head"))
 	p.notes(v)
-}
-
-// plural is a count with its noun, "" for none.
-func plural(n int, one, many string) string {
-	if n <= 0 {
-		return ""
-	}
-	return count(n, one, many)
 }
 
 // limited are the flags that a number of runs replaces.

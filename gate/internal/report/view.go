@@ -146,13 +146,6 @@ func newView(r *result.Report, o Options) *view {
 	return v
 }
 
-// without is the view without the commands of [Options.Ways].
-func (v *view) without() *view {
-	out := *v
-	out.ways, out.each = nil, []*view{&out}
-	return &out
-}
-
 // unitOf is the unit that times of a side are given for.
 func unitOf(s result.Side) string {
 	if s.Step != "" {

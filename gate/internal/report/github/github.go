@@ -162,21 +162,15 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 				failed++
 			}
 		}
-		out = append(out, annotation{levelOf(failed > 0), Notice{
-			Title:   fmt.Sprintf("nsgate: %d more", len(rest)),
-			Message: strings.Join(rests(failed, len(rest)-failed), " and ") + "; see the job summary",
-		}})
-	}
-	return out
-}
-
-// rests counts the remarks that are not shown.
-func rests(failed, warned int) (out []string) {
-	if failed > 0 {
-		out = append(out, fmt.Sprintf("%d more regressed", failed))
-	}
-	if warned > 0 {
-		out = append(out, fmt.Sprintf("%d more with a warning", warned))
+		var counts []string
+		if failed > 0 {
+			counts = append(counts, fmt.Sprintf("%d more regressed", failed))
+		}
+		if warned := len(rest) - failed; warned > 0 {
+			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))
+		}
+		out = append(out, annotation{levelOf(failed > 0),
+			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)), Message: strings.Join(counts, " and ") + "; see the job summary"}})
 	}
 	return out
 }
