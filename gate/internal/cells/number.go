@@ -1,7 +1,9 @@
 package cells
 
 import (
+	"cmp"
 	"math"
+	"math/big"
 	"math/bits"
 	"regexp"
 	"strconv"
@@ -145,33 +147,20 @@ func (n Number) Step(factor float64) float64 { return factor / math.Pow10(n.Plac
 // Int is the number in the base unit, rounded half away from zero; not ok if it does not fit. The factor is a whole
 // number.
 func (n Number) Int(factor float64) (value int64, ok bool) {
-	times, places := uint64(factor), n.Places
+	times, places := int64(factor), n.Places
 	for ; places > 0 && times%10 == 0; places-- {
 		times /= 10
 	}
-	digits := uint64(max(n.Digits, -n.Digits))
-	high, low := bits.Mul64(digits, times)
-	if n.up && places == 0 && times == 1 {
-		low++
-	}
-	if places > 0 {
-		ten := uint64(1)
-		for range min(places, 19) {
-			ten *= 10
+	high, low := bits.Mul64(uint64(max(n.Digits, -n.Digits)), uint64(times))
+	if places == 0 && high == 0 && low < math.MaxInt64 {
+		if value = n.Digits * times; n.up && times == 1 {
+			value += int64(cmp.Compare(n.Digits, 0))
 		}
-		var carry, rest uint64
-		low, carry = bits.Add64(low, ten/2, 0)
-		if high += carry; places > 19 || high >= ten {
-			return 0, places > 19
-		}
-		low, rest = bits.Div64(high, low, ten)
-		_, high = rest, 0
+		return value, true
 	}
-	if high > 0 || low > math.MaxInt64 {
-		return 0, false
-	}
-	if n.Digits < 0 {
-		return -int64(low), true
-	}
-	return int64(low), true
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(places)), nil)
+	half := new(big.Int).Mul(ten, big.NewInt(int64(cmp.Compare(n.Digits, 0))))
+	sum := new(big.Int).Mul(big.NewInt(n.Digits), big.NewInt(2*times))
+	sum.Quo(sum.Add(sum, half), ten.Lsh(ten, 1))
+	return sum.Int64(), sum.IsInt64()
 }

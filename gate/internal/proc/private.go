@@ -154,7 +154,7 @@ func Guard(dir string) int {
 // Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
 func Clear(dir string, grace time.Duration) error {
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
-	if o := readOwner(dir); grace > 0 && o.Joined != "" {
+	if o, _ := readOwner(dir); grace > 0 && o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
 	}
@@ -211,9 +211,7 @@ func Sweep() {
 		if err != nil {
 			continue // its owner lives
 		}
-		var o owner
-		text, err := os.ReadFile(ownerIn(dir))
-		if err == nil && json.Unmarshal(text, &o) == nil {
+		if o, ok := readOwner(dir); ok {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
 				endSession(dir, endGrace)
@@ -229,7 +227,7 @@ func Sweep() {
 // removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at
 // any point: what says whose the directory is goes last.
 func removePrivate(dir string) error {
-	o := readOwner(dir)
+	o, _ := readOwner(dir)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {
@@ -243,12 +241,11 @@ func removePrivate(dir string) error {
 	return errors.Join(err, removeAll(dir))
 }
 
-// readOwner is the owner of a private directory, the zero value where it has none.
-func readOwner(dir string) (o owner) {
-	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
-		json.Unmarshal(text, &o)
-	}
-	return o
+// readOwner is the owner of a private directory, not ok where it says none.
+func readOwner(dir string) (o owner, ok bool) {
+	text, err := os.ReadFile(ownerIn(dir))
+	ok = err == nil && json.Unmarshal(text, &o) == nil
+	return o, ok
 }
 
 // removeJoined removes what goes with a private directory.

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -63,21 +62,16 @@ const packFrom = 32
 func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
 	files := make([]file, len(found))
 	parts, errs := make([]Recording, len(found)), make([]error, len(found))
-	var next, end atomic.Int64 // recordings from end on need not be read
-	end.Store(int64(len(found)))
 	var group sync.WaitGroup
-	for range min(cap(reading), len(found)) {
+	for i, e := range found {
 		group.Go(func() {
-			for i := next.Add(1) - 1; i < end.Load(); i = next.Add(1) - 1 {
-				if errs[i] = found[i].format.open(ctx, t, found[i].files, &parts[i]); errs[i] != nil {
-					for before := end.Load(); i < before && !end.CompareAndSwap(before, i); before = end.Load() {
-					}
-				}
-				files[i] = newFile(dir, found[i].files[0], parts[i].Traces)
-				for j := range parts[i].Traces {
-					if len(found) >= packFrom {
-						parts[i].Traces[j].Pack()
-					}
+			reading <- struct{}{}
+			defer func() { <-reading }()
+			errs[i] = e.format.open(ctx, t, e.files, &parts[i])
+			files[i] = newFile(dir, e.files[0], parts[i].Traces)
+			for j := range parts[i].Traces {
+				if len(found) >= packFrom {
+					parts[i].Traces[j].Pack()
 				}
 			}
 		})

@@ -196,8 +196,6 @@ func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recordin
 	if f.refuse != nil {
 		return f.refuse(files[0])
 	}
-	reading <- struct{}{}
-	defer func() { <-reading }()
 	return f.read(ctx, t, files, to)
 }
 

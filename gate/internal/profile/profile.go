@@ -39,7 +39,9 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 			err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
 		}
 		if err == nil {
+			reading <- struct{}{}
 			err = f.open(ctx, t, []string{path}, r)
+			<-reading
 		}
 	}
 	if err != nil {
