@@ -37,7 +37,7 @@ func Example() {
 type replay struct{ app.Saved }
 
 func (m *replay) Measure(ctx context.Context, runs int, base *app.Build) (*app.Measurement, error) {
-	r, err := profile.Open(ctx, m.Path)
+	r, err := profile.Tools{}.Open(ctx, m.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (m *replay) Measure(ctx context.Context, runs int, base *app.Build) (*app.M
 // A check against a committed baseline, with a Measurer of one's own.
 func ExampleCheck() {
 	ctx := context.Background()
-	recorded, err := profile.Open(ctx, "../../../testdata/h200/kernels/base")
+	recorded, err := profile.Tools{}.Open(ctx, "../../../testdata/h200/kernels/base")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type bumpy struct {
 }
 
 func (m *bumpy) Measure(ctx context.Context, runs int, _ *app.Build) (*app.Measurement, error) {
-	r, err := profile.Open(ctx, m.path)
+	r, err := profile.Tools{}.Open(ctx, m.path)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (m *bumpy) Measure(ctx context.Context, runs int, _ *app.Build) (*app.Measu
 
 // A run that is off as a whole is measured again, once, and stays in the report.
 func TestRunsThatAreOff(t *testing.T) {
-	recorded, err := profile.Open(t.Context(), "../../../testdata/h200/kernels/base")
+	recorded, err := profile.Tools{}.Open(t.Context(), "../../../testdata/h200/kernels/base")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,13 +138,9 @@ func refuseFormat(name string, head []byte) error {
 	case page().Match(text):
 		return model.Refuse(model.OtherFormat, "download the file itself: where a site shows it, by its raw or download link",
 			"%s is a web page, not the file itself", name)
-	case bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")):
-		return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "JSON")
 	case len(bytes.Trim(head, "\x00")) == 0:
 		return model.Refuse(model.EmptyFile, exportAgain,
 			"%s begins with zeros only: it was not written to its end", name)
-	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' && r != '\f' }):
-		return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "text")
 	}
-	return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "a file of another kind")
+	return model.Refuse(model.OtherFormat, exportAgain, "%s is no SQLite export of nsys", name)
 }

@@ -49,10 +49,10 @@ func TestFiles(t *testing.T) {
 		{"half", whole[:len(whole)/2], "truncated", fmt.Sprintf("%d bytes of %d", len(whole)/2, len(whole))},
 		{"torn", torn, "damaged", ""},
 		{"report", []byte("NVIDIA Tegra Profiler Report 1.0\x00\x01"), "other-format", ".nsys-rep"},
-		{"csv", []byte("\"Time (%)\",\"Total Time (ns)\"\n1,2\n"), "other-format", "is text"},
+		{"csv", []byte("\"Time (%)\",\"Total Time (ns)\"\n1,2\n"), "other-format", "no SQLite export"},
 		{"text export", []byte("Event {\n  Type: 79\n"), "other-format", "--type sqlite"},
-		{"json", []byte("\n {\"traceEvents\": []}"), "other-format", "is JSON"},
-		{"json lines", []byte("\xef\xbb\xbf{\"data\":[]}\n{\"Type\":80}\n"), "other-format", "is JSON"},
+		{"json", []byte("\n {\"traceEvents\": []}"), "other-format", "no SQLite export"},
+		{"json lines", []byte("\xef\xbb\xbf{\"data\":[]}\n{\"Type\":80}\n"), "other-format", "no SQLite export"},
 		{"hdf", []byte("\x89HDF\r\n\x1a\n"), "other-format", "an HDF5 file"},
 		{"parquet", []byte("PAR1\x15\x04"), "other-format", "a Parquet file"},
 		{"arrow", []byte("ARROW1\x00\x00"), "other-format", "an Arrow file"},
@@ -66,7 +66,7 @@ func TestFiles(t *testing.T) {
 		{"zeros", make([]byte, 4096), "empty", ""},
 		{"page", []byte("\n<!DOCTYPE html>\n<html lang=\"en\">"), "other-format", "raw"},
 		{"old page", []byte("<HTML><HEAD><TITLE>404</TITLE>"), "other-format", ""},
-		{"bytes", []byte{1, 2, 3, 4}, "other-format", "a file of another kind"},
+		{"bytes", []byte{1, 2, 3, 4}, "other-format", "no SQLite export"},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, put(t, c.content), c.key, c.want) })
 	}

@@ -115,13 +115,14 @@ type group struct {
 	files []file
 }
 
-// by groups files by a name, each group in the order of the ranks.
-func by(files []file, key func(file) string) (out []group) {
+// gather puts each file into the first group whose first file it belongs to, or into a new one of that name. Each group is in
+// the order of the ranks.
+func gather(files []file, belongs func(first, f file) bool, name func(file) string) (out []group) {
 	for _, f := range files {
-		i := slices.IndexFunc(out, func(g group) bool { return g.name == key(f) })
+		i := slices.IndexFunc(out, func(g group) bool { return belongs(g.files[0], f) })
 		if i < 0 {
 			i = len(out)
-			out = append(out, group{name: key(f)})
+			out = append(out, group{name: name(f)})
 		}
 		out[i].files = append(out[i].files, f)
 	}
@@ -129,6 +130,11 @@ func by(files []file, key func(file) string) (out []group) {
 		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out
+}
+
+// by groups files by a name.
+func by(files []file, key func(file) string) []group {
+	return gather(files, func(a, b file) bool { return key(a) == key(b) }, key)
 }
 
 // together groups files that were recorded at the same time and whose names differ in what processes of one job differ in; known is
@@ -142,21 +148,11 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 		}
 		return perProcess.ReplaceAllString(masked(pattern)(f), "")
 	}
-	for _, f := range files {
-		if f.start.IsZero() {
-			return nil, false
-		}
-		i := slices.IndexFunc(out, func(g group) bool { return stem(g.files[0]) == stem(f) && alongside(g.files[0], f) })
-		if i < 0 {
-			i = len(out)
-			out = append(out, group{name: stem(f) + " of " + f.start.Format(time.TimeOnly)})
-		}
-		out[i].files = append(out[i].files, f)
+	if slices.ContainsFunc(files, func(f file) bool { return f.start.IsZero() }) {
+		return nil, false
 	}
-	for _, g := range out {
-		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
-	}
-	return out, true
+	beside := func(a, b file) bool { return stem(a) == stem(b) && alongside(a, b) }
+	return gather(files, beside, func(f file) string { return stem(f) + " of " + f.start.Format(time.TimeOnly) }), true
 }
 
 // alongside reports whether two files were recorded at the same time, for at least half of the shorter one.

@@ -1,4 +1,4 @@
-// Package profile is the one door for recordings: [Open] reads whatever a profiler wrote of a workload, a file or a directory of
+// Package profile is the one door for recordings: [Tools.Open] reads whatever a profiler wrote of a workload, a file or a directory of
 // them, and [Cut] makes of it the sessions that package gate judges. What must not be judged, because it is empty, lossy, cut or
 // something else, is a *model.Refusal that says what to do.
 package profile
@@ -20,9 +20,6 @@ import (
 
 // Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no
 // *model.Refusal says that there is nothing to read: no such file, a baseline or report that is damaged.
-func Open(ctx context.Context, path string) (*Recording, error) { return Tools{}.Open(ctx, path) }
-
-// Open is [Open] with these tools.
 func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	info, err := os.Stat(path)
 	if err != nil {

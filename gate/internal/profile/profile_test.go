@@ -20,7 +20,7 @@ import (
 
 // A recording of five runs, cut into samples per step.
 func Example() {
-	r, err := profile.Open(context.Background(), "../../../testdata/h200/kernels/base")
+	r, err := profile.Tools{}.Open(context.Background(), "../../../testdata/h200/kernels/base")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 		filepath.Dir(write("empty/README", "x")): "no-profile",
 		os.DevNull:                               "no-file",
 	} {
-		_, err := profile.Open(context.Background(), path)
+		_, err := profile.Tools{}.Open(context.Background(), path)
 		if got := model.KindOf(err); got != key {
 			t.Errorf("%s: refused for %q (%v), want %q", path, got, err, key)
 		}
@@ -71,12 +71,12 @@ func TestRefused(t *testing.T) {
 			write("lfs/dir/out.txt", "hello")
 			path = filepath.Dir(path)
 		}
-		_, err := profile.Open(context.Background(), path)
+		_, err := profile.Tools{}.Open(context.Background(), path)
 		if model.KindOf(err) != "git-lfs" || !strings.Contains(err.Error(), "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := profile.Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || model.KindOf(err) != "" {
+	if _, err := (profile.Tools{}).Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || model.KindOf(err) != "" {
 		t.Errorf("a path that does not exist: %v", err)
 	}
 }
@@ -96,14 +96,14 @@ func TestExportBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := profile.Open(t.Context(), report)
+	r, err := profile.Tools{}.Open(t.Context(), report)
 	if err != nil || len(r.Traces) != 1 || len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "nsys was not found: x.sqlite was read in place of x.nsys-rep") {
 		t.Fatalf("%v: %+v", err, r)
 	}
 	if err := os.Chtimes(export, now, now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := profile.Open(t.Context(), report); model.KindOf(err) != model.NoNsys {
+	if _, err := (profile.Tools{}).Open(t.Context(), report); model.KindOf(err) != model.NoNsys {
 		t.Errorf("%v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestBehindOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := profile.Open(context.Background(), table)
+		alone, err := profile.Tools{}.Open(context.Background(), table)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestBehindOutput(t *testing.T) {
 			if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			got, err := profile.Open(context.Background(), file)
+			got, err := profile.Tools{}.Open(context.Background(), file)
 			if err != nil || len(got.Counters) != len(alone.Counters) || len(got.Summaries) != len(alone.Summaries) {
 				t.Errorf("%s behind %s: %v", table, what, err)
 			}
@@ -150,7 +150,7 @@ func TestBehindOutput(t *testing.T) {
 		if err := os.WriteFile(file, []byte(output+"\x00\n"+string(text)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := profile.Open(context.Background(), file); model.KindOf(err) != "other-format" {
+		if _, err := (profile.Tools{}).Open(context.Background(), file); model.KindOf(err) != "other-format" {
 			t.Errorf("a binary file with %s in it: %v", table, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestFirstOfDirectory(t *testing.T) {
 		}
 	}
 	for range 5 {
-		_, err := profile.Open(t.Context(), dir)
+		_, err := profile.Tools{}.Open(t.Context(), dir)
 		if err == nil || !strings.Contains(err.Error(), "00.pt.trace.json") {
 			t.Fatalf("%v", err)
 		}

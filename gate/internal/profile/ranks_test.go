@@ -151,7 +151,7 @@ func judge(t testing.TB, base, head string) *result.Report {
 	t.Helper()
 	var sides []*profile.Recording
 	for _, dir := range []string{base, head} {
-		r, err := profile.Open(context.Background(), dir)
+		r, err := profile.Tools{}.Open(context.Background(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
