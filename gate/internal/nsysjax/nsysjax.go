@@ -209,8 +209,12 @@ func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 	case (len(chosen) == 0 || len(missing) > 0) && slices.ContainsFunc(tables, func(m member) bool { return m.recording() != "" }):
 		return nil, tables, nil
 	case len(chosen) == 0 && len(tables) > 0:
+		names := make([]string, len(tables))
+		for i, m := range tables {
+			names[i] = path.Base(m.path)
+		}
 		err = model.Refuse(model.OtherFormat, keepReports, "%s holds %d tables (%s), but neither a report of nsys nor %s",
-			a.name, len(tables), tables[0].show()+more(len(tables)), projected)
+			a.name, len(tables), show(strings.Join(names, ", ")), projected)
 	case len(chosen) == 0 && len(archives) > 0:
 		err = model.Refuse(model.OtherFormat, "unpack it and give those",
 			"%s holds %s and no report of nsys; archives within it are not opened", a.name, archives[0].show()+more(len(archives)))

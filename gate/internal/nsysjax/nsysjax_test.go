@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 		{"no file", pack(t), "x.zip holds no report of nsys (0 files); give an archive that nsys-jax wrote, or a report (.nsys-rep)"},
 		{"other files", pack(t, file{name: "a.py"}, file{name: "kernel.cu"}), "x.zip holds no report of nsys (2 files)"},
 		{"a link", pack(t, file{name: "a.nsys-rep", content: "/etc/passwd", change: func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink) }}), "x.zip holds no report of nsys (0 files)"},
-		{"no table of ranges", pack(t, jax()[2:]...), "x.zip holds 2 tables (report_nvtx_pushpop_trace.parquet and 1 more), but neither a report of nsys nor nvtx_gpu_proj_trace/trace.parquet; " +
+		{"no table of ranges", pack(t, jax()[2:]...), "x.zip holds 2 tables (report_nvtx_pushpop_trace.parquet, thread-metadata.parquet), but neither a report of nsys nor nvtx_gpu_proj_trace/trace.parquet; " +
 			"give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
 		{"damaged tables", pack(t, jax()...), "thread-metadata.parquet in x.zip: it is no parquet file, or ends early; copy the archive again"},
 		{"combined, damaged tables", pack(t, combined(3)...), "system-metadata.parquet in x.zip: it is no parquet file"},

@@ -179,15 +179,15 @@ func (c *column) add(typ format.Type, p format.DataPageHeader, optional bool, pa
 		n += int(x)
 	}
 	var index []uint32
-	switch dictionary := p.Encoding == format.PlainDictionary || p.Encoding == format.RLEDictionary; {
+	switch {
 	case n == 0 || p.Encoding == format.Plain:
 		words, err = plain(typ, page, n)
-	case dictionary && len(page) > 0 && words != nil:
-		index, err = hybrid(page[1:], int(page[0]), n)
-	case dictionary:
+	case p.Encoding != format.RLEDictionary:
+		err = fmt.Errorf("the encoding %s is not read", p.Encoding)
+	case len(page) == 0 || words == nil:
 		err = errCut
 	default:
-		err = fmt.Errorf("the encoding %s is not read", p.Encoding)
+		index, err = hybrid(page[1:], int(page[0]), n)
 	}
 	if err != nil {
 		return err
