@@ -4,6 +4,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no
@@ -148,7 +150,7 @@ func (r Rule) Check() error {
 }
 
 func (r Rule) options() (trace.Options, error) {
-	w, err := trace.ParseWarmup(r.Warmup)
+	w, err := thresholds.ParseWarmup(cmp.Or(r.Warmup, trace.Auto))
 	return trace.Options{Warmup: w, Step: r.Step}, err
 }
 
@@ -165,7 +167,7 @@ func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
 		o.Like = finished
 	}
 	if r.Warmup == "" && r.Step == "" {
-		if w, err := trace.ParseWarmup(finished.Warmup); err == nil {
+		if w, err := thresholds.ParseWarmup(cmp.Or(finished.Warmup, trace.Auto)); err == nil {
 			o.Warmup = w
 		}
 	}

@@ -269,7 +269,7 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sides, err := steps.Reduce(steps.Options{Warmup: steps.Skip(0)}, []model.Trace{*r.Trace})
+	sides, err := steps.Reduce(steps.Options{Warmup: "0"}, []model.Trace{*r.Trace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -554,7 +554,7 @@ func TestBlocking(t *testing.T) {
 			strings.Replace(callOf("cudaStreamSynchronize", at+30, 0), `"dur": 5`, `"dur": 100`, 1), // 10 µs longer than the kernel
 			kernelOf("k", at+320, 100, 2*i+2), callOf("cudaLaunchKernel", at+310, 2*i+2))
 	}
-	sides, err := steps.Reduce(steps.Options{Warmup: steps.Skip(0)}, []model.Trace{*readString(t, traceOf(events...))})
+	sides, err := steps.Reduce(steps.Options{Warmup: "0"}, []model.Trace{*readString(t, traceOf(events...))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,7 @@ import (
 type cut struct {
 	// Trace lacks launches, copies, ranges and calls while it is not loaded: see [each].
 	*model.Trace
-	whole    *model.Trace // as it was given, perhaps packed
-	warmup   Warmup
+	whole    *model.Trace   // as it was given, perhaps packed
 	launches []model.Launch // those in the capture window, all without one
 	copies   []model.Copy
 	seen     sight
@@ -31,6 +30,7 @@ type cut struct {
 	skip     int              // steps or cycles left out; without either, launches left out of every kernel under Skip
 	settles  []settling       // of a run without steps, by kernel
 	auto     bool             // the steady state is looked for
+	capture  bool             // only what lies in captures counts
 	steady   bool
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
@@ -54,10 +54,10 @@ func (c *cut) repeated() []model.Interval {
 }
 
 // newCuts looks at traces, and divides them where the step is asked for; "" is any.
-func newCuts(traces []model.Trace, w Warmup, step string) ([]*cut, error) {
+func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
 	cuts := make([]*cut, len(traces))
 	for i := range traces {
-		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], warmup: w, auto: w.mode == "auto", steady: true}
+		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], auto: w == Auto, capture: w == Capture, steady: true}
 	}
 	return cuts, each(cuts, func(_ int, c *cut) error {
 		c.look(step)
@@ -103,7 +103,7 @@ func (c *cut) load() error {
 	}
 	c.Trace = c.whole.Unpacked()
 	c.launches, c.copies = c.Launches, c.Copies
-	if c.warmup.mode != "capture" {
+	if !c.capture {
 		return nil
 	}
 	if len(c.Captures) == 0 {

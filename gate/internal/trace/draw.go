@@ -34,9 +34,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	if len(traces) == 0 {
 		return nil, nil
 	}
-	if o.Warmup.mode == "" {
-		o.Warmup = Auto
-	}
+	o.Warmup = cmp.Or(o.Warmup, Auto)
 	sides, err := newSides(o, [][]model.Trace{traces})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func TestSensitivity(t *testing.T) {
 		{"calls of two threads overlap", overlapping, math.NaN()},
 		{"too few steps", looping("", "aabbc", 6, 30_000), math.NaN()},
 	} {
-		s := one(t, Options{Step: NoStep, Warmup: Skip(0)}, tt.trace)
+		s := one(t, Options{Step: NoStep, Warmup: "0"}, tt.trace)
 		of := func(m measure.Metric) float64 {
 			if x, ok := s.Find(measure.Workload, m.Name); ok {
 				return x.Values[0]

@@ -26,7 +26,7 @@ func split(traces []model.Trace) (timed, sampled []model.Trace) {
 }
 
 // cutAlike cuts traces like the runs that they were taken with, and leaves out those without their step.
-func cutAlike(traces []model.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
+func cutAlike(traces []model.Trace, like []*cut, step, w string) ([]*cut, error) {
 	cuts, err := newCuts(traces, w, cmp.Or(step, NoStep))
 	if err != nil {
 		return nil, err

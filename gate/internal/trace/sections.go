@@ -141,7 +141,7 @@ func (s *sectioning) bounds() (warm, begin, end, gaps int64) {
 
 // events is the time from the first event of the process to the last; what is restricted to a capture, of that.
 func (c *cut) events() model.Interval {
-	if n := len(c.Captures); n > 0 && c.warmup.mode == "capture" {
+	if n := len(c.Captures); n > 0 && c.capture {
 		return model.Interval{Start: c.Captures[0].Start, End: c.Captures[n-1].End}
 	}
 	out := c.Calls.Span()

@@ -31,7 +31,7 @@ func TestSectionsAddUp(t *testing.T) {
 			first = min(first, r.Start)
 		}
 		x.Lifetime = model.Interval{Start: first - begun, End: x.End() + ended}
-		o := Options{Warmup: rapid.SampledFrom([]Warmup{Auto, Skip(0)}).Draw(t, "warm-up")}
+		o := Options{Warmup: rapid.SampledFrom([]string{Auto, "0"}).Draw(t, "warm-up")}
 		sessions, err := Sessions([]model.Trace{x}, o)
 		if err != nil {
 			t.Fatal(err)

@@ -200,9 +200,9 @@ func TestWarmup(t *testing.T) {
 		want string
 	}{
 		{Options{}, "auto: 5 of 40, 105 launches"},
-		{Options{Warmup: Skip(0)}, "0: 0 of 40, 120 launches"},
-		{Options{Warmup: Skip(12)}, "12: 12 of 40, 84 launches"},
-		{Options{Warmup: Skip(40)}, "leaves none of the 40"},
+		{Options{Warmup: "0"}, "0: 0 of 40, 120 launches"},
+		{Options{Warmup: "12"}, "12: 12 of 40, 84 launches"},
+		{Options{Warmup: "40"}, "leaves none of the 40"},
 		{Options{Warmup: Capture}, "capture: 0 of 20, 60 launches"},
 		{Options{Step: "nothing"}, `not every run has the step range "nothing"`},
 		{Options{Step: "compute"}, "auto: 5 of 40"},
@@ -279,24 +279,10 @@ func TestMixedGraphTracing(t *testing.T) {
 	}
 }
 
-func TestParseWarmup(t *testing.T) {
-	for _, s := range []string{"auto", "capture", "0", "17"} {
-		w, err := ParseWarmup(s)
-		if err != nil || w.String() != s {
-			t.Errorf("ParseWarmup(%q) = %v, %v", s, w, err)
-		}
-	}
-	for _, s := range []string{"-1", "1.5", "soon", "3 steps"} {
-		if w, err := ParseWarmup(s); err == nil {
-			t.Errorf("ParseWarmup(%q) = %v, want an error", s, w)
-		}
-	}
-}
-
 // The spread is that of the launches within a run; a kernel of few launches has none.
 func TestSpread(t *testing.T) {
 	m := madeUp{steps: 40, gemm: func(i int) int64 { return 100_000 + 1000*int64(i%3) }}
-	s := one(t, Options{Warmup: Skip(1)}, m.trace())
+	s := one(t, Options{Warmup: "1"}, m.trace())
 	value(t, s, kernel(gemm), measure.Spread, 1482.6)
 	s = one(t, Options{Step: NoStep}, m.trace())
 	if x, ok := s.Find(kernel(fill), measure.Spread.Name); ok {

@@ -20,9 +20,7 @@ import (
 // others alone are runs, and the first sampled trace gives its metrics to the first run, and so on. Runs without such a partner
 // have NaN.
 func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
-	if o.Warmup.mode == "" {
-		o.Warmup = Auto
-	}
+	o.Warmup = cmp.Or(o.Warmup, Auto)
 	sides, err := newSides(o, traces)
 	if err != nil {
 		return nil, err
@@ -180,9 +178,9 @@ func distinct(cuts []*cut) error {
 }
 
 // reduce makes one session of the runs that belong to it, and of what was sampled with them.
-func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, error) {
+func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 	first := jobs[0].first()
-	s := model.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
+	s := model.Session{Environment: first.Environment, Step: step, Warmup: w}
 	t := newTable(len(jobs))
 	var alone []*cut
 	for run, j := range jobs {

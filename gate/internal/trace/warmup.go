@@ -3,6 +3,7 @@ package trace
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 
@@ -45,14 +46,15 @@ func settle(x []float64) settling {
 // or cycles, or else of each kernel's launches, say where it settles: the latest of the runs, and at least a tenth, is left out of
 // every run. A finished session says it for those that are cut like it.
 func skipWarmup(cuts []*cut, o Options) error {
-	if o.Warmup.mode != "auto" {
+	if o.Warmup != Auto {
+		skip, _ := strconv.Atoi(o.Warmup) // 0 of a capture
 		for _, c := range cuts {
 			n := len(c.steps)
-			if o.Warmup.mode == "skip" && n > 0 && o.Warmup.n >= n {
+			if n > 0 && skip >= n {
 				return model.Refuse(model.LongWarmup, "leave out fewer, or let the workload run longer",
-					"%s: a warm-up of %d steps leaves none of the %d", c.file(), o.Warmup.n, n)
+					"%s: a warm-up of %d steps leaves none of the %d", c.file(), skip, n)
 			}
-			c.skip = o.Warmup.n
+			c.skip = skip
 		}
 		return nil
 	}
@@ -86,7 +88,7 @@ func skipWarmup(cuts []*cut, o Options) error {
 
 // skipped is how many steps or cycles the session left out that others are cut like, -1 where that is not known.
 func (o *Options) skipped() int {
-	if o.Like == nil || o.Like.Warmup != Auto.mode {
+	if o.Like == nil || o.Like.Warmup != Auto {
 		return -1
 	}
 	if x, ok := o.Like.Find(measure.Warmup, measure.Repeats.Name); ok {
