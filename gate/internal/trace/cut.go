@@ -32,8 +32,6 @@ type cut struct {
 	auto     bool             // the steady state is looked for
 	capture  bool             // only what lies in captures counts
 	steady   bool
-	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
-	processes, devices int
 }
 
 // file is the name of the recording in messages, as readers give it.

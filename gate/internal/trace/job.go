@@ -149,36 +149,18 @@ func (j job) sources() string {
 	return strings.Join(names, ", ")
 }
 
-// ranks counts the processes that launched kernels at the same time, and the devices that they used together: the ranks of
-// one job that are recorded in one file. Files of their own have clocks of their own, and tell nothing of each other.
-func ranks(cuts []*cut) {
-	order := slices.Clone(cuts)
-	slices.SortStableFunc(order, func(a, b *cut) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.seen.span.Start, b.seen.span.Start))
-	})
-	for len(order) > 0 {
-		// A job is what overlaps, directly or through others.
-		n, end := 1, order[0].seen.span.End
-		for n < len(order) && order[n].Source == order[0].Source && order[n].seen.span.Start < end {
-			end = max(end, order[n].seen.span.End)
-			n++
-		}
-		devices, most := map[int32]bool{}, 0
-		for i, c := range order[:n] {
-			at := 1
-			for _, earlier := range order[:i] {
-				if earlier.seen.span.End > c.seen.span.Start {
-					at++
-				}
-			}
-			most = max(most, at)
-			for _, d := range c.seen.devices {
-				devices[d] = true
-			}
-		}
-		for _, c := range order[:n] {
-			c.processes, c.devices = most, max(c.GPUs, len(devices))
-		}
-		order = order[n:]
+// devices is how many devices the ranks used: in each file those that its processes used together, and no more in all than there
+// are ranks, since files name the devices of one host alike.
+func (j job) devices() int {
+	most, all, byFile := 0, 0, map[string][]int32{}
+	for _, c := range j.ranks {
+		used := slices.Concat(byFile[c.Source], c.seen.devices)
+		slices.Sort(used)
+		byFile[c.Source] = slices.Compact(used)
+		most = max(most, c.GPUs, len(byFile[c.Source]))
 	}
+	for _, used := range byFile {
+		all += len(used)
+	}
+	return max(most, min(all, len(j.ranks)))
 }

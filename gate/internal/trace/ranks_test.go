@@ -23,11 +23,12 @@ func TestRanks(t *testing.T) {
 		{"one after the other", []*cut{at("a", 0, 0, 10), at("a", 0, 10, 20), at("a", 0, 30, 40)}, 1, 1},
 		{"two ranks on two devices", []*cut{at("a", 0, 0, 10), at("a", 1, 2, 12), at("a", 0, 20, 30), at("a", 1, 21, 29)}, 2, 2},
 		{"two ranks on one device", []*cut{at("a", 0, 0, 10), at("a", 0, 2, 12)}, 2, 1},
-		{"workers that take turns", []*cut{at("a", 0, 0, 10), at("a", 0, 5, 15), at("a", 0, 11, 20)}, 2, 1},
+		{"processes that overlap for a short time", []*cut{at("a", 0, 0, 10), at("a", 0, 8, 18), at("a", 0, 16, 26)}, 1, 1},
 		{"two files", []*cut{at("a", 0, 0, 10), at("b", 1, 0, 10)}, 1, 1},
 	} {
-		if ranks(tt.cuts); tt.cuts[0].processes != tt.processes || tt.cuts[0].devices != tt.devices {
-			t.Errorf("%s: %d processes on %d devices, want %d on %d", tt.name, tt.cuts[0].processes, tt.cuts[0].devices, tt.processes, tt.devices)
+		all, err := jobs(tt.cuts)
+		if err != nil || len(all[0].ranks) != tt.processes || all[0].devices() != tt.devices {
+			t.Errorf("%s: %+v (%v), want %d processes on %d devices", tt.name, all, err, tt.processes, tt.devices)
 		}
 	}
 }

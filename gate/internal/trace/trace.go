@@ -26,7 +26,6 @@ func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 		return nil, err
 	}
 	for _, s := range sides {
-		ranks(s.cuts)
 		if s.jobs, err = jobs(s.cuts); err != nil {
 			return nil, err
 		}
@@ -184,19 +183,15 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 	t := newTable(len(jobs))
 	var alone []*cut
 	for run, j := range jobs {
-		devices := 0
 		for _, c := range j.ranks {
 			if c.GraphTrace != first.GraphTrace {
 				return s, model.Refuse(model.RunsDiffer, "record every run with --cuda-graph-trace=node",
 					"%s traces CUDA graphs otherwise than %s", c.file(), first.file())
 			}
-			s.GPUs = max(s.GPUs, c.devices)
-			s.Processes = max(s.Processes, c.processes, len(j.ranks))
 			s.Tick = max(s.Tick, c.Tick)
 			s.HostLoad = s.HostLoad.Worse(c.HostLoad)
-			devices += c.GPUs
 		}
-		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))
+		s.GPUs, s.Processes = max(s.GPUs, j.devices()), max(s.Processes, len(j.ranks))
 		c := j.first()
 		info, err := j.reduce(run, &t)
 		if err != nil {
