@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// tools are the programs of [Run] that have not ended. They do not count as [Children].
+// tools are the programs of [Run] and the guards that have not ended. They do not count as [Children].
 var tools = toolSet{pids: make(map[int]bool)}
 
 type toolSet struct {

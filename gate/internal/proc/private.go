@@ -107,7 +107,7 @@ func (p *Private) watch(self string) {
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
 	detach(cmd)
 	lifeline, err := cmd.StdinPipe()
-	if err == nil && cmd.Start() == nil {
+	if err == nil && tools.start(cmd) == nil {
 		p.guard, p.lifeline = cmd, lifeline
 	}
 }
@@ -118,6 +118,7 @@ func (p *Private) Close() error {
 	if p.guard != nil {
 		p.lifeline.Close()
 		p.guard.Wait()
+		tools.ended(p.guard)
 	}
 	if p.Lock != nil {
 		p.Lock.Close()

@@ -134,6 +134,12 @@ func stats() (out []stat) {
 // CPUTime is the CPU time that this process and its descendants have used, those included that have ended and fell to
 // this process.
 func CPUTime() time.Duration {
+	if childless() {
+		var own, ended unix.Rusage
+		unix.Getrusage(unix.RUSAGE_SELF, &own)
+		unix.Getrusage(unix.RUSAGE_CHILDREN, &ended)
+		return time.Duration(own.Utime.Nano() + own.Stime.Nano() + ended.Utime.Nano() + ended.Stime.Nano())
+	}
 	children := make(map[int][]stat)
 	total := int64(0)
 	for _, s := range stats() {
@@ -297,22 +303,21 @@ func ours(info fs.FileInfo) bool {
 	return known && uid == os.Geteuid()
 }
 
-// Hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end
-// when this process closes it, or is gone in whatever way.
-func Hold(dir string) (io.Closer, error) {
-	name := filepath.Join(dir, "lifeline")
+// Hold makes a named pipe that this process holds open for writing. Whoever reads it sees its end when this process
+// closes it, or is gone in whatever way.
+func Hold(name string) (io.Closer, error) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
-		return nil, fmt.Errorf("lifeline: %w", err)
+		return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
 	}
 	return os.OpenFile(name, os.O_RDWR, 0) // opening for writing only would wait for the reader
 }
 
-// WatchLifeline returns a channel that is closed when the lifeline ends.
-func WatchLifeline(dir string) <-chan struct{} {
+// Released returns a channel that is closed when nobody holds a named pipe of [Hold].
+func Released(name string) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		f, err := os.OpenFile(filepath.Join(dir, "lifeline"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return
 		}

@@ -29,7 +29,7 @@ func KillGroup(c *exec.Cmd)      { c.Process.Kill() }
 
 func Status(s *os.ProcessState) (int, string) { return s.ExitCode(), "" }
 func Hold(string) (io.Closer, error)          { return io.NopCloser(nil), nil }
-func WatchLifeline(string) <-chan struct{}    { return nil }
+func Released(string) <-chan struct{}         { return nil }
 func CommandName(int) string                  { return "" }
 func Monotonic() time.Duration                { return 0 }
 func CPUTime() time.Duration                  { return 0 }

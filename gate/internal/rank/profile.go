@@ -50,6 +50,8 @@ func (r *rank) profile() error {
 			return err
 		}
 	}
+	children := proc.Adopt()
+	defer children.Release()
 	private, err := proc.NewPrivate(self, "")
 	if err != nil {
 		return err
@@ -60,8 +62,6 @@ func (r *rank) profile() error {
 		return proc.PrivateError(err)
 	}
 	defer door.Close()
-	children := proc.Adopt()
-	defer children.Release()
 	defer children.End()
 
 	report := filepath.Join(private.Path, "rank.nsys-rep")

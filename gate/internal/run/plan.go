@@ -195,7 +195,11 @@ func specIn(dir string) string { return filepath.Join(dir, "spec.json") }
 
 func journalIn(dir string) string { return filepath.Join(dir, "journal") }
 
-func openIn(dir string) string { return filepath.Join(dir, "open") }
+// gateIn is held until the runners may begin, and then removed.
+func gateIn(dir string) string { return filepath.Join(dir, "gate") }
+
+// lifelineIn is held as long as the session lives.
+func lifelineIn(dir string) string { return filepath.Join(dir, "lifeline") }
 
 // clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.
 // All processes of a session share one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -31,6 +32,9 @@ const (
 	hung                   // a phase exceeded its limit
 )
 
+// lookEvery is how often the room for the report is looked at.
+const lookEvery = 100 * time.Millisecond
+
 // profiler is one nsys process, the runner below it, and the runner of the unprofiled runs beside it.
 type profiler struct {
 	Plan
@@ -39,6 +43,7 @@ type profiler struct {
 	nsys       child
 	log        proc.Output // of nsys
 	unprofiled child       // the zero child without unprofiled runs
+	gate       io.Closer   // closed once the runners may begin
 	journal    journal
 	runs       int // of the whole session
 
@@ -88,7 +93,7 @@ func (x *profiler) start(env []string) (err error) {
 // follow follows nsys until it has ended or a phase exceeds its limit. An error is one that nsys does not cause: an
 // unfit GPU, the end of ctx, the end of the unprofiled runs.
 func (x *profiler) follow(ctx context.Context, fit *look) error {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	answer, unprofiled := fit.done, x.unprofiled.done
 	for x.phase < ended {
@@ -105,11 +110,12 @@ func (x *profiler) follow(ctx context.Context, fit *look) error {
 			if err := x.begin(fit.err); err != nil {
 				return err
 			}
+			tick.Reset(20 * time.Millisecond) // now there is a journal
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
-		if time.Since(x.looked) > 100*time.Millisecond {
+		if time.Since(x.looked) >= lookEvery {
 			x.look()
 		}
 		x.read()
@@ -129,7 +135,10 @@ func (x *profiler) begin(unfit error) error {
 		return unfit
 	}
 	x.enter(starting)
-	return open(x.dir)
+	if err := os.Remove(gateIn(x.dir)); err != nil {
+		return proc.PrivateError(err)
+	}
+	return x.gate.Close()
 }
 
 // look notes how much room is left for the report.

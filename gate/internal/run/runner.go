@@ -107,7 +107,7 @@ func runner(file string, unprofiled bool) int {
 	children := proc.Adopt()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	orphaned := proc.WatchLifeline(dir)
+	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
 	all := awaitOpen(ctx, dir) && s.runPart(ctx, unprofiled, children, &journal{path: journalIn(dir)}, json.NewEncoder(out))

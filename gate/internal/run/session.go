@@ -108,6 +108,8 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		note = func(e Event) { load.see(e.Stage); report(e) }
 	}
 	note(Event{Stage: Starting})
+	children := proc.Adopt() // before there is a guard, and released after it has ended: then no scan of all processes is needed
+	defer children.Release()
 	private, err := proc.NewPrivate(p.Self, "")
 	if err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := sp.write(private.Path); err != nil {
 		return nil, proc.PrivateError(err)
 	}
-	runs, traces, err := p.watched(ctx, watch, private, sp, start, note)
+	runs, traces, err := p.watched(ctx, watch, private, children, sp, start, note)
 	if err != nil {
 		return nil, err
 	}
@@ -142,15 +144,12 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 }
 
 // watched takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
-func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private, sp spec, start time.Time,
-
+func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private, children proc.Children, sp spec, start time.Time,
 	note func(Event)) ([]Run, [][]model.Trace, error) {
 	record, read := p.record, p.read
 	if p.Gather != "" {
 		record, read, watch.launched = p.gather, p.readJobs, true
 	}
-	children := proc.Adopt()
-	defer children.Release()
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	before := watch.begin(watching, p.AllowBusy)
@@ -311,16 +310,21 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir := private.Path
-	lifeline, err := proc.Hold(dir)
+	lifeline, err := proc.Hold(lifelineIn(dir))
 	if err != nil {
 		return nil, proc.PrivateError(err)
 	}
 	defer lifeline.Close()
+	gate, err := proc.Hold(gateIn(dir))
+	if err != nil {
+		return nil, proc.PrivateError(err)
+	}
+	defer gate.Close()
 	env, err := private.Env() // the runner gives the workload its own values back
 	if err != nil {
 		return nil, err
 	}
-	x := &profiler{Plan: p, dir: dir, note: note, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+	x := &profiler{Plan: p, dir: dir, note: note, gate: gate, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
 	defer children.End()
 	defer func() { // nsys ends the workload and finalises before its runners are ended
 		x.nsys.stop(lifeline)
