@@ -144,6 +144,9 @@ func readTags(ctx context.Context) (out tags) {
 			}
 		}
 	}
+	if len(out.byCommit) == 0 {
+		return out
+	}
 	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
 		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
 			out.before = append(out.before, name)
