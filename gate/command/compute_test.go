@@ -24,6 +24,7 @@ import (
 // TestNumbersCompute reads every format of the comparisons of every recording, and of the reports in testdata, back: each change is the
 // ratio of the values beside it, as precisely as they are printed.
 func TestNumbersCompute(t *testing.T) {
+	t.Parallel()
 	const recordings = "../../testdata/h200"
 	heads, err := filepath.Glob(recordings + "/kernels/*")
 	if err != nil || len(heads) < 5 {

@@ -23,6 +23,7 @@ import (
 // and holds what is printed against the page. A line "…" stands for any lines, "…" in a line for any text. Commands are run
 // with the fake tools; one that names slower-app finds its saxpy slower.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	commands := 0
 	for _, page := range pages(t) {

@@ -112,6 +112,12 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
+	seed := newWorld(t)
+	seed.script("app", waits)
+	seed.script("leaves", leaves)
+	seed.script("bare", bare)
+	seed.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
 	for _, stage := range kills {
 		for victim, want := range stage.victims {
 			t.Run(stage.name+"/"+victim, func(t *testing.T) {
@@ -124,10 +130,7 @@ func TestKill(t *testing.T) {
 				if stage.code == 1 {
 					w.set("NSGATE_FAKE_PROFILES", w.get("KERNELS")+"/saxpy_1.05")
 				}
-				w.script("app", waits)
-				w.script("leaves", leaves)
-				w.script("bare", bare)
-				w.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
+				w.like(seed)
 				before := snapshot(w.work + "/.nsgate")
 				git := snapshot(w.work + "/.git")
 
@@ -378,6 +381,7 @@ func TestFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
 	const (
 		private = `the private directory: .*(no space left on device|file too large); set TMPDIR to a directory that can be written and has room`
 		session = `NO VERDICT(.|\n)*no\s+room\s+is\s+left\s+in\s+the\s+directory\s+for\s+temporary\s+files(.|\n)*set TMPDIR to a directory that has some`
@@ -410,12 +414,14 @@ func TestFull(t *testing.T) {
 		{"printed", "", "", "", 2, `write /dev/stdout: no space left on device`, `compare $KERNELS/base $KERNELS/base >/dev/full`},
 		{"a device", "", "", "", 2, `--report: /dev/full cannot be written`, `compare --report json=/dev/full $KERNELS/base $KERNELS/base`},
 	}
+	seed := newWorld(t)
+	seed.run(0, "sh", "-ec", `nsgate record --from $KERNELS/base; cp -r .nsgate seed; mkdir old new reports kept`)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.set("PADDING", strings.Repeat("x", 8<<10)) // of the report
-			w.run(0, "sh", "-ec", `nsgate record --from $KERNELS/base; cp -r .nsgate seed; mkdir old new reports kept`)
+			w.like(seed)
 			limit := ""
 			if tt.limit != "" {
 				limit = "ulimit -f " + tt.limit + "; "
@@ -468,6 +474,7 @@ func TestReadOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
 	tests := []struct {
 		name, nsgate string
 		says         string
@@ -484,13 +491,15 @@ func TestReadOnly(t *testing.T) {
 		{"accepted", `accept --workload default --baseline ro/b --reason x report.json`, `no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
 		{"outputs", `check -- ./app`, `cannot write the outputs of GitHub Actions: read-only file system`, true},
 	}
+	seed := newWorld(t)
+	seed.script("app", "touch $WORK/ran")
+	seed.run(0, "sh", "-c", `nsgate record --from $KERNELS/base && mkdir ro &&
+		{ nsgate compare -q --report json=report.json $KERNELS/base $KERNELS/saxpy_1.05; test $? = 1; }`)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.script("app", "touch $WORK/ran")
-			w.run(0, "sh", "-c", `nsgate record --from $KERNELS/base && mkdir ro &&
-				{ nsgate compare -q --report json=report.json $KERNELS/base $KERNELS/saxpy_1.05; test $? = 1; }`)
+			w.like(seed)
 			before := snapshot(w.work)
 			script := "nsgate " + tt.nsgate
 			switch tt.name {

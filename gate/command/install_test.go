@@ -16,6 +16,7 @@ import (
 
 // TestInstall runs the script that puts nsgate on the PATH of a GitHub job, with a release on a server that is a directory.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl, which every runner has")
 	}
@@ -108,6 +109,7 @@ func serve(t *testing.T, dir, at, name, wrong string) {
 
 // TestGitLabInstall runs the script of the GitLab job on machines with and without nsgate, a release and Go.
 func TestGitLabInstall(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("no curl")
 	}

@@ -38,10 +38,16 @@ func withTools(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	os.Setenv("TMPDIR", dir)
-	tools := filepath.Join(dir, "tools") + string(os.PathSeparator)
-	build := append([]string{"build", "-ldflags=-s -w", "-o", tools}, raceFlags...)
-	if out, err := exec.Command("go", append(build, "../../cmd/nsgate", "../../gate/internal/faketools/...")...).CombinedOutput(); err != nil {
-		panic(string(out))
+	tools := filepath.Join(dir, "tools")
+	if err := os.Mkdir(tools, 0o700); err != nil {
+		panic(err)
+	}
+	for _, command := range []string{"cmd/nsgate", "gate/internal/faketools/nsys", "gate/internal/faketools/ncu", "gate/internal/faketools/nvidia-smi"} {
+		// Of go run, unlike go build, the build cache keeps the executable.
+		run := append([]string{"run", "-exec", "cp"}, raceFlags...)
+		if out, err := exec.Command("go", append(run, "../../"+command, tools)...).CombinedOutput(); err != nil {
+			panic(string(out))
+		}
 	}
 	os.Setenv("HOST_ROOT", filepath.Join(dir, "no host")) // the load of this machine is no part of a test
 	os.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -50,11 +56,13 @@ func withTools(m *testing.M) int {
 
 // TestScripts runs the command as users do: testdata/script has one file a topic.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, params(t, "testdata/script"))
 }
 
 // TestExamples runs the projects of testdata/examples, each by the script of its name.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	const dir = "../../testdata/examples"
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -41,6 +41,7 @@ var written = map[string]struct {
 
 // TestSchemas holds the schemas of the manual against the keys of the policy and the types of what is written; -update rewrites them.
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	schemas := map[string]any{"policy": policySchema(t)}
 	for name, w := range written {
 		schemas[name] = jsonSchema(t, name, w.version, w.value)
@@ -141,6 +142,17 @@ func literal(t *testing.T, text string) any {
 	return v.X
 }
 
+// goComments are the doc comments of the code by identifier.
+var goComments = sync.OnceValues(func() (map[string]string, error) {
+	var r invopop.Reflector
+	// Where a package lies is put behind the module's path, and two steps up again.
+	err := r.AddGoComments("github.com/nsgate/nsgate/gate/command", "../../gate")
+	for name, text := range r.CommentMap {
+		r.CommentMap[name] = strings.NewReplacer("[", "", "]", "").Replace(strings.Join(strings.Fields(text), " "))
+	}
+	return r.CommentMap, err
+})
+
 // jsonSchema is the JSON schema of what is written. Later releases may add fields, so that others than these are allowed.
 func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	number := func() *invopop.Schema {
@@ -164,12 +176,9 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 		}
 		return nil
 	}}
-	// Where a package lies is put behind the module's path, and two steps up again.
-	if err := r.AddGoComments("github.com/nsgate/nsgate/gate/command", "../../gate"); err != nil {
+	var err error
+	if r.CommentMap, err = goComments(); err != nil {
 		t.Fatal(err)
-	}
-	for name, text := range r.CommentMap {
-		r.CommentMap[name] = strings.NewReplacer("[", "", "]", "").Replace(strings.Join(strings.Fields(text), " "))
 	}
 	s := r.Reflect(value)
 	s.ID, s.Title = invopop.ID(schemas+name+".json"), "a "+name+" of nsgate, "+version

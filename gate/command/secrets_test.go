@@ -31,8 +31,8 @@ func secrets(text string) string {
 	return strings.Join(found, " ")
 }
 
-// secretive is a world in which the environment holds a secret and GitHub is at hand.
-func secretive(t *testing.T) *world {
+// secretive is a world in which the environment holds a secret and GitHub is at hand, with the files of a seed where there is one.
+func secretive(t *testing.T, seed *world) *world {
 	w := newWorld(t)
 	w.set("SECRET_TOKEN", secretEnv)
 	w.set("NSGATE_FAKE_BOARD", "692-2G520-0282-001")
@@ -42,6 +42,10 @@ func secretive(t *testing.T) *world {
 		w.set("GITHUB_"+name, filepath.Join(w.work, "github."+strings.ToLower(name)))
 	}
 	w.set("NSGATE_FAKE_NCU", filepath.Join(w.work, "ncu"))
+	if seed != nil {
+		w.like(seed)
+		return w
+	}
 	w.script("app", "echo "+secretOutput)
 	w.script("fails", "echo "+secretOutput+"; exit 3")
 	w.script("noisy", "echo "+secretOutput+" >&2; kill -9 $$")
@@ -57,6 +61,7 @@ func TestSecrets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
 	arg := "--token=" + secretArg
 	policy := "[[workload]]\nname = \"default\"\ndir = \"work\"\ncommand = \"./app " + arg + "\"\n"
 	tests := []struct {
@@ -94,13 +99,15 @@ func TestSecrets(t *testing.T) {
 		{"show", "", []string{"show", "--format", "json", ".nsgate/default/nvidia-h200"}, 0, "nsgate.summary/1", false},
 		{"doctor", "", []string{"doctor"}, -1, "", false},
 	}
+	seed := secretive(t, nil)
+	seed.run(0, "nsgate", "record", "-q", "--from", seed.get("KERNELS")+"/base")
 	formats := report.Formats(report.Report)
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := secretive(t)
-			if !strings.HasPrefix(tt.name, "record") || tt.code != 0 {
-				w.run(0, "nsgate", "record", "-q", "--from", w.get("KERNELS")+"/base")
+			w := secretive(t, seed)
+			if strings.HasPrefix(tt.name, "record") && tt.code == 0 {
+				os.RemoveAll(filepath.Join(w.work, ".nsgate"))
 			}
 			args := tt.args
 			if args[0] == "check" {
@@ -184,7 +191,7 @@ func TestSecretsAreThere(t *testing.T) {
 		t.Skip("slow")
 	}
 	t.Parallel()
-	w := secretive(t)
+	w := secretive(t, nil)
 	w.run(0, "nsgate", "record", "--runs", "2", "--keep-profiles", "kept", "--", "sh", "-c", "env; echo $0; ./app", secretArg)
 	if s := secrets(w.run(0, "nvidia-smi", "-q", "-x").said()); s != identity+" "+uuid {
 		t.Errorf("nvidia-smi says %q", s)

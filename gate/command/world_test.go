@@ -59,6 +59,16 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// like copies the files of another world, so that what they take to make is spent once.
+func (w *world) like(seed *world) {
+	w.Helper()
+	syscall.ForkLock.RLock() // as in writeProgram
+	defer syscall.ForkLock.RUnlock()
+	if err := os.CopyFS(filepath.Dir(w.work), os.DirFS(filepath.Dir(seed.work))); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // set changes a variable for what is started from now on.
 func (w *world) set(name, value string) { w.env = append(w.env, name+"="+value) }
 
