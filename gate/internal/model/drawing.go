@@ -24,7 +24,7 @@ type DrawnStep struct {
 	Operations []DrawnSpan `json:"operations"`
 	Left       int         `json:"left,omitempty"`
 	Idle       []DrawnSpan `json:"idle,omitempty"`
-	// Ranges are the times of NVTX ranges on the GPU, each behind the range around it.
+	// Ranges are the times of NVTX ranges on the GPU, each behind the range around it, and marks, which have no length.
 	Ranges []DrawnSpan `json:"ranges,omitempty"`
 }
 

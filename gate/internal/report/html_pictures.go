@@ -88,9 +88,15 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		return measure.Subject{}, false
 	}
 	var ranges []plot.Lane
+	marks := plot.Lane{Name: "NVTX marks", Height: 10}
 	for _, x := range d.Step.Ranges {
 		subject, ok := at(x)
 		if !ok || x.Level() < 0 || x.Level() > 8 {
+			continue
+		}
+		if x.Length() == 0 {
+			marks.Spans = append(marks.Spans, plot.Span{Class: "range", Start: float64(x.Start()), Length: 0.003 * float64(d.Step.Length),
+				Tip: Elide(Clean(subject.Name), 60) + " at " + quantity(result.Number(x.Start()), ns)})
 			continue
 		}
 		for len(ranges) <= x.Level() {
@@ -124,5 +130,5 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: strings.TrimPrefix(name, "GPU idle: "), Start: float64(x.Start()), Length: float64(x.Length()), Link: s.links[subject],
 			Tip: name + ": " + quantity(result.Number(x.Length()), ns) + " from " + quantity(result.Number(x.Start()), ns) + " on"})
 	}
-	return append(ranges, slices.DeleteFunc(rows[:], func(l plot.Lane) bool { return len(l.Spans) == 0 })...)
+	return slices.DeleteFunc(slices.Concat(ranges, []plot.Lane{marks}, rows[:]), func(l plot.Lane) bool { return len(l.Spans) == 0 })
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -210,7 +211,7 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval, busy [
 	s.Idle, _ = longest(s.Idle, drawnIdle)
 }
 
-// ranges draws where on the GPU the work of the ranges lies.
+// ranges draws where on the GPU the work of the ranges lies, and the marks.
 func (d *drawing) ranges(c *cut, s *model.DrawnStep, period model.Interval, within map[int32]model.Interval) {
 	for _, r := range slices.Sorted(maps.Keys(within)) {
 		x := within[r]
@@ -221,6 +222,12 @@ func (d *drawing) ranges(c *cut, s *model.DrawnStep, period model.Interval, with
 		if depth < drawnDepth {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[c.Ranges[r].Name]}
 			s.Ranges = append(s.Ranges, model.DrawnSpan{d.of(subject), x.Start - period.Start, x.End - x.Start, depth})
+		}
+	}
+	for i := range c.Ranges {
+		name, at := c.RangeNames[c.Ranges[i].Name], c.Ranges[i].Start
+		if strings.HasPrefix(name, model.MarkPrefix) && at >= period.Start && at < period.End {
+			s.Ranges = append(s.Ranges, model.DrawnSpan{d.of(measure.Subject{Scope: measure.ScopeRange, Name: name}), at - period.Start, 0, 0})
 		}
 	}
 	slices.SortFunc(s.Ranges, func(a, b model.DrawnSpan) int {
