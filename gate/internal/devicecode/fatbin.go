@@ -183,5 +183,5 @@ func (d *decompressor) image(r io.ReaderAt, e *entry) ([]byte, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("%w (flags %#x)", errCompression, e.flags)
+	return nil, fmt.Errorf("%w (flags %#x); build with --compress-mode=none", errCompression, e.flags)
 }

@@ -40,8 +40,8 @@ func Read(path, name string) ([]Kernel, error) {
 
 func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 	var head [20]byte
-	if n, err := f.ReadAt(head[:], 0); n < 4 {
-		return nil, errors.Join(ErrNoCode, err)
+	if n, _ := f.ReadAt(head[:], 0); n < 4 {
+		return nil, fmt.Errorf("%w: it has %d B", ErrNoCode, n)
 	}
 	switch {
 	case binary.LittleEndian.Uint32(head[:]) == fatMagic:

@@ -1,6 +1,8 @@
 package reason
 
 import (
+	"strings"
+
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -17,7 +19,11 @@ func (r CodeLimit) String() string {
 	if r.Base.Known() {
 		s += r.Base.Text() + " → "
 	}
-	return s + r.Head.Text() + ", beyond " + r.Rule
+	s += r.Head.Text()
+	if m, _ := measure.MetricByName(r.Metric); m.Unit == measure.CopyBytes.Unit {
+		s += " B"
+	}
+	return s + ", beyond " + r.Rule
 }
 
 // CodeCounts is how many kernels have other device code.
@@ -41,16 +47,19 @@ func (r CodeChanged) String() string {
 	if r.Changed+r.Added+r.Removed == 0 {
 		return "device code unchanged (" + measure.Count(r.Same, "kernel") + "); no time was measured"
 	}
-	s := "device code: " + measure.Count(r.Changed, "kernel") + " changed"
+	var parts []string
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
-		if x.n > 0 {
-			s += ", " + result.Number(x.n).Text() + " " + x.what
+	}{{r.Changed, "changed"}, {r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
+		switch {
+		case x.n > 0 && parts == nil:
+			parts = append(parts, measure.Count(x.n, "kernel")+" "+x.what)
+		case x.n > 0:
+			parts = append(parts, result.Number(x.n).Text()+" "+x.what)
 		}
 	}
-	return s + "; " + r.Most + "; no time was measured: measure it on a GPU"
+	return "device code: " + strings.Join(parts, ", ") + "; " + r.Most + "; no time was measured: measure it on a GPU"
 }
 
 // CodeOfKernel is a kernel whose device code changed, where its time may not have been measured.
