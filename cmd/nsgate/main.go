@@ -12,7 +12,7 @@ import (
 
 func main() {
 	collectLate()
-	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{Out: os.Stdout, Err: os.Stderr}))
 }
 
 // collectLate has the first collection of garbage wait for 64 MB, and leaves the later ones as they are: a small comparison, which makes

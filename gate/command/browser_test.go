@@ -89,7 +89,7 @@ func profileDir(t testing.TB) string {
 // printed runs nsgate and keeps what it prints as a page.
 func printed(t *testing.T, name string, args ...string) string {
 	var out, said bytes.Buffer
-	code := cli.Main(context.Background(), append(args, "--format", "html"), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said})
+	code := cli.Main(context.Background(), append(args, "--format", "html"), cli.Streams{Out: &out, Err: &said})
 	if code == cli.ExitUsage {
 		t.Fatalf("%s: %s", name, said.String())
 	}
@@ -102,7 +102,7 @@ func together(t *testing.T, sides map[string][2]string) *result.Report {
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
 		var out, said bytes.Buffer
 		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
-		if code := cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said}); code == cli.ExitUsage {
+		if code := cli.Main(context.Background(), args, cli.Streams{Out: &out, Err: &said}); code == cli.ExitUsage {
 			t.Fatalf("%s: %s", name, said.String())
 		}
 		r := new(result.Report)
@@ -513,7 +513,7 @@ func TestPageSize(t *testing.T) {
 	if err := report.Render("json", &want, r, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if code := cli.Main(context.Background(), []string{"report", file, "--format", "json"}, cli.Streams{In: strings.NewReader(""), Out: &got, Err: &got}); code != cli.ExitFail || got.String() != want.String() {
+	if code := cli.Main(context.Background(), []string{"report", file, "--format", "json"}, cli.Streams{Out: &got, Err: &got}); code != cli.ExitFail || got.String() != want.String() {
 		t.Errorf("exit code %d; another report came back: %.200s", code, got.String())
 	}
 }

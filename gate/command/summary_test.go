@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -45,7 +44,7 @@ func TestPageSummary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, said, body bytes.Buffer
-			if code := cli.Main(context.Background(), []string{"compare", sides[0], sides[1], "--format", "markdown"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said}); code != cli.ExitFail {
+			if code := cli.Main(context.Background(), []string{"compare", sides[0], sides[1], "--format", "markdown"}, cli.Streams{Out: &out, Err: &said}); code != cli.ExitFail {
 				t.Fatalf("exit code %d: %s", code, said.String())
 			}
 			markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))

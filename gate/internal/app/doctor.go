@@ -62,14 +62,8 @@ func Examine(ctx context.Context, nsys string) (seen []Observation, models []str
 
 type examination []Observation
 
-func (x *examination) good(what, detail string) {
-	*x = append(*x, Observation{Mark: Good, What: what, Detail: detail})
-}
-func (x *examination) note(what, detail string) {
-	*x = append(*x, Observation{Mark: Note, What: what, Detail: detail})
-}
-func (x *examination) bad(what, detail string) {
-	*x = append(*x, Observation{Mark: Bad, What: what, Detail: detail})
+func (x *examination) add(mark Mark, what, detail string) {
+	*x = append(*x, Observation{Mark: mark, What: what, Detail: detail})
 }
 
 // by adds to the last observation the commands that mend it.
@@ -85,11 +79,11 @@ func (x *examination) nsys(ctx context.Context, exe string, here surroundings) {
 	version, err := run.NsysVersion(ctx, exe)
 	switch there := here.nsys(); {
 	case err != nil && there != "":
-		x.bad("nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
+		x.add(Bad, "nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
 	case err != nil:
-		x.bad("nsys", "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), at least as new as the driver, or say where it is: "+nsysGuide)
+		x.add(Bad, "nsys", "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), at least as new as the driver, or say where it is: "+nsysGuide)
 	default:
-		x.good("nsys", version)
+		x.add(Good, "nsys", version)
 	}
 }
 
@@ -98,27 +92,27 @@ func (x *examination) ncu(ctx context.Context) {
 	const advice = "install Nsight Compute to see why a kernel got slower (" + ncuGuide + "); verdicts do not need it"
 	path, err := exec.LookPath("ncu")
 	if err != nil {
-		x.note("ncu", "not found: "+advice)
+		x.add(Note, "ncu", "not found: "+advice)
 		return
 	}
 	version := ncu.Version(ctx, path)
 	if version == "" {
-		x.note("ncu", "is there and names no version: "+advice)
+		x.add(Note, "ncu", "is there and names no version: "+advice)
 		return
 	}
-	x.good("ncu", version)
+	x.add(Good, "ncu", version)
 }
 
 func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 	if err != nil {
-		x.bad("GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
+		x.add(Bad, "GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
 		return
 	}
 	others, err := run.Others(ctx)
 	if err != nil {
-		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
+		x.add(Note, "processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
-	x.good("driver", gpus[0].Driver)
+	x.add(Good, "driver", gpus[0].Driver)
 	persistent, lowered := run.Persistent(ctx), run.Lowered(ctx)
 	free := 0
 	for _, g := range gpus {
@@ -133,37 +127,37 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 			for i, n := range names {
 				names[i] = cmp.Or(n, "a process of another container")
 			}
-			x.note(what, detail+"; in use by "+list(names)+advice)
+			x.add(Note, what, detail+"; in use by "+list(names)+advice)
 		case g.Utilization > 10:
-			x.note(what, fmt.Sprintf("%s; busy (%.0f %%)%s", detail, g.Utilization, advice))
+			x.add(Note, what, fmt.Sprintf("%s; busy (%.0f %%)%s", detail, g.Utilization, advice))
 		default:
 			free++
-			x.good(what, detail+", idle")
+			x.add(Good, what, detail+", idle")
 		}
 		switch clock := fmt.Sprintf("%.0f of %.0f MHz", g.ClockMHz, g.MaxClockMHz); {
 		case math.IsNaN(g.ClockMHz):
-			x.note(what+" clock", "unknown: nvidia-smi does not show it")
+			x.add(Note, what+" clock", "unknown: nvidia-smi does not show it")
 		case g.Throttle.Slows() != "":
-			x.note(what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
+			x.add(Note, what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
 		case g.Throttle&run.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
-			x.note(what+" clock", clock+", locked by another user or an earlier job: baselines at other clocks do not compare; to free it, as root:")
+			x.add(Note, what+" clock", clock+", locked by another user or an earlier job: baselines at other clocks do not compare; to free it, as root:")
 			x.by(fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		case lowered[g.Index] > 0:
-			x.note(what+" clock", fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by another user or an earlier job; to reset it, as root:", lowered[g.Index]))
+			x.add(Note, what+" clock", fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by another user or an earlier job; to reset it, as root:", lowered[g.Index]))
 			x.by(fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		default:
-			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
+			x.add(Good, what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
 		}
 		if g.MIG {
-			x.note(what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same slice only; who computes on the others costs it clocks and bandwidth")
+			x.add(Note, what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same slice only; who computes on the others costs it clocks and bandwidth")
 		}
 		if on, known := persistent[g.Index]; known && !on {
-			x.note(what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks that were locked are lost; as root:")
+			x.add(Note, what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks that were locked are lost; as root:")
 			x.by(fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
 		}
 	}
 	if free == 0 {
-		x.bad("GPU", "none is free: what is measured beside other work is no basis for a verdict")
+		x.add(Bad, "GPU", "none is free: what is measured beside other work is no basis for a verdict")
 	}
 }
 
@@ -174,23 +168,23 @@ func (x *examination) host(h host.Host) {
 		if sockets > 1 {
 			name = fmt.Sprintf("%s, %d sockets", name, sockets)
 		}
-		x.good("CPU", name)
+		x.add(Good, "CPU", name)
 	}
 	before := h.Count()
 	time.Sleep(300 * time.Millisecond)
 	load := h.Count().Since(before)
 	if limit := h.Limit(); limit > 0 {
-		x.note("CPU limit", fmt.Sprintf("the control group allows %.4g CPUs (cpu.max): a program that needs more is held back, which is host time that does not compare", limit))
+		x.add(Note, "CPU limit", fmt.Sprintf("the control group allows %.4g CPUs (cpu.max): a program that needs more is held back, which is host time that does not compare", limit))
 	}
 	switch {
 	case load.Throttled > 0:
-		x.note("CPU load", "this control group is at its CPU limit now: wait, or give it more CPUs")
+		x.add(Note, "CPU load", "this control group is at its CPU limit now: wait, or give it more CPUs")
 	case load.Steal >= 0.01:
-		x.note("CPU load", fmt.Sprintf("the hypervisor takes %.0f %% of the CPU time: steps that wait for the CPU do not compare", 100*load.Steal))
+		x.add(Note, "CPU load", fmt.Sprintf("the hypervisor takes %.0f %% of the CPU time: steps that wait for the CPU do not compare", 100*load.Steal))
 	case load.Foreign >= 1:
-		x.note("CPU load", fmt.Sprintf("other processes use %.1f CPUs: steps that wait for the CPU get slower; measure on a quiet host", load.Foreign))
+		x.add(Note, "CPU load", fmt.Sprintf("other processes use %.1f CPUs: steps that wait for the CPU get slower; measure on a quiet host", load.Foreign))
 	default:
-		x.good("CPU load", "quiet")
+		x.add(Good, "CPU load", "quiet")
 	}
 }
 
@@ -199,16 +193,16 @@ func (x *examination) counters(here surroundings) {
 	const what = "counters"
 	switch open, known := here.profilingForAll(); {
 	case !known:
-		x.note(what, "whether ncu may read them is unknown: the driver's parameters are not visible here")
+		x.add(Note, what, "whether ncu may read them is unknown: the driver's parameters are not visible here")
 	case open:
-		x.good(what, "open to every user")
+		x.add(Good, what, "open to every user")
 	case here.administers():
-		x.good(what, "for administrators only, and this process is one (CAP_SYS_ADMIN)")
+		x.add(Good, what, "for administrators only, and this process is one (CAP_SYS_ADMIN)")
 	case here.container():
-		x.note(what, "for administrators only, and this container has no CAP_SYS_ADMIN: for ncu start it with --cap-add SYS_ADMIN "+
+		x.add(Note, what, "for administrators only, and this container has no CAP_SYS_ADMIN: for ncu start it with --cap-add SYS_ADMIN "+
 			"(Kubernetes: securityContext: {capabilities: {add: [SYS_ADMIN]}}); nsys does not need them")
 	default:
-		x.note(what, "for administrators only; nsys does not need them. For ncu as another user, as root and with a restart:")
+		x.add(Note, what, "for administrators only; nsys does not need them. For ncu as another user, as root and with a restart:")
 		x.by("echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf")
 	}
 }
@@ -216,7 +210,7 @@ func (x *examination) counters(here surroundings) {
 // dcgm is in the way of ncu and of sampling only while it profiles.
 func (x *examination) dcgm(here surroundings) {
 	if name := here.dcgm(); name != "" {
-		x.note("DCGM", name+" runs here: while it reads the counters neither ncu nor the sampling of GPU metrics can; around a measurement:")
+		x.add(Note, "DCGM", name+" runs here: while it reads the counters neither ncu nor the sampling of GPU metrics can; around a measurement:")
 		x.by("dcgmi profile --pause", "dcgmi profile --resume")
 	}
 }
@@ -228,11 +222,11 @@ func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	var refusal *model.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		x.note(what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
+		x.add(Note, what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
 	case known:
-		x.good(what, "nsys can sample them")
+		x.add(Good, what, "nsys can sample them")
 	default:
-		x.note(what, "whether nsys can sample them is unknown: only sampling them needs that")
+		x.add(Note, what, "whether nsys can sample them is unknown: only sampling them needs that")
 	}
 }
 
@@ -245,7 +239,7 @@ const (
 func (x *examination) room(dir string) {
 	probe, err := os.MkdirTemp(dir, "nsgate-")
 	if err != nil {
-		x.bad("TMPDIR", "cannot be written to: set TMPDIR to a local directory of your own")
+		x.add(Bad, "TMPDIR", "cannot be written to: set TMPDIR to a local directory of your own")
 		return
 	}
 	os.Remove(probe)
@@ -253,12 +247,12 @@ func (x *examination) room(dir string) {
 	detail := measure.Quantity(measure.Round(float64(free)), "B") + " free"
 	switch {
 	case free == math.MaxInt64:
-		x.note("TMPDIR", "can be written to; its free space is unknown")
+		x.add(Note, "TMPDIR", "can be written to; its free space is unknown")
 	case free < minRoom:
-		x.bad("TMPDIR", detail+": too little for a report; clean up, or set TMPDIR to a larger disk")
+		x.add(Bad, "TMPDIR", detail+": too little for a report; clean up, or set TMPDIR to a larger disk")
 	case free < goodRoom:
-		x.note("TMPDIR", detail+": enough for short workloads")
+		x.add(Note, "TMPDIR", detail+": enough for short workloads")
 	default:
-		x.good("TMPDIR", detail)
+		x.add(Good, "TMPDIR", detail)
 	}
 }

@@ -29,17 +29,15 @@ func (v *acceptVerb) bind(fs *pflag.FlagSet) {
 	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline)")
 }
 
-func (v *acceptVerb) run(ctx context.Context, e *env, args arguments) (err error) {
+func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
 	if v.Reason == "" {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
-	if len(args.own) > 0 {
-		v.Report, err = readReport(args.own[0])
-	} else {
-		v.Report, v.Directory, err = lastReport(ctx, v.Root)
-	}
-	if err != nil {
+	if v.Report, _, err = e.savedReport(args); err != nil {
 		return err
+	}
+	if len(args.own) == 0 && v.Root == "" {
+		v.Directory = keptBaseline(v.Report)
 	}
 	accepted, err := v.chosen()
 	if err != nil {

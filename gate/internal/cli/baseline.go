@@ -22,15 +22,16 @@ type storeFlags struct {
 	out    outputFlags
 }
 
-func (k *storeFlags) bind(fs *pflag.FlagSet) {
+// bindStore declares the flags that choose baselines.
+func (k *storeFlags) bindStore(fs *pflag.FlagSet) {
 	fs.StringVar(&k.Root, "baseline", "", baselineUsage)
 	fs.StringVarP(&k.Workload, "workload", "w", "", "only the baselines of this workload")
 	k.policy.bindFile(fs)
 }
 
-// bindShown also declares the flags of the output.
-func (k *storeFlags) bindShown(fs *pflag.FlagSet) {
-	k.bind(fs)
+// bind also declares the flags of the output.
+func (k *storeFlags) bind(fs *pflag.FlagSet) {
+	k.bindStore(fs)
 	k.out.bindLook(fs, []string{"text", "json"})
 }
 
@@ -48,8 +49,6 @@ func (k *storeFlags) load() (*thresholds.Policy, error) {
 }
 
 type baselineList struct{ storeFlags }
-
-func (l *baselineList) bind(fs *pflag.FlagSet) { l.bindShown(fs) }
 
 func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 	p, err := l.load()
@@ -71,8 +70,6 @@ func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 
 type baselineShow struct{ storeFlags }
 
-func (s *baselineShow) bind(fs *pflag.FlagSet) { s.bindShown(fs) }
-
 func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 	if _, err := s.load(); err != nil {
 		return err
@@ -85,8 +82,6 @@ func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 }
 
 type baselineDiff struct{ storeFlags }
-
-func (d *baselineDiff) bind(fs *pflag.FlagSet) { d.bindShown(fs) }
 
 func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
 	p, err := d.load()
@@ -106,7 +101,7 @@ type baselineRemove struct {
 }
 
 func (r *baselineRemove) bind(fs *pflag.FlagSet) {
-	r.storeFlags.bind(fs)
+	r.bindStore(fs)
 	fs.StringVar(&r.reason, "reason", "", "why the session is removed, for those who review the baseline (required)")
 }
 

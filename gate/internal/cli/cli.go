@@ -80,7 +80,6 @@ const (
 
 // Streams are what a command reads and writes. Reports go to Out, everything else to Err.
 type Streams struct {
-	In       io.Reader
 	Out, Err io.Writer
 }
 

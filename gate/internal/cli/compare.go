@@ -23,7 +23,9 @@ func (v *compareVerb) bind(fs *pflag.FlagSet) {
 	v.sampleFlags.bind(fs)
 	const pages = "ncu-pages"
 	fs.StringVar(&v.ncuPages, pages, "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
-	hide(fs, "explain", pages)
+	old := *fs.Lookup(pages)
+	old.Name, old.Shorthand, old.Hidden = "explain", "", true
+	fs.AddFlag(&old)
 	v.out.bind(fs)
 }
 
@@ -52,11 +54,4 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	return v.out.publish(e, r.In(result.Context{Reproduce: e.again("")}), basis{policy: p.File, looser: v.policy.looser})
-}
-
-// hide declares an old name of a flag, which help does not show.
-func hide(fs *pflag.FlagSet, old, name string) {
-	f := *fs.Lookup(name)
-	f.Name, f.Shorthand, f.Hidden = old, "", true
-	fs.AddFlag(&f)
 }

@@ -48,26 +48,35 @@ func saveLast(ctx context.Context, r *result.Report) bool {
 	return os.Chmod(file, 0o600) == nil
 }
 
-// lastReport reads the last report, and the directory of its baseline, "" if root names another.
-func lastReport(ctx context.Context, root string) (r *result.Report, dir string, err error) {
-	file := lastFile(ctx)
-	if file == "" {
-		return nil, "", usageError("accept wants one saved report here: outside of a git repository none is kept")
+// savedReport reads the report that the arguments name, or the last one of this repository.
+func (e *env) savedReport(args arguments) (r *result.Report, file string, err error) {
+	if len(args.own) > 0 {
+		r, err = readReport(args.own[0])
+		return r, args.own[0], err
+	}
+	if file = lastFile(e.ctx); file == "" {
+		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept", e.command.Name())
 	}
 	r, err = readReport(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", usageError("no report was kept in this repository; check first, or name a saved report")
+		err = usageError("no report was kept in this repository; check first, or name a saved report")
 	case err != nil:
-		return nil, "", fmt.Errorf("%w; check again, or name a saved report", err)
+		err = fmt.Errorf("%w; check again, or name a saved report", err)
 	}
-	if dir = r.Baseline; root != "" || dir == "" {
-		return r, "", nil
+	return r, file, err
+}
+
+// keptBaseline is the directory of the baseline of a report that was kept, "" for none.
+func keptBaseline(r *result.Report) string {
+	dir := r.Baseline
+	if dir == "" {
+		return ""
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(app.Repository(), filepath.FromSlash(dir))
 	}
-	return r, cmp.Or(git.Within(".", dir), dir), nil
+	return cmp.Or(git.Within(".", dir), dir)
 }
 
 func readReport(file string) (*result.Report, error) {

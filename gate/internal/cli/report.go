@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -29,17 +27,8 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err := v.out.check(); err != nil {
 		return err
 	}
-	file := lastFile(ctx) // that of the last check here
-	if v.out.saved = len(args.own) == 0; !v.out.saved {
-		file = args.own[0]
-	}
-	if file == "" {
-		return usageError("report wants one saved report here: outside of a git repository none is kept")
-	}
-	r, err := readReport(file)
-	if errors.Is(err, fs.ErrNotExist) && v.out.saved {
-		return usageError("no report was kept in this repository; check first, or name a saved report")
-	}
+	v.out.saved = len(args.own) == 0
+	r, file, err := e.savedReport(args)
 	if err != nil {
 		return err
 	}

@@ -355,32 +355,33 @@ func (g group) said() []string {
 	return nonempty(append(append(out, g.evidence()...), wrapped("at ", g[0].place(), ""))...)
 }
 
+// find is the first row of a kind, nil for none.
+func (g group) find(is func(r *row) bool) *row {
+	for i := range g {
+		if is(&g[i]) {
+			return &g[i]
+		}
+	}
+	return nil
+}
+
 // cause is the first cause that counters gave, nil for none.
 func (g group) cause() *result.Cause {
-	for i := range g {
-		if c := g[i].F.Cause; c != nil {
-			return c
-		}
+	if r := g.find(func(r *row) bool { return r.F.Cause != nil }); r != nil {
+		return r.F.Cause
 	}
 	return nil
 }
 
 // cost is that of the first row that has one.
 func (g group) cost() result.Number {
-	for i := range g {
-		if cost := g[i].cost(); cost.Known() {
-			return cost
-		}
+	if r := g.find(func(r *row) bool { return r.cost().Known() }); r != nil {
+		return r.cost()
 	}
 	return unknown
 }
 
 // of is the row of a metric, nil for none.
 func (g group) of(metric string) *row {
-	for i := range g {
-		if g[i].F.Metric == metric {
-			return &g[i]
-		}
-	}
-	return nil
+	return g.find(func(r *row) bool { return r.F.Metric == metric })
 }

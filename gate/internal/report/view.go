@@ -202,12 +202,7 @@ func (v *view) of(classes ...class) []row {
 
 // number is the row of a metric of the workload, nil for none.
 func (v *view) number(metric string) *row {
-	for i := range v.Rows {
-		if v.Rows[i].F.Subject() == measure.Workload && v.Rows[i].F.Metric == metric {
-			return &v.Rows[i]
-		}
-	}
-	return nil
+	return group(v.Rows).find(func(r *row) bool { return r.F.Metric == metric && r.F.Subject() == measure.Workload })
 }
 
 // untold leaves out the rows that are parts of another row.
