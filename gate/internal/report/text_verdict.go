@@ -81,16 +81,9 @@ func (p *page) besides(v *view) {
 		class class
 		what  string
 	}{{warned, "slower without failing the gate"}, {open, "undecided"}, {improved, "improved"}, {added, "added"}, {removed, "removed"}} {
-		n := 0
-		switch x.class {
-		case warned:
-			for _, c := range v.Causes {
-				if c.Class == warned {
-					n++
-				}
-			}
-		default:
-			n = len(groups(untold(v.of(x.class))))
+		n := len(groups(untold(v.of(x.class))))
+		if x.class == warned {
+			n = len(slices.DeleteFunc(slices.Clone(v.Causes), func(c cause) bool { return c.Class != warned }))
 		}
 		if n > 0 {
 			list = append(list, bind(fmt.Sprintf("%d %s", n, x.what)))
