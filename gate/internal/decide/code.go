@@ -166,6 +166,17 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 	}
 }
 
+// sameCodeOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a neighbour has no
+// kernel that is slower.
+func sameCodeOfAll(r *result.Report) []result.Remark {
+	key := result.Say(reason.SameCode{}).Key
+	says := func(x result.Remark) bool { return x.Key == key }
+	if slices.ContainsFunc(r.Doubts, says) || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) }) {
+		return nil
+	}
+	return []result.Remark{result.Say(reason.SameCodeOfAll{Kernels: r.Code.Same})}
+}
+
 // sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time by 1 % or more.
 func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
 	base, head := smClock(baseline), smClock(heads)

@@ -80,6 +80,9 @@ func Judge(in Input) *result.Report {
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
 	r.Because(v.because)
+	if v.verdict != result.Pass && r.Code != nil && r.Code.Equal() {
+		r.Warn(sameCodeOfAll(r)...)
+	}
 	if v.verdict == result.NoVerdict {
 		r.Overview = insight.Overview(base, in.Head)
 	}

@@ -89,3 +89,10 @@ func (r SameCode) String() string {
 	}
 	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
 }
+
+// SameCodeOfAll is a program of which no kernel has other device code than in the baseline.
+type SameCodeOfAll struct{ Kernels int }
+
+func (r SameCodeOfAll) String() string {
+	return "same code: the device code of " + measure.Count(r.Kernels, "kernel") + " is that of the baseline"
+}
