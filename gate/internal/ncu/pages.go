@@ -26,7 +26,6 @@ type pages struct {
 	bare  []byte // that line without its end
 	ended bool   // it has an end
 	held  bool   // it is to be read again
-	long  []byte // a line that does not fit into the buffer of in
 	cut   bool   // the last table ends inside a quoted cell
 }
 
@@ -44,12 +43,7 @@ type table struct {
 }
 
 func newPages(name string, r io.Reader) *pages {
-	const most = 256 << 10
-	p := &pages{name: name, in: bufio.NewReaderSize(r, most), notes: notes{name: name, failure: len(failures)}}
-	if first, _ := p.in.Peek(1); len(first) > 0 && first[0] >= 0xef { // a byte order mark, by which UTF-16 is known
-		p.in = bufio.NewReaderSize(cells.UTF8(p.in), most)
-	}
-	return p
+	return &pages{name: name, in: bufio.NewReaderSize(r, 64<<10), notes: notes{name: name, failure: len(failures)}}
 }
 
 func (p *pages) read() bool {
@@ -60,16 +54,7 @@ func (p *pages) read() bool {
 	if p.err != nil {
 		return false
 	}
-	line, err := p.in.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		p.long = p.long[:0]
-		for err == bufio.ErrBufferFull {
-			p.long = append(p.long, line...)
-			line, err = p.in.ReadSlice('\n')
-		}
-		p.long = append(p.long, line...)
-		line = p.long
-	}
+	line, err := p.in.ReadBytes('\n')
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		p.err = err
 		return false

@@ -29,9 +29,9 @@ func (x *profiler) judge(ctx context.Context) ([]Run, error) {
 		because = ": " + because
 	}
 	switch {
-	case x.phase == hung && x.last == starting:
+	case x.hung && x.phase == starting:
 		return nil, model.Refuse(model.NsysHangs, checkNsys, "nsys did not start the workload within %s%s", x.StartLimit, because)
-	case x.phase == hung:
+	case x.hung:
 		return nil, model.Refuse(model.NsysHangs, checkNsys,
 			"nsys did not finish within %s, after %d of %d runs%s", x.FinishLimit, done, x.runs, because)
 	case done == 0 && x.GPUMetrics && gpuMetricsRefused(log) != nil:

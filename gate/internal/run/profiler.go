@@ -28,8 +28,6 @@ const (
 	running                // a run is under way
 	between                // a run has ended, the next one has not begun
 	finishing              // all runs have ended, nsys writes its report
-	ended                  // nsys has exited
-	hung                   // a phase exceeded its limit
 )
 
 // lookEvery is how often the room for the report is looked at.
@@ -48,8 +46,8 @@ type profiler struct {
 	runs       int // of the whole session
 
 	phase  phase
-	last   phase     // before ended or hung
 	since  time.Time // the start of the phase, or the last journal line in it
+	hung   bool      // the phase exceeded its limit
 	begun  time.Time
 	room   int64 // the least that was seen: nsys makes room again when it gives up
 	looked time.Time
@@ -96,10 +94,10 @@ func (x *profiler) follow(ctx context.Context, fit *look) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	answer, unprofiled := fit.done, x.unprofiled.done
-	for x.phase < ended {
+	for ended := false; !ended && !x.hung; {
 		select {
 		case <-x.nsys.done:
-			x.last, x.phase = x.phase, ended
+			ended = true
 		case <-unprofiled:
 			unprofiled = nil
 			if err := x.unprofiledEnded(); err != nil {
@@ -119,9 +117,8 @@ func (x *profiler) follow(ctx context.Context, fit *look) error {
 			x.look()
 		}
 		x.read()
-		if limit := x.limit(); limit > 0 && time.Since(x.since) > limit {
-			x.last, x.phase = x.phase, hung
-		}
+		limit := x.limit()
+		x.hung = !ended && limit > 0 && time.Since(x.since) > limit
 	}
 	return nil
 }
@@ -154,7 +151,7 @@ func (x *profiler) look() {
 func (x *profiler) read() {
 	lines := x.journal.next()
 	report(lines, &x.journal, x.runs, time.Since(x.begun), x.note)
-	if len(lines) == 0 || x.phase >= ended {
+	if len(lines) == 0 {
 		return
 	}
 	switch {
