@@ -34,13 +34,11 @@ func estimates(t *comparison, pairs []pair) []estimate {
 	sessions, uncertain := newSpreads(*t, out), t.uncertain()
 	t.shift = together(*t, out)
 	for i, e := range out {
-		switch {
-		case !e.compared():
-		case e.isStep():
-			out[i] = moderate(*t, e, stepPool(pools[e.kind()]), sessions)
-			out[i].outlierChance = t.stepOutliers(&out[i])
-		default:
+		if e.compared() {
 			out[i] = moderate(*t, e, pools[e.kind()], sessions)
+		}
+		if e.compared() && e.isStep() {
+			out[i].outlierChance = t.stepOutliers(&out[i])
 		}
 		out[i].unmerged = uncertain.in(e.pair)
 	}

@@ -67,8 +67,11 @@ func newPool(t comparison, members []*estimate) pool {
 	}
 	p.exact = p.steady && (p.exact || t.time == model.NcuTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
-	if members[0].metric.Unprofiled() {
+	switch {
+	case members[0].metric.Unprofiled():
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
+	case members[0].isStep():
+		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}
 	}
 	p.bimodal = float64(bimodal) / float64(len(members))
 	return p

@@ -32,13 +32,8 @@ func (t comparison) otherCycle() *result.Remark {
 	return nil
 }
 
-// stepPool is the prior of a step's variance between runs.
-func stepPool(p pool) pool {
-	for _, v := range []*stats.Variance{&p.prior, &p.sides[0], &p.sides[1]} {
-		*v = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
-	}
-	return p
-}
+// stepPrior is the variance between runs that is expected of a step.
+var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
 
 // stepSessions is the variance of steps, and of other times that depend on the host, between sessions: of one GPU the sessions',
 // between hosts that of the GPU and the part of the CPU's that reaches the step.

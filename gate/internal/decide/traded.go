@@ -103,13 +103,11 @@ func whole(findings []result.Finding, m measure.Metric) *result.Finding {
 // the impact floor: a kernel takes another time inside a graph. Nil otherwise.
 func regraphed(t comparison, findings []result.Finding) *result.Finding {
 	graphs := func(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
-	i := slices.IndexFunc(findings, func(f result.Finding) bool {
-		return f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && f.High.Known() && notWorse(&f, t.policy.Impact)
-	})
-	if i < 0 || graphs(t.base) == graphs(t.head) || t.outputs() {
+	step := whole(findings, measure.StepTime)
+	if step == nil || !notWorse(step, t.policy.Impact) || graphs(t.base) == graphs(t.head) || t.outputs() {
 		return nil
 	}
-	return &findings[i]
+	return step
 }
 
 // notWorse reports whether the interval excludes harm beyond a limit (one-sided).

@@ -46,7 +46,10 @@ var verdicts = []struct {
 	because   func(*gathered) *result.Remark
 }{
 	{"regression", result.Fail, false, func(g *gathered) *result.Remark {
-		return when(g.failed > 0, result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
+		if g.failed == 0 {
+			return nil
+		}
+		return new(result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
 	}},
 	{"device code", result.Fail, false, func(g *gathered) *result.Remark { return g.code }},
 	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unmeasuredKernels }},
@@ -63,15 +66,8 @@ var verdicts = []struct {
 	}},
 	{"undecided", result.Pass, true, func(g *gathered) *result.Remark { return g.open }},
 	{"none slower", result.Pass, false, func(g *gathered) *result.Remark {
-		return when(true, result.Say(reason.NoneSlower{Comparisons: g.compared}))
+		return new(result.Say(reason.NoneSlower{Comparisons: g.compared}))
 	}},
-}
-
-func when(applies bool, because result.Remark) *result.Remark {
-	if !applies {
-		return nil
-	}
-	return &because
 }
 
 // verdictOf is the verdict of the first row that applies.
@@ -118,7 +114,7 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 	}
 	if open > 0 {
 		f := findings[firstOpen]
-		g.open = when(true, result.Say(reason.Undecided{Comparisons: open, Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason}))
+		g.open = new(result.Say(reason.Undecided{Comparisons: open, Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason}))
 	}
 	return g
 }

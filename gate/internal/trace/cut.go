@@ -59,11 +59,7 @@ func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
 	}
 	return cuts, each(cuts, func(_ int, c *cut) error {
 		c.look(step)
-		switch step {
-		case "":
-		case NoStep:
-			c.divide("")
-		default:
+		if step != "" {
 			c.divide(step)
 		}
 		return nil
@@ -139,7 +135,7 @@ func within(spans []model.Interval, at int64) bool { return spanOf(spans, at) >=
 // divide lays the steps over the run: each lasts until the next begins, the last until its range ends. What comes
 // before the first step and after the last is neither. It sums up what kernels take in each, and lists the collectives.
 func (c *cut) divide(step string) {
-	if step != "" {
+	if step != "" && step != NoStep {
 		i := slices.Index(c.RangeNames, step)
 		c.steps = c.occurrences(int32(i))
 		c.ends = make([]int64, len(c.steps))
