@@ -24,9 +24,6 @@ type Key struct {
 // Literal reports whether a file may hold the default.
 func (k Key) Literal() bool { return strings.IndexAny(k.Default, `"0123456789`) == 0 }
 
-// value is the default as it is printed.
-func (k Key) value() string { return strings.Trim(k.Default, `"`) }
-
 // key is a row: what there is to say of a key of a T, and the field that it fills. A new key is one row and the field.
 type key[T any] struct {
 	name    string
@@ -206,7 +203,7 @@ func settings[T any](table, of string, keys []key[T], from *T, places Places) []
 	for i, k := range document(table, keys) {
 		value := keys[i].field(from).print()
 		if value == "" {
-			value = k.value()
+			value = strings.Trim(k.Default, `"`)
 		}
 		out[i] = Setting{table, of, k.Name, value, places.Of(k.Name)}
 	}

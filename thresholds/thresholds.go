@@ -160,7 +160,7 @@ const copyLimit = 0.10
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := p.initial(s, m)
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.matches(s, m, p.Categories) {
+		if r := &p.Rules[i]; r.names(s, m) && r.tagged(s, p.Categories) && r.selects(s) {
 			r.apply(&l, m)
 			return l
 		}
@@ -219,11 +219,6 @@ func (l *Limit) loosen(launch Limit) {
 		return
 	}
 	l.Max, l.Severity, l.Rule = max(l.Max, launch.Max), launch.Severity, launch.Rule
-}
-
-// matches reports whether the rule applies to the metric of the subject.
-func (r *Rule) matches(s measure.Subject, m measure.Metric, categories map[string]string) bool {
-	return r.names(s, m) && r.tagged(s, categories) && r.selects(s)
 }
 
 // tagged reports whether the domain and the category of a rule, if it has them, are those of a range.

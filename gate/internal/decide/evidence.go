@@ -72,7 +72,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	estimate := e.contrast.Estimate
 	x.change = e.natural(estimate)
 	x.countless = math.IsNaN(estimate) || !(e.variance.DF > 0)
-	if x.unjudgeable() {
+	if x.tooFew != nil || x.oneRun() || x.countless {
 		return x
 	}
 	x.base = e.judgedBase() // to which the floor is relative, like the change
@@ -105,9 +105,6 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	return x
 }
-
-// unjudgeable reports whether the change has no interval.
-func (x *evidence) unjudgeable() bool { return x.tooFew != nil || x.oneRun() || x.countless }
 
 // oneRun reports whether a side has a single run and nothing to judge it by.
 func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinRuns && x.single == "" }

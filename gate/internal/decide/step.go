@@ -38,7 +38,11 @@ var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.
 // stepSessions is the variance of steps, and of other times that depend on the host, between sessions: of one GPU the sessions',
 // between hosts that of the GPU and the part of the CPU's that reaches the step.
 func stepSessions(t comparison, m measure.Metric) stats.Variance {
-	host := t.hostShare() * stepHostSD
+	host := t.sensitivity()
+	if math.IsNaN(host) {
+		host = t.waiting()
+	}
+	host *= stepHostSD
 	host, day, batch := math.Sqrt(stepGPUSD*stepGPUSD+host*host), stepDaySD, stepBatchSD
 	switch {
 	case m == measure.MeanStep:
@@ -81,14 +85,6 @@ func (t comparison) notReplayed() []result.Remark {
 	return nil
 }
 
-// hostShare is the part of a change of the host's speed that a step shows, from 0 to 1.
-func (t comparison) hostShare() float64 {
-	if s := t.sensitivity(); !math.IsNaN(s) {
-		return s
-	}
-	return t.waiting()
-}
-
 // waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never waits for the
 // CPU, all of it from a tenth of the step on, and where no recording says.
 func (t comparison) waiting() float64 {
@@ -113,20 +109,10 @@ func (t comparison) waiting() float64 {
 	return most
 }
 
-// stepOutliers is the chance that so many runs of the head lie beyond the baseline by being outliers, which the variance does not hold
-// of: 1, no evidence at all, where that is more than a gate may be wrong by.
+// stepOutliers is the chance that so many outlier runs in the head and so few in the baseline make the change, where a run
+// of either has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at
+// most the change and one in five need not agree. It is 1, no evidence at all, beyond what a gate may be wrong by.
 func (t comparison) stepOutliers(e *estimate) float64 {
-	chance := t.outlierOdds(e)
-	if chance > outlierGates {
-		return 1
-	}
-	return chance
-}
-
-// outlierOdds is the chance of [comparison.stepOutliers]: of so many outlier runs in the head and so few in the baseline, where a run
-// has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
-// in five need not agree.
-func (t comparison) outlierOdds(e *estimate) float64 {
 	const agree = 0.8
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
@@ -143,7 +129,11 @@ func (t comparison) outlierOdds(e *estimate) float64 {
 	for i := range head[alike-1:] {
 		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
 	}
-	return stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+	chance := stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+	if chance > outlierGates {
+		return 1
+	}
+	return chance
 }
 
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
