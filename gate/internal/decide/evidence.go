@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -253,16 +254,17 @@ func (x *evidence) severalBeyond() bool {
 	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > winsorisedMost*float64(x.headRuns)
 }
 
-// bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far
+// limitOf is what a change is compared with: the rule's "limit", or the floor where that is more and the change is not far
 // beyond both. The floor is that of the policy ("floor"), a "tick" of the timer, or "one" launch more in a whole run.
-func (x *evidence) bound(change float64) (by string, size result.Number, unit string) {
+func (x *evidence) limitOf(change float64) reason.Bound {
+	b := reason.Bound{By: "one", Size: result.Number(x.floor), Unit: x.metric.Unit}
 	switch {
 	case !(x.limit > x.ruleLimit && math.Abs(change) < 2*x.limit):
-		return "limit", result.Number(x.ruleLimit), ""
+		return reason.Bound{By: "limit", Size: result.Number(x.ruleLimit)}
 	case x.floor == x.ruleFloor:
-		return "floor", result.Number(x.floor), x.metric.Unit
+		b.By = "floor"
 	case x.metric.Unit == measure.Time.Unit:
-		return "tick", result.Number(x.tick), x.metric.Unit
+		b.By, b.Size = "tick", result.Number(x.tick)
 	}
-	return "one", result.Number(x.floor), x.metric.Unit
+	return b
 }

@@ -188,12 +188,6 @@ func (x *evidence) interval() reason.Interval {
 	return reason.Interval{Low: result.Number(x.low), High: result.Number(x.high)}
 }
 
-// limitOf is the limit or floor that a change is compared with.
-func (x *evidence) limitOf(change float64) reason.Bound {
-	by, size, unit := x.bound(change)
-	return reason.Bound{By: by, Size: size, Unit: unit}
-}
-
 func notJudged(x *evidence) result.Reason {
 	base, _ := x.tooFew.Args["base"].(result.Number)
 	head, _ := x.tooFew.Args["head"].(result.Number)

@@ -14,18 +14,18 @@ const (
 	weaker = 10
 )
 
-// ChangePoint is a change of level: Index is the first value of the new one.
-type ChangePoint struct {
+// changePoint is a change of level: Index is the first value of the new one.
+type changePoint struct {
 	Index         int
 	P             float64 // two-sided, of the values since the change point before against those until the next
 	Before, After float64 // means of the same
 }
 
-// ChangePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series is split where its parts differ
+// changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series is split where its parts differ
 // most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's t test says that they do. In that first pass the
 // test is ten times weaker; then the weakest points are removed, one by one, until the rest is significant (Fleming et al., Hunter,
 // 2023, sections 4.2 and 4.3).
-func ChangePoints(series []float64, p float64) []ChangePoint {
+func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }
 
@@ -113,9 +113,9 @@ func (s sums) widest(start, end int) (best float64, at int) {
 }
 
 // merge removes the weakest point until all are significant.
-func merge(series []float64, at []int, p float64) []ChangePoint {
+func merge(series []float64, at []int, p float64) []changePoint {
 	for {
-		points := make([]ChangePoint, len(at))
+		points := make([]changePoint, len(at))
 		weakest := -1
 		for i, index := range at {
 			from, to := 0, len(series)
@@ -139,8 +139,8 @@ func merge(series []float64, at []int, p float64) []ChangePoint {
 }
 
 // test is Student's t test of two samples, of which one may be a single value.
-func test(before, after []float64) ChangePoint {
-	p := ChangePoint{P: 1, Before: stats.Mean(before), After: stats.Mean(after)}
+func test(before, after []float64) changePoint {
+	p := changePoint{P: 1, Before: stats.Mean(before), After: stats.Mean(after)}
 	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {
 		v.S2 *= 1/float64(len(before)) + 1/float64(len(after))
 		p.P = stats.TwoSided(p.After-p.Before, v)

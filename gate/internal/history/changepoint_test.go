@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func indexes(points []ChangePoint) (out []int) {
+func indexes(points []changePoint) (out []int) {
 	for _, p := range points {
 		out = append(out, p.Index)
 	}
@@ -35,7 +35,7 @@ func TestKnownAnswers(t *testing.T) {
 		{"one value", []float64{1}, trendP, nil},
 		{"all alike", slices.Repeat([]float64{3}, 60), trendP, nil},
 	} {
-		if got := indexes(ChangePoints(tt.series, tt.p)); !slices.Equal(got, tt.want) {
+		if got := indexes(changePoints(tt.series, tt.p)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -54,8 +54,8 @@ func TestStep(t *testing.T) {
 				series[i] *= 1.05
 			}
 		}
-		points := ChangePoints(series, trendP)
-		i := slices.IndexFunc(points, func(p ChangePoint) bool { return p.Index == at })
+		points := changePoints(series, trendP)
+		i := slices.IndexFunc(points, func(p changePoint) bool { return p.Index == at })
 		if i < 0 || math.Abs(points[i].After/points[i].Before-1.05) > 0.01 {
 			t.Fatalf("%v, want %d", points, at)
 		}
@@ -71,7 +71,7 @@ func TestFalsePoints(t *testing.T) {
 		for i := range series {
 			series[i] = 1 + 0.01*r.NormFloat64()
 		}
-		if len(ChangePoints(series, trendP)) > 0 {
+		if len(changePoints(series, trendP)) > 0 {
 			found++
 		}
 	}

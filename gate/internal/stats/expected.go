@@ -42,7 +42,7 @@ func Prior(v []Variance) Variance {
 		}
 		return Variance{S2: place, DF: RunPrior.DF}
 	}
-	p := FitPrior(known)
+	p := fitPrior(known)
 	p.DF = math.Min(p.DF, priorMost)
 	return p
 }

@@ -34,10 +34,10 @@ func SampleVariance(x []float64) Variance {
 	return Variance{S2: stat.Variance(x, nil), DF: float64(len(x) - 1)}
 }
 
-// FitPrior estimates the common scaled inverse chi-square prior of many variances by the method of moments on their
+// fitPrior estimates the common scaled inverse chi-square prior of many variances by the method of moments on their
 // logarithms: limma's fitFDist (Smyth 2004, section 6.2). Estimates with DF 0 or S2 0 are left out; with fewer than
 // two the result is the zero Variance. DF is +Inf where the estimates spread no more than chance explains.
-func FitPrior(v []Variance) Variance {
+func fitPrior(v []Variance) Variance {
 	var e, tri []float64
 	for _, x := range v {
 		if x.DF <= 0 || x.S2 <= 0 {

@@ -99,17 +99,17 @@ func TestFitPriorRecovers(t *testing.T) {
 		sigma2 := d0 * s0 / chi(d0)
 		v[i] = Variance{S2: sigma2 * chi(d) / d, DF: d}
 	}
-	p := FitPrior(v)
+	p := fitPrior(v)
 	near(t, "prior variance", p.S2, s0, 0.002)
 	near(t, "prior degrees of freedom", p.DF, d0, 0.5)
 
 	for i := range v {
 		v[i] = Variance{S2: s0 * chi(d) / d, DF: d}
 	}
-	if p := FitPrior(v); p.DF < 100 {
+	if p := fitPrior(v); p.DF < 100 {
 		t.Errorf("with one common variance the prior has %v degrees of freedom, want many", p.DF)
 	}
-	if p := FitPrior(v[:1]); p != (Variance{}) {
+	if p := fitPrior(v[:1]); p != (Variance{}) {
 		t.Errorf("prior of one variance = %v, want none", p)
 	}
 }
