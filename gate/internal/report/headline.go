@@ -197,7 +197,7 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	name := r.effectName()
 	base, head := r.F.Base, r.F.Head
 	digits := 4
-	if math.Abs(float64(r.F.Change)) >= 0.1 {
+	if by := math.Abs(float64(r.F.Change)); by >= 0.1 && by < 10 { // above, the change is a factor of four digits
 		digits = 3
 	}
 	values := r.Values

@@ -180,33 +180,41 @@ func (v *view) programTimes() (texts []string) {
 func (p *page) passed(v *view) {
 	p.line(2, 2, span{v.unsaid(), none})
 	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report.Detects), "")))
-	var increases, gains []string
+	var gains []string
 	for _, c := range v.Causes {
-		switch c.Class {
-		case warned:
+		if c.Class == warned {
 			p.labelled("Slower", yellow, join(", ", c.Why[0], c.lead().Reason))
-		case increased:
-			increases = append(increases, join(", ", slices.Concat([]string{strings.TrimPrefix(c.lead().Subject+" ", "workload ") + c.lead().Metric + " " + c.lead().Values + " a " + unitOf(v.Report.Head)}, group(c.Rows).evidence())...))
 		}
 	}
 	for _, g := range groups(untold(v.of(improved))) {
 		gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
 	}
-	for _, x := range []struct {
-		label string
-		style style
-		list  []string
-	}{{"New", yellow, increases}, {"Faster", green, gains}} {
-		if n := len(x.list); n > 3 {
-			x.list = append(x.list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.showAll, ")"))
-		}
-		p.labelled(x.label, x.style, x.list...)
-	}
+	p.increased(v)
+	p.labelled("Faster", green, v.first(gains)...)
 	if v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01 {
 		p.waterfall(v)
 	}
 	p.notes(v)
 	p.labelled("Next", none, v.Next...)
+}
+
+// increased writes the counts that increased.
+func (p *page) increased(v *view) {
+	var list []string
+	for _, c := range v.Causes {
+		if x := c.lead(); c.Class == increased {
+			list = append(list, join(", ", slices.Concat([]string{strings.TrimPrefix(x.Subject+" ", "workload ") + x.Metric + " " + x.Values + " a " + unitOf(v.Report.Head)}, group(c.Rows).evidence())...))
+		}
+	}
+	p.labelled("New", yellow, v.first(list)...)
+}
+
+// first is the beginning of a list, with the number of what is left out.
+func (v *view) first(list []string) []string {
+	if n := len(list); n > 3 {
+		return append(list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.showAll, ")"))
+	}
+	return list
 }
 
 // undecided writes the open comparison and the command that settles it.
@@ -228,8 +236,10 @@ func (p *page) undecided(v *view) {
 	if n > 1 {
 		reason += "; " + count(n-1, "more comparison")
 	}
-	p.labelled("Open", none, reason)
-	p.labelled("Settle", none, cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head"))
+	next := cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head")
+	p.labelled("Open", none, strings.TrimSuffix(reason, ": "+next))
+	p.labelled("Settle", none, next)
+	p.increased(v)
 	p.notes(v)
 }
 
