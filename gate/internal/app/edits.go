@@ -110,34 +110,14 @@ func linked(root, name string) string {
 	return ""
 }
 
-// namesIn are the names of those files that lie in a repository, relative to its root, as they are written: a symbolic link is not
-// followed.
+// namesIn are the names of those files that lie in a repository, relative to its root.
 func namesIn(root string, files []string) (names []string) {
 	for _, f := range files {
-		at, err := filepath.Abs(f)
-		if f == "" || err != nil {
-			continue
-		}
-		name := git.Within(root, f)
-		for _, top := range []string{root, real(root)} {
-			if plain, err := filepath.Rel(top, at); err == nil && filepath.IsLocal(plain) {
-				name = filepath.ToSlash(plain)
-				break
-			}
-		}
-		if name != "" {
+		if name := git.Within(root, f); f != "" && name != "" {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// real is a directory without symbolic links.
-func real(dir string) string {
-	if out, err := filepath.EvalSymlinks(dir); err == nil {
-		return out
-	}
-	return dir
 }
 
 // base is the commit at which the change under review left its target, "" where git does not know it. A shallow checkout holds at best

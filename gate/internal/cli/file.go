@@ -31,6 +31,14 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
+// writeText writes a text like [writeFile].
+func writeText(name, text string) error {
+	return writeFile(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
 // special reports whether a file is there and is a pipe, a device or the like.
 func special(name string) bool {
 	info, err := os.Stat(name)

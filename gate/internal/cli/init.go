@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -117,14 +116,11 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return false, err
 	}
-	err = writeFile(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
-	if err == nil {
-		fmt.Fprintf(e.Out, "wrote  %s\n", shown)
+	if err := writeText(name, text); err != nil {
+		return false, err
 	}
-	return err == nil, err
+	fmt.Fprintf(e.Out, "wrote  %s\n", shown)
+	return true, nil
 }
 
 // indented is the begin of a line that is not empty.

@@ -271,10 +271,7 @@ func (o *outputFlags) writePatch(e *env, r *result.Report, root, home string) er
 		}
 		all.WriteString(patch)
 	}
-	return writeFile(o.patch, func(w io.Writer) error {
-		_, err := io.WriteString(w, all.String())
-		return err
-	})
+	return writeText(o.patch, all.String())
 }
 
 // locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI

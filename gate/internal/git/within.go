@@ -23,10 +23,10 @@ func Within(root, file string) string {
 		return filepath.ToSlash(relative)
 	}
 	// Either may have been reached through a symbolic link.
-	realRoot, err1 := filepath.EvalSymlinks(root)
-	realPath, err2 := filepath.EvalSymlinks(path)
-	if err1 != nil || err2 != nil {
+	realRoot, err := filepath.EvalSymlinks(root)
+	if err != nil {
 		return inside(root, path)
 	}
-	return cmp.Or(inside(root, path), inside(realRoot, realPath))
+	realPath, _ := filepath.EvalSymlinks(path) // "" where it is not there, which lies in no root
+	return cmp.Or(inside(root, path), inside(realRoot, path), inside(realRoot, realPath))
 }
