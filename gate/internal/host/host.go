@@ -3,9 +3,7 @@
 package host
 
 import (
-	"bufio"
 	"cmp"
-	"io"
 	"math"
 	"os"
 	"path"
@@ -33,20 +31,10 @@ func (h Host) read(name string) string {
 
 // CPU is the model of the first processor and the number of sockets, "" and 0 where the system does not say.
 func (h Host) CPU() (name string, sockets int) {
-	f, err := os.Open(filepath.Join(h.Root, "proc/cpuinfo"))
-	if err != nil {
-		return "", 0
-	}
-	defer f.Close()
-	return parseCPU(f)
-}
-
-// parseCPU reads /proc/cpuinfo. Arm names the model by number only.
-func parseCPU(info io.Reader) (name string, sockets int) {
-	implementer := ""
+	implementer := "" // Arm names the model by number only
 	packages := make(map[string]bool)
-	for s := bufio.NewScanner(info); s.Scan(); {
-		key, value, _ := strings.Cut(s.Text(), ":")
+	for line := range strings.Lines(h.read("proc/cpuinfo")) {
+		key, value, _ := strings.Cut(line, ":")
 		value = measure.NormalizeLine(value)
 		switch key = strings.TrimSpace(key); {
 		case key == "physical id":

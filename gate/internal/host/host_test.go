@@ -3,7 +3,6 @@ package host
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ func TestParseCPU(t *testing.T) {
 		"processor\t: 0\ncpu\t\t: POWER9, altivec supported\n":                                                                          "POWER9, altivec supported",
 		"": "",
 	} {
-		if got, _ := parseCPU(strings.NewReader(info)); got != want {
+		if got, _ := system(t, map[string]string{"proc/cpuinfo": info}).CPU(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -25,7 +24,7 @@ func TestParseCPU(t *testing.T) {
 
 func TestSockets(t *testing.T) {
 	const one = "processor\t: 0\nmodel name\t: X\nphysical id\t: 0\n\nprocessor\t: 1\nmodel name\t: X\nphysical id\t: 1\n\nprocessor\t: 2\nphysical id\t: 1\n"
-	if name, sockets := parseCPU(strings.NewReader(one)); name != "X" || sockets != 2 {
+	if name, sockets := system(t, map[string]string{"proc/cpuinfo": one}).CPU(); name != "X" || sockets != 2 {
 		t.Errorf("%q, %d sockets", name, sockets)
 	}
 }

@@ -18,16 +18,11 @@ func (p *page) failed(v *view, o Options) {
 	if len(v.Causes) == 0 {
 		p.labelled("Why", none, v.Reason)
 	}
-	var others []cause
-	for i, c := range v.Causes {
-		if i == 0 {
-			p.labelled("Why", none, c.Why...)
-			p.labelled("Where", none, c.places()...)
-			continue
-		}
-		if c.Class == failing {
-			others = append(others, c)
-		}
+	others := slices.Clone(v.Causes)
+	if len(others) > 0 {
+		p.labelled("Why", none, others[0].Why...)
+		p.labelled("Where", none, others[0].places()...)
+		others = slices.DeleteFunc(others[1:], func(c cause) bool { return c.Class != failing })
 	}
 	p.also(v, others, o.Verbose)
 	p.besides(v)
