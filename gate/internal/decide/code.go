@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -105,7 +106,7 @@ func codeCounts(c *result.Code) reason.CodeCounts {
 const mostCodeNotes = 8
 
 // codeNotes names the kernels whose code differs: those that spill more or take more registers first, then new and removed ones.
-func codeNotes(c *result.Code) (out []result.Remark) {
+func codeNotes(c *result.Code, launched map[string]launch) (out []result.Remark) {
 	changed := slices.Clone(c.Changed)
 	slices.SortStableFunc(changed, func(a, b devicecode.Change) int {
 		return cmp.Or(cmp.Compare(b.Head.SpillStores-b.Base.SpillStores, a.Head.SpillStores-a.Base.SpillStores),
@@ -115,7 +116,7 @@ func codeNotes(c *result.Code) (out []result.Remark) {
 		out = append(out, result.Say(reason.CodeOfKernel{Kernel: measure.ShortName(measure.NormalizeName(k.Name)), Arch: k.Arch, What: what}))
 	}
 	for _, x := range changed {
-		say(x.Head, codeDifference(x))
+		say(x.Head, codeDifference(x, launched))
 	}
 	for _, k := range c.Added {
 		say(k, "new")
@@ -140,7 +141,7 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 	for _, k := range codeOf(r.HeadSessions) {
 		same[spelled(k.Name)] = true
 	}
-	together, of := 0, 0
+	together, of, launched := 0, 0, launches(r.Code, baseline)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		withAll := f.ReasonKey == "with-all"
@@ -153,7 +154,7 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 		c, differs := changed[spelled(f.Name)]
 		switch {
 		case differs:
-			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, f.Facts...)}))
+			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, launched, f.Facts...)}))
 		case same[spelled(f.Name)] && f.Match != "geometry": // else the launch is another one
 			f.State(result.Say(sameCode(baseline, r.HeadSessions, float64(f.Change))))
 			if withAll {
@@ -198,7 +199,7 @@ func smClock(sessions []model.Session) int {
 
 // codeDifference is the changed numbers of a kernel's code that no fact names as launch attributes: "registers 10 → 20, spills
 // 0 → 128 B".
-func codeDifference(c devicecode.Change, facts ...result.Remark) string {
+func codeDifference(c devicecode.Change, launched map[string]launch, facts ...result.Remark) string {
 	var out []string
 	for _, m := range codeMetrics {
 		base, head := m.of(c.Base), m.of(c.Head)
@@ -210,10 +211,44 @@ func codeDifference(c devicecode.Change, facts ...result.Remark) string {
 			out = append(out, text)
 		}
 	}
+	if l, ok := launched[spelled(c.Head.Name)]; ok {
+		base, before := c.Base.Occupancy(l.threads, l.dynamic)
+		head, after := c.Head.Occupancy(l.threads, l.dynamic)
+		if before && after && base != head {
+			out = append(out, "theoretical occupancy "+measure.Number(base)+" → "+measure.Number(head)+" %")
+		}
+	}
 	if out == nil {
 		return "other instructions"
 	}
 	return strings.Join(out, ", ")
+}
+
+// launch is a launch of a kernel: threads of a block and its dynamic shared memory in bytes.
+type launch struct{ threads, dynamic int }
+
+// launches are those of each kernel, by its [spelled] name, in the newest session with kernels; of several the one with the largest
+// blocks. There are none where no code changed.
+func launches(c *result.Code, sessions []model.Session) map[string]launch {
+	out := map[string]launch{}
+	for i := len(sessions) - 1; i >= 0 && len(out) == 0 && len(c.Changed) > 0; i-- {
+		dynamic := map[measure.Subject]int{}
+		for _, x := range sessions[i].Series {
+			if known := stats.Known(x.Values); x.Metric == model.DynamicShared && len(known) > 0 {
+				dynamic[x.Subject] = int(known[0])
+			}
+		}
+		for _, x := range sessions[i].Series {
+			if x.Subject.Scope != measure.ScopeKernel || x.Metric != measure.Time {
+				continue
+			}
+			b, name := x.Subject.Block, spelled(x.Subject.Name)
+			if threads := int(b.X) * int(b.Y) * int(b.Z); threads > out[name].threads {
+				out[name] = launch{threads, dynamic[x.Subject]}
+			}
+		}
+	}
+	return out
 }
 
 // spelled is a kernel's name without spaces and const, which profilers and demanglers put in different places.

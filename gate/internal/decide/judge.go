@@ -75,7 +75,7 @@ func Judge(in Input) *result.Report {
 	g := gather(t, r.Findings, r.Family, drift)
 	g.code = judgeCode(r, in.Baseline, in.Head, policy)
 	if r.Code != nil && !r.Code.Equal() {
-		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)})}, codeNotes(r.Code)...)...)
+		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)})}, codeNotes(r.Code, launches(r.Code, in.Baseline))...)...)
 	}
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
@@ -99,7 +99,7 @@ func Judge(in Input) *result.Report {
 func codeAlone(r *result.Report, in Input) *result.Report {
 	r.HeadSessions = nil
 	failed := judgeCode(r, in.Baseline, in.Head, in.Policy)
-	notes, most := codeNotes(r.Code), ""
+	notes, most := codeNotes(r.Code, launches(r.Code, in.Baseline)), ""
 	if len(notes) > 0 {
 		most = notes[0].Sentence
 	}
