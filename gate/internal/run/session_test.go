@@ -55,7 +55,9 @@ func testMain(m *testing.M, tools []string) int {
 		panic(err)
 	}
 	for _, tool := range []string{"nsys", "ncu", "nvidia-smi"} { // of go run, unlike go build, the build cache keeps the executable
-		if out, err := exec.Command("go", "run", "-exec", "cp", "../faketools/"+tool, dir).CombinedOutput(); err != nil {
+		run := exec.Command("go", "run", "-exec", "cp", "../faketools/"+tool, dir)
+		run.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := run.CombinedOutput(); err != nil {
 			panic(string(out))
 		}
 	}
