@@ -152,7 +152,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]
-	if models := c.Measurer.Models(ctx); len(models) > 0 {
+	if models := c.Measurer.Live().Models(ctx); len(models) > 0 {
 		b, ok := own.ForGPU(models...)
 		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
 			"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))

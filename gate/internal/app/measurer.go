@@ -25,8 +25,6 @@ type Measurer interface {
 	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that is
 	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
-	// Models are the GPU models on which it measures, none if they are not known before.
-	Models(ctx context.Context) []string
 	// Live is the measurer that runs the workload, nil if nothing can be run.
 	Live() *Live
 }
@@ -84,9 +82,6 @@ func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, err
 	}
 	return &Measurement{Head: *r, finished: true}, nil
 }
-
-// Models are not known before the profiles are read.
-func (f *Saved) Models(context.Context) []string { return nil }
 
 // Live is nil: the workload is not run.
 func (f *Saved) Live() *Live { return nil }
@@ -221,8 +216,11 @@ func (m *Live) Of(head Build) Measurer {
 	return &one
 }
 
-// Models are the GPU models of this machine, none if they are not known, or if a workload gets a part of one (MIG).
+// Models are the GPU models of this machine, none if they are not known, or if a workload gets a part of one (MIG); of nil none.
 func (m *Live) Models(ctx context.Context) []string {
+	if m == nil {
+		return nil
+	}
 	gpus, err := run.Probe(ctx)
 	if err != nil {
 		return nil
