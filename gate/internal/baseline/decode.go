@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -87,25 +88,26 @@ func decodeRows(file string, text []byte) (Entry, error) {
 // decodeHead reads the rows about the whole.
 func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
-	said := make(map[string]string)
+	said := make(map[string]placed)
 	for _, r := range rows {
 		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }) {
 			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
 			return Entry{}, r.cells.err
 		}
-		said[r.row.Key] = r.row.Value
+		said[r.row.Key] = r
 	}
-	what := said["what"]
+	what := said["what"].row.Value
 	switch {
 	case what != recorded && what != accepted && what != removal:
 		c.fail("what", "%q is none of %s, %s and %s", what, recorded, accepted, removal)
-	case (what == removal) != (said["removes"] != ""):
+	case (what == removal) != (said["removes"].row.Value != ""):
 		c.fail("removes", "a file that takes another back names it, and no other file does")
 	}
 	for _, k := range headKeys {
-		cell, ok := said[k.name]
+		r, ok := said[k.name]
 		if ok && k.read != nil && (what != removal || slices.Contains(ofRemoval, k.name)) {
-			k.read(&c, cell, &e)
+			k.read(&r.cells, r.row.Value, &e)
+			c.err = cmp.Or(c.err, r.cells.err)
 		}
 	}
 	if what != removal {

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -171,23 +172,19 @@ func parseBoard(s string) (string, error) {
 }
 
 // readRuns reads the cells about single runs.
-func (e *Entry) readRuns(c *cells, said map[string]string) {
-	n := parse(c, "runs", said["runs"], parseCount)
+func (e *Entry) readRuns(c *cells, said map[string]placed) {
+	n := parse(c, "runs", said["runs"].row.Value, parseCount)
 	if n < 1 || n > maxRuns {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
 		return
 	}
 	counts := func(key string) []int {
-		cell, ok := said[key]
-		if !ok {
-			cell = "0"
-		}
-		return list(c, key, cell, n, parseProfiled)
+		return list(c, key, cmp.Or(said[key].row.Value, "0"), n, parseProfiled)
 	}
 	skipped, total, launches := counts("skipped"), counts("total"), counts("launches")
-	steady := list(c, "steady", said["steady"], n, parseSteady)
+	steady := list(c, "steady", said["steady"].row.Value, n, parseSteady)
 	var starts []float64
-	if cell := said["run_starts_s"]; cell != "" {
+	if cell := said["run_starts_s"].row.Value; cell != "" {
 		starts = list(c, "run_starts_s", cell, n, parseSample)
 	}
 	if c.err != nil {
