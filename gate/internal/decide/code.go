@@ -172,7 +172,7 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 func sameCodeOfAll(r *result.Report) []result.Remark {
 	key := result.Say(reason.SameCode{}).Key
 	says := func(x result.Remark) bool { return x.Key == key }
-	if slices.ContainsFunc(r.Doubts, says) || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) }) {
+	if slices.ContainsFunc(r.Doubts, says) || r.Verdict == result.Fail && slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) }) {
 		return nil
 	}
 	return []result.Remark{result.Say(reason.SameCodeOfAll{Kernels: r.Code.Same})}

@@ -229,7 +229,7 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
 		return cmp.Compare(t.head.Typical(a, t.total.Name), t.head.Typical(b, t.total.Name))
 	})
-	p := pair{subject: heaviest, metric: t.total, match: match, summed: slices.Concat(old, new),
+	p := pair{subject: heaviest, metric: t.total, match: match, summed: [2][]measure.Subject{old, new},
 		base: t.base.Sum(old, t.total.Name), head: t.head.Sum(new, t.total.Name)}
 	p.baseNames = names(t.base, old, t.total)
 	if len(new) > 1 {
@@ -268,15 +268,19 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// sumNames gives for each kernel that is judged in the sum of one kernel's geometries the kernel that the sum is named after.
+// sumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where it has several.
 func sumNames(pairs []pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {
 		if len(p.baseNames) > 1 || len(p.headNames) > 1 {
 			continue
 		}
-		for _, s := range p.summed {
-			out[s] = p.subject
+		name := p.subject
+		if len(p.summed[0]) > 1 || len(p.summed[1]) > 1 {
+			name.Grid, name.Block = measure.Dim3{}, measure.Dim3{}
+		}
+		for _, s := range slices.Concat(p.summed[:]...) {
+			out[s] = name
 		}
 	}
 	return out

@@ -25,8 +25,8 @@ type pair struct {
 	because     result.Remark  // of that outcome
 	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames   []string
-	headNames   []string          // where they are several
-	summed      []measure.Subject // the kernels of both sides whose times are summed
+	headNames   []string             // where they are several
+	summed      [2][]measure.Subject // the kernels of base and head whose times are summed
 	facts       []result.Remark
 }
 

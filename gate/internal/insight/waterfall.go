@@ -67,11 +67,7 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 		if class != "" {
 			continue
 		}
-		o := result.WaterfallOwner{Named: result.NewNamed(name), Own: own(runs)}
-		if len(owned[name]) > 2 { // of several geometries
-			o.Grid, o.Block = "", ""
-		}
-		e.part.Owners = append(e.part.Owners, o)
+		e.part.Owners = append(e.part.Owners, result.WaterfallOwner{Named: result.NewNamed(name), Own: own(runs)})
 	}
 	w := &result.Waterfall{Own: own(whole)}
 	for _, e := range classes {

@@ -70,7 +70,7 @@ func (r *Report) Label() {
 	for i := range r.Waterfall.Parts {
 		for j := range r.Waterfall.Parts[i].Owners {
 			o := &r.Waterfall.Parts[i].Owners[j]
-			o.Label = differing(cmp.Or(title[o.Subject()], o.Kernel), o.Kernel)
+			o.Label = differing(cmp.Or(title[o.Subject()], byName[o.Name], o.Kernel), o.Kernel)
 		}
 	}
 }
