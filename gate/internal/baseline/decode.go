@@ -52,7 +52,7 @@ func decodeEntry(dir, name string, text []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was measured; "+
 			"take the file of one side whole, and record what was merged", file, line)
 	}
-	// What follows reads a file as it was written: of any other the hash says so first.
+	// The hash is checked before the rows, so that an edited file is named as such.
 	if sum := contentHash(text); sum != form[2] {
 		return Entry{}, fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; %w", file, sum, errDamaged)
 	}

@@ -30,7 +30,7 @@ func (k Kernel) Occupancy(threads, dynamic int) (percent float64, ok bool) {
 	blocks := min(sm.blocks, sm.threads/32/warps, byRegisters)
 	shared := k.Shared
 	if capability >= 90 {
-		shared = max(shared, 1024) // of which 1 KiB is the driver's
+		shared = max(shared, 1024) // with the 1 KiB that the driver takes
 	} else if capability >= 80 {
 		shared += 1024
 	}
