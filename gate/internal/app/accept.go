@@ -41,7 +41,7 @@ type Accept struct {
 // Accepted is what [Accept.Run] wrote.
 type Accepted struct {
 	Files []string // that were written, or that hold the very same already
-	Lines []string // what was accepted, worst first, why, and of which commit
+	Lines []string // what was accepted, worst first, with its reason and commit
 }
 
 // Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
@@ -301,7 +301,7 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 	return patch, err
 }
 
-// lines say what is accepted, why, and of which commit.
+// lines say what is accepted, with its reason and commit.
 func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
 	all := changes(a.Report)
