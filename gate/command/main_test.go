@@ -28,7 +28,7 @@ var raceFlags []string
 // TestMain builds nsgate and the fake profiler tools once and puts them on the PATH, so that every test of this package
 // runs the command as users do.
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "32") // the scripts wait more than they compute; the command line may say otherwise
+	flag.Set("test.parallel", "16") // the scripts wait more than they compute; the command line may say otherwise
 	os.Exit(withTools(m))
 }
 
