@@ -7,7 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -133,6 +132,9 @@ func interleaved(a, b *model.Session, unprofiled bool) bool {
 	if len(x) == 0 || len(y) == 0 {
 		return len(x) == len(y) && a.Start.Equal(b.Start)
 	}
-	among := func(at float64, of []float64) bool { return slices.Min(of) <= at && at <= slices.Max(of) }
-	return among(stats.Median(x), y) && among(stats.Median(y), x)
+	// The order counts, not the time: the first run of a program often takes longer to start. Of two middle runs either may lie there.
+	among := func(a, b []float64) bool { return a[(len(a)-1)/2] <= b[len(b)-1] && a[len(a)/2] >= b[0] }
+	slices.Sort(x)
+	slices.Sort(y)
+	return among(x, y) && among(y, x)
 }
