@@ -211,7 +211,7 @@ func (made series) unchanged(policy *thresholds.Policy, n int) (anchor, sums int
 // A drift far below the limit a step is seen, the sooner the less sessions differ, and none where nothing changed.
 func TestDriftIsSeen(t *testing.T) {
 	t.Parallel()
-	const n = 20
+	n := sample(100)
 	for _, c := range drifting(t) {
 		policy := thresholds.Default()
 		policy.Threshold, policy.SessionSD = 0.01, c.prior

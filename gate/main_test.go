@@ -15,11 +15,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sample is the number of simulated gates of a test, or of the checks of a property: a sixth of all under go test, all of them in
+// sample is the number of simulated gates of a test, or of the checks of a property: a tenth of all under go test, all of them in
 // benchmarks and where $NSGATE_TEST_FULL is set, as in CI.
 func sample(all int) int {
-	if os.Getenv("NSGATE_TEST_FULL") == "" && flag.Lookup("test.bench").Value.String() == "" {
-		return all / 6
+	if full() {
+		return all
 	}
-	return all
+	return all / 10
+}
+
+func full() bool {
+	return os.Getenv("NSGATE_TEST_FULL") != "" || flag.Lookup("test.bench").Value.String() != ""
 }

@@ -255,7 +255,7 @@ func TestLate(t *testing.T) {
 
 // Ranks whose CPUs are as noisy as one another name nobody, but for the error of a gate.
 func TestLateAlarms(t *testing.T) {
-	const gates = 1000
+	gates := sample(3000)
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, c := range []cpu{{sd: 0.005}, {sd: 0.05}, {sd: 0.15}, {0.5, 0.5, 0.01}} {
 		for _, runs := range []int{2, 3, 5} {

@@ -223,7 +223,7 @@ func checkName(t interface{ Fatalf(string, ...any) }, raw string) {
 
 // Names of 100 kB that nest, repeat or unfold.
 func TestHostileNames(t *testing.T) {
-	const size = 100 << 10
+	const size = 32 << 10
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	nest := func(open, inner, close string) string {
 		n := size / (len(open) + len(close))
