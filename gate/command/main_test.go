@@ -100,7 +100,14 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("GIT_TEMPLATE_DIR", "") // examples of hooks, which git would copy to each of the many repositories
 			e.Setenv("COLUMNS", "100")
 			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
+			e.Setenv("NSGATE_FAKE_AGENT", "none") // TestKill and its neighbours look for processes that are left
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "full" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return os.Getenv("NSGATE_TEST_FULL") != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid, "jax": jax},
 	}

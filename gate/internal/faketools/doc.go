@@ -24,6 +24,8 @@
 // "metrics-denied" and "metrics-taken" (it may not sample the GPU's metrics, or something else does),
 // "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded).
 //
+// Like a real one it starts a daemon, unless $NSGATE_FAKE_AGENT is "none".
+//
 // Like a real one, the report holds the environment and the command line, and an export that is not told which tables
 // to write has them too.
 package faketools
