@@ -35,6 +35,7 @@ func secrets(text string) string {
 func secretive(t *testing.T, seed *world) *world {
 	w := newWorld(t)
 	w.set("SECRET_TOKEN", secretEnv)
+	w.set("NSGATE_RUNS", "2")
 	w.set("NSGATE_FAKE_BOARD", "692-2G520-0282-001")
 	w.set("GITHUB_ACTIONS", "true")
 	w.set("GITHUB_WORKSPACE", w.work)
@@ -95,7 +96,7 @@ func TestSecrets(t *testing.T) {
 		{"argument of nsys", "", []string{"check", "--nsys-arg=--env-var=TOKEN=" + secretArg, "--nsys-arg", "-e", "--nsys-arg",
 			"TOKEN=" + secretArg, "--", "./app", arg}, 0, "PASS", false},
 		{"policy", policy, []string{"check"}, 0, "PASS", false},
-		{"calibrate", "", []string{"calibrate", "--", "./app", arg}, 0, "", false},
+		{"calibrate", "", []string{"calibrate", "--runs", "4", "--", "./app", arg}, 0, "", false},
 		{"show", "", []string{"show", "--format", "json", ".nsgate/default/nvidia-h200"}, 0, "nsgate.summary/1", false},
 		{"doctor", "", []string{"doctor"}, -1, "", false},
 	}

@@ -195,7 +195,7 @@ func (w *world) find(words string) map[int]string {
 // until waits for something to happen.
 func (w *world) until(what string, happened func() bool) {
 	w.Helper()
-	for end := time.Now().Add(limit); !happened(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(limit); !happened(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatalf("%s does not happen; there are the processes %v", what, w.find(""))
 		}
