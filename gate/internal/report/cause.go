@@ -22,6 +22,7 @@ type cause struct {
 	Cost    result.Number // added to a step, in ns
 	idle    *fallRow      // of idle time
 	rank    bool
+	oftener []row // the total times of kernels that only run more often
 }
 
 // causes folds the rows of some classes into causes: failing ones first, then by cost.
@@ -36,7 +37,7 @@ func (v *view) causes(of ...class) []cause {
 		list = append(list, cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: g.cost()})
 	}
 	list = v.foldRanks(list, &program)
-	list = foldSections(foldDevices(foldRanges(list)))
+	list = foldSections(foldDevices(foldRanges(foldLaunches(list))))
 	step := group(program).of(measure.StepTime.Name)
 	if v.Fall != nil && v.Fall.Mean {
 		step = group(program).of(measure.MeanStep.Name)
