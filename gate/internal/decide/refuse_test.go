@@ -14,6 +14,7 @@ import (
 var (
 	kernel = measure.Subject{Scope: measure.ScopeKernel, Name: "sgemm"}
 	other  = measure.Subject{Scope: measure.ScopeKernel, Name: "relu"}
+	third  = measure.Subject{Scope: measure.ScopeKernel, Name: "fill"}
 )
 
 // session has three runs of ten steps with one kernel.
@@ -71,6 +72,46 @@ func TestAsMany(t *testing.T) {
 		unlike(&other)
 		if w := repeatsOf([]model.Session{base}, []model.Session{other}); w != nil {
 			t.Errorf("taken for as many by %v", w.ratio)
+		}
+	}
+}
+
+// TestAsManyOnce wants the copies and launches of a program's start and end, which no number of repeats changes, as they were measured.
+func TestAsManyOnce(t *testing.T) {
+	copied := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoH"}
+	// Every repeat copies 1 kB, the end 4 times 1 GB; a kernel is launched ten times at first, then once a repeat.
+	program := func(repeats float64, more float64) model.Session {
+		s := session()
+		repeating(repeats-1, repeats, 1)(&s)
+		for _, x := range []struct {
+			of    measure.Subject
+			what  measure.Metric
+			value float64
+		}{
+			{copied, measure.Copies, repeats + 4}, {copied, measure.CopyBytes, 4e9 + 1e3*repeats}, {copied, measure.CopyTime, 8e7 * more},
+			{third, measure.Launches, 10 + repeats}, {third, measure.Total, 100 * (10 + repeats) * more},
+		} {
+			s.Series = append(s.Series, model.Series{Subject: x.of, Metric: x.what, Values: model.Values{x.value, x.value, x.value}})
+		}
+		s.SortSeries()
+		return s
+	}
+	for _, repeats := range [][2]float64{{50, 60}, {60, 50}} {
+		for _, more := range []float64{1, 1.3} {
+			base, head := program(repeats[0], 1), program(repeats[1], more)
+			w := repeatsOf([]model.Session{base}, []model.Session{head})
+			if w == nil {
+				t.Fatal("not taken for as many")
+			}
+			for i, x := range w.asMany([]model.Session{head})[0].Series {
+				want := base.Series[i].Values[0]
+				if x.Metric == measure.CopyTime || x.Metric == measure.Total && x.Subject == third {
+					want *= more
+				}
+				if x.Subject != measure.Workload && math.Abs(x.Values[0]/want-1) > 1e-5 {
+					t.Errorf("%v: %s of %s is %v, want %v", repeats, x.Metric.Name, x.Subject.Name, x.Values[0], want)
+				}
+			}
 		}
 	}
 }

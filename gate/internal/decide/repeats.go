@@ -74,17 +74,31 @@ func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
 	return math.Abs(w.of(s, count)/w.ratio-1) < repeatSlack
 }
 
-// scales reports whether a series is a sum over the repeats of a run, other than the workload's own time and launches.
-func (w *repeats) scales(x *model.Series) bool {
+// factor is what a series of the head is multiplied by to be for as many repeats as the baseline has, 1 for what is no sum over them.
+// The workload's own time and launches follow from its kernels.
+func (w *repeats) factor(x *model.Series) float64 {
 	switch s := x.Subject; {
-	case s.Scope == measure.ScopeKernel:
-		return (x.Metric == measure.Total || x.Metric == measure.Launches) && w.follows(s, measure.Launches)
+	case s.Scope == measure.ScopeKernel && (x.Metric == measure.Total || x.Metric == measure.Launches):
+		return w.explained(s, measure.Launches)
 	case s == measure.Workload:
-		return x.Metric.Exact && x.Metric != measure.Repeats && x.Metric != measure.Launches && w.of(s, x.Metric) == w.ratio
-	case s.Scope == measure.ScopeWorkload:
-		return slices.Contains([]measure.Metric{measure.Copies, measure.CopyTime, measure.CopyBytes}, x.Metric) && w.follows(s, measure.Copies)
+		if x.Metric.Exact && x.Metric != measure.Repeats && x.Metric != measure.Launches && w.of(s, x.Metric) == w.ratio {
+			return w.ratio
+		}
+	case s.Scope == measure.ScopeWorkload && x.Metric == measure.Copies:
+		return w.explained(s, measure.Copies)
+	case s.Scope == measure.ScopeWorkload && (x.Metric == measure.CopyTime || x.Metric == measure.CopyBytes):
+		return w.explained(s, measure.CopyBytes)
 	}
-	return false
+	return 1
+}
+
+// explained is the part of the difference of a count that the repeats explain, as a factor between 1 and their ratio: a part of the
+// launches and copies of a run may be done once, whatever the number of repeats.
+func (w *repeats) explained(s measure.Subject, count measure.Metric) float64 {
+	if f := w.of(s, count); f > 0 {
+		return min(max(f, min(1, w.ratio)), max(1, w.ratio))
+	}
+	return 1
 }
 
 // asMany gives the sums of the head's runs for as many repeats as the baseline has.
@@ -96,18 +110,19 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 		times, launches := map[string][]float64{}, make([]float64, len(s.Runs)) // that are added: by range, "" for the workload
 		for j := range s.Series {
 			x := &s.Series[j]
-			if !w.scales(x) {
+			factor := w.factor(x)
+			if factor == 1 {
 				continue
 			}
 			switch x.Metric {
 			case measure.Total:
 				for _, in := range slices.Compact(append(strings.Split(x.Role, "/"), "")) {
-					times[in] = plus(times[in], x.Values, w.ratio-1)
+					times[in] = plus(times[in], x.Values, factor-1)
 				}
 			case measure.Launches:
-				launches = plus(launches, x.Values, w.ratio-1)
+				launches = plus(launches, x.Values, factor-1)
 			}
-			x.Values = plus(nil, x.Values, w.ratio)
+			x.Values = plus(nil, x.Values, factor)
 		}
 		for j := range s.Series {
 			switch x := &s.Series[j]; {
