@@ -64,6 +64,8 @@ var unstable = []rule{
 	newRule("::__", `\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`, "$1"),
 	// Numba tags a kernel with the number of functions made before it, and with its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
 	newRule("[abi:", `\[abi:[^\]]*\]`, ""),
+	// ncu leaves out "abi:".
+	newRule("[v", `\[v[0-9]+(?:,\w+)*\]`, ""),
 	// Before it had tags, the number came after the code of "$": f$241 is the first function.
 	newRule("$24", `^(cudapy::[^(]*)\$24[0-9]+(\(|$)`, "$1$2"),
 	// Julia numbers what it compiles, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)

@@ -43,6 +43,8 @@ func TestNamesByKind(t *testing.T) {
 		{"libcu++", "void f<cuda::std::__4::plus<int>, cuda::std::ranges::__4::less>(T1)", "void f<cuda::std::plus<int>, cuda::std::ranges::less>(T1)", "f", "="},
 		{"libc++", "void f<std::__1::tuple<int>>(T1)", "void f<std::tuple<int>>(T1)", "f", "="},
 		{"Numba", "cudapy::__main__::f[abi:v1,cw51cXTLSUwv1sCUt9Uw_3d](Array<float, (int)1, C, mutable, aligned>)", "cudapy::__main__::f(Array<float, (int)1, C, mutable, aligned>)", "f", "="},
+		{"Numba, ncu", "f[v1,cw51cXTLSUwv1sDUaKthqaNgoKmjgOR3gtEUAA_3d_3d](Array<double, 1, C, mutable, aligned>, double)", "f(Array<double, 1, C, mutable, aligned>, double)", "f", "="},
+		{"Numba, ncu, without flags", "f[v1](int)", "f(int)", "f", "="},
 		{"Numba, mangled", "_ZN6cudapy8__main__1fB3v12B8cw51cXTLE5ArrayIfLi1E1C7mutable7alignedE", "cudapy::__main__::f(Array<float, 1, C, mutable, aligned>)", "f", "="},
 		{"Numba before 0.56", "cudapy::__main__::fast_matmul$241(Array<double, int=2, C, mutable, aligned>)", "cudapy::__main__::fast_matmul(Array<double, int=2, C, mutable, aligned>)", "fast_matmul", "="},
 		{"Julia", "julia_broadcast_kernel_30615", "julia_broadcast_kernel_#", "julia_broadcast_kernel_#", "="},

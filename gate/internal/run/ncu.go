@@ -96,7 +96,7 @@ func pattern(kernels []string) string {
 		quoted = append(quoted, strings.Replace(regexp.QuoteMeta(k), "__omp_offloading_#_#_", "__omp_offloading_[0-9a-f]+_[0-9a-f]+_", 1))
 	}
 	if len(quoted) > 0 {
-		all = append(all, "^("+strings.Join(quoted, "|")+`)(\[abi:[0-9A-Za-z,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`)
+		all = append(all, "^("+strings.Join(quoted, "|")+`)(\[(abi:)?v[0-9A-Za-z_,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`)
 	}
 	return ncu.Regex + strings.Join(all, "|")
 }

@@ -125,3 +125,17 @@ func TestPattern(t *testing.T) {
 		}
 	})
 }
+
+// ncu matches its own names, which have tags that the names of kernels here have not.
+func TestPatternTags(t *testing.T) {
+	re := regexp.MustCompile(strings.TrimPrefix(pattern([]string{"black_scholes_kernel"}), "regex:"))
+	for name, want := range map[string]bool{
+		"black_scholes_kernel": true, "black_scholes_kernel[v1,cw51cXTLSUwv1sDUaKthqaNgtEUAA_3d_3d]": true, "black_scholes_kernel[v1]": true,
+		"black_scholes_kernel[abi:v1,cw51cXTLSUwv1sCUt9Uw_3d]": true, "black_scholes_kernel$241": true,
+		"black_scholes_kernel_2": false, "black_scholes_kernel_2[v1]": false, "black_scholes_kernel[]": false,
+	} {
+		if re.MatchString(name) != want {
+			t.Errorf("%s matches %q: %v", re, name, !want)
+		}
+	}
+}
