@@ -41,6 +41,7 @@ type Recorded struct {
 	Sessions [][]model.Session // that were measured, by profiler
 	Files    []string          // that were written, or that hold the very same already
 	Total    int               // sessions that are in effect now
+	Ignored  string            // the rule by which git ignores these files, "FILE:LINE:PATTERN", "" for none
 	// Replaced are the sessions that the new ones replace.
 	Replaced []model.Session
 	// Noise is the spread between the runs of the last session of Nsight Systems, none with too few runs.
@@ -88,7 +89,11 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for i := range head {
 		head[i].Reason = c.Reason
 	}
-	return c.store(head)
+	out, err := c.store(head)
+	if err == nil && len(out.Files) > 0 {
+		out.Ignored = ignoredBy(ctx, out.Files[0])
+	}
+	return out, err
 }
 
 // Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.

@@ -109,6 +109,15 @@ func ask(ctx context.Context, dir string, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
+// ignoredBy is the rule by which git ignores a file, "FILE:LINE:PATTERN", "" for none.
+func ignoredBy(ctx context.Context, file string) string {
+	rule, _, _ := strings.Cut(ask(ctx, filepath.Dir(file), "check-ignore", "--verbose", "--", filepath.Base(file)), "\t")
+	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
+		return ""
+	}
+	return rule
+}
+
 // commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a repository. The
 // error is that of a repository that git refuses.
 func commit(ctx context.Context) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -169,4 +170,8 @@ func printWritten(w io.Writer, done *app.Recorded) {
 		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
 	}
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
+	if done.Ignored != "" {
+		fmt.Fprintf(w, "! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
+			report.Clean(done.Ignored), report.Clean(filepath.Base(filepath.Dir(filepath.Dir(done.Dir)))))
+	}
 }
