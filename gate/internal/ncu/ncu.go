@@ -18,7 +18,7 @@ const sizeLimit = 128 << 20
 // table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
 func Read(r io.Reader, name string, raw ...string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
-	pages := newPages(name, newPrintedPage(cells.UTF8(in)))
+	pages := newPages(name, cells.UTF8(in))
 	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}, raw: raw}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {

@@ -23,7 +23,7 @@ func isMetric(column string) bool {
 // table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric
 // or rule.
 func (b *builder) table(t *table) error {
-	r := csv.NewReader(t)
+	r := csv.NewReader(strings.NewReader(t.text.String()))
 	r.FieldsPerRecord = -1
 	r.TrimLeadingSpace = true
 	header, err := r.Read()
@@ -95,10 +95,8 @@ func (r *rows) next() (more bool, err error) {
 		return true, nil
 	}
 	why := "the table is cut or broken"
-	if len(r.cells) > r.width {
-		if r.drain(); !r.quoted {
-			why = "the quotes around the cells are lost"
-		}
+	if len(r.cells) > r.width && !strings.Contains(r.text.String(), `"`) {
+		why = "the quotes around the cells are lost"
 	}
 	return false, model.Refuse(model.BadTable, again, "%s:%d: the row has %d cells, the header %d: %s", r.file, r.at, len(r.cells), r.width, why)
 }

@@ -2,7 +2,6 @@ package ncu
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,31 +14,26 @@ import (
 
 // pages finds the tables in the output of ncu, line by line.
 type pages struct {
-	name   string
-	in     *bufio.Reader
-	notes  notes
-	tables int
-	table  *table // the one that is being read, nil between them
-	err    error  // why there are no more lines: io.EOF at the end
+	name    string
+	in      *bufio.Reader
+	printed printedPage
+	notes   notes
+	tables  int
+	err     error // why there are no more lines: io.EOF at the end
 
 	line  int    // number of the line that was read last
-	bare  []byte // that line without its end
+	bare  string // that line without its end
 	ended bool   // it has an end
 	held  bool   // it is to be read again
 	cut   bool   // the last table ends inside a quoted cell
 }
 
-// table is one CSV table of the output. It is the reader of its text.
+// table is one CSV table of the output.
 type table struct {
-	*pages
-	file    string
-	begin   int  // line of its header, from 1
-	last    bool // the output ends with it
-	quoted  bool // the text read so far has a quote
-	belongs *regexp.Regexp
-	open    bool   // inside a quoted cell that spans lines
-	inside  bool   // the last line has a quote that does not end
-	rest    []byte // of the text, which is still to be given
+	file  string
+	begin int  // line of its header, from 1
+	last  bool // the output ends with it
+	text  strings.Builder
 }
 
 func newPages(name string, r io.Reader) *pages {
@@ -54,94 +48,63 @@ func (p *pages) read() bool {
 	if p.err != nil {
 		return false
 	}
-	line, err := p.in.ReadBytes('\n')
-	if err != nil && (err != io.EOF || len(line) == 0) {
+	line, err := cells.Line(p.in)
+	if err != nil && (err != io.EOF || line == "") {
 		p.err = err
 		return false
 	}
+	line = p.printed.line(line)
 	p.line++
-	p.bare, p.ended = bytes.TrimRight(line, "\r\n"), err == nil
+	p.bare, p.ended = strings.TrimRight(line, "\r\n"), strings.HasSuffix(line, "\n")
 	return true
 }
 
-// next reads the rest of the current table and finds the next one, nil for none.
+// next reads the next table, nil for none.
 func (p *pages) next() *table {
-	for p.table != nil && p.table.more() {
-	}
 	for p.read() {
-		bare := string(p.bare)
-		if at, row := heading(bare); row != nil {
-			t := &table{pages: p, file: p.name, begin: p.line, belongs: row}
-			t.inside = strings.Count(bare[at:], `"`)%2 == 1
-			t.take([]byte(strings.TrimRight(bare[at:], " \t")))
-			p.table = t
+		if at, row := heading(p.bare); row != nil {
 			p.tables++
-			return t
+			return p.collect(p.bare[at:], row)
 		}
-		if strayed().MatchString(bare) {
+		if strayed().MatchString(p.bare) {
 			p.err = model.Refuse(model.BadTable, again,
 				"%s:%d: a row of a table outside of any table: the output is cut or mixed with the program's", p.name, p.line)
 			return nil
 		}
-		p.notes.see(p.line, bare)
+		p.notes.see(p.line, p.bare)
 	}
 	return nil
 }
 
-// take makes a line the next of the text.
-func (t *table) take(bare []byte) {
-	t.quoted = t.quoted || bytes.IndexByte(bare, '"') >= 0
-	t.rest = append(bare, '\n')
-}
-
-// more reads the next line of the table; it is false behind the last one.
-func (t *table) more() bool {
-	p := t.pages
-	if p.table != t {
-		return false
-	}
-	if !p.read() {
-		t.last = p.err == io.EOF
-		p.cut = t.last && t.inside
-		p.table = nil
-		return false
-	}
-	blank := len(bytes.TrimSpace(p.bare)) == 0
-	if t.open || blank || t.belongs.Match(p.bare) {
-		if t.open = t.open != (bytes.Count(p.bare, []byte(`"`))%2 == 1); !blank {
-			t.inside = t.open
+// collect reads the table of a header. Its rows match row.
+func (p *pages) collect(header string, row *regexp.Regexp) *table {
+	t := &table{file: p.name, begin: p.line}
+	odd := func(line string) bool { return strings.Count(line, `"`)%2 == 1 }
+	open := false         // inside a quoted cell that spans lines
+	inside := odd(header) // the last line has a quote that does not end
+	t.text.WriteString(strings.TrimRight(header, " \t") + "\n")
+	for p.read() {
+		line, blank := p.bare, strings.TrimSpace(p.bare) == ""
+		if !open && !blank && !row.MatchString(line) {
+			p.held = true
+			if elided().MatchString(line) {
+				p.err, p.held = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(strings.TrimSpace(line))), false
+			} else if _, form := cells.Parse(line); cutID().MatchString(line) || !p.ended && form == cells.Whole {
+				p.err, p.held = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line), false
+			}
+			return t
 		}
-		bare := p.bare
-		if !t.open { // a cell that ends here must not be followed by blanks
-			bare = bytes.TrimRight(bare, " \t")
+		if open = open != odd(line); !blank {
+			inside = open
 		}
-		t.take(bare)
-		return true
+		if !open { // a cell that ends here must not be followed by blanks
+			line = strings.TrimRight(line, " \t")
+		}
+		t.text.WriteString(line + "\n")
 	}
-	p.table, p.held = nil, true
-	if elided().Match(p.bare) {
-		p.err, p.held = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(string(bytes.TrimSpace(p.bare)))), false
-	} else if _, form := cells.Parse(p.bare); cutID().Match(p.bare) || !p.ended && form == cells.Whole {
-		p.err, p.held = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line), false
-	}
-	return false
-}
-
-// Read gives the text of the table, line by line.
-func (t *table) Read(b []byte) (n int, err error) {
-	if len(t.rest) == 0 && !t.more() {
-		return 0, io.EOF
-	}
-	n = copy(b, t.rest)
-	t.rest = t.rest[n:]
-	return n, nil
-}
-
-// drain reads the rest of the table.
-func (t *table) drain() {
-	for t.more() {
-	}
-	t.rest = nil
+	t.last = p.err == io.EOF
+	p.cut = t.last && inside
+	return t
 }
 
 // refusal is the reason why the output cannot be judged, wrong cells of a table excepted: the messages beside the tables explain more.

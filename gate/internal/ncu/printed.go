@@ -1,8 +1,6 @@
 package ncu
 
 import (
-	"bufio"
-	"io"
 	"strconv"
 	"strings"
 
@@ -23,29 +21,12 @@ var (
 // printedPage turns details pages that ncu printed without --csv into CSV, line for line, so that line numbers hold. Other lines
 // stay as they are before the first launch, and of ncu itself also behind it.
 type printedPage struct {
-	in      *bufio.Reader
-	rest    []byte
 	launch  []string // ID, kernel, stream, block, grid and device; nil before the first
 	section string
 	rule    []int // where the columns of the table begin
 	rows    bool  // the lines are rows of metrics
 	headed  bool  // the header of the CSV is written
 	number  int
-}
-
-func newPrintedPage(r io.Reader) io.Reader { return &printedPage{in: bufio.NewReaderSize(r, 64<<10)} }
-
-func (p *printedPage) Read(b []byte) (int, error) {
-	if len(p.rest) == 0 {
-		line, err := cells.Line(p.in)
-		if line == "" && err != nil {
-			return 0, err
-		}
-		p.rest = []byte(p.line(line))
-	}
-	n := copy(b, p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
 }
 
 // line gives the CSV of a line.
