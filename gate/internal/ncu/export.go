@@ -27,13 +27,9 @@ func ExportArgs(report string) []string {
 // fails, and where the report is damaged, the error is a *model.Refusal and no file is left.
 func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	name := filepath.Base(report)
-	written, err := inspect(report)
+	by, written, err := inspect(report)
 	if err != nil {
 		return "", err
-	}
-	by := ""
-	if written != "" {
-		by = fmt.Sprintf(" (ncu %s wrote it)", written)
 	}
 	program, err := exec.LookPath(ncu)
 	if err != nil {

@@ -42,6 +42,7 @@ type reportFile struct {
 	f        *os.File
 	name     string // for messages
 	size, at int64
+	version  string // of the ncu that wrote it, "" if unknown
 }
 
 func openReport(report string) (*reportFile, error) {
@@ -85,6 +86,14 @@ func (r *reportFile) length() (int64, error) {
 	return int64(binary.LittleEndian.Uint32(b)), nil
 }
 
+// by names the ncu that wrote the report, "" if unknown.
+func (r *reportFile) by() string {
+	if r.version == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (ncu %s wrote it)", r.version)
+}
+
 // header reads a header, nil if there is none.
 func (r *reportFile) header() (message, error) {
 	n, err := r.length()
@@ -94,72 +103,70 @@ func (r *reportFile) header() (message, error) {
 	return r.read(n)
 }
 
-// blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It gives the version of
-// ncu that the first block names, "" where it names none. For each block visit, unless it is nil, reads the payload up to its end;
-// [ErrLayout] is the error for an unknown layout.
-func (r *reportFile) blocks(visit func(header message, end int64) error) (version string, err error) {
+// blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It notes the version of
+// ncu that the first block names. For each block visit may read the payload, up to its end. [ErrLayout] is the error for
+// an unknown layout.
+func (r *reportFile) blocks(visit func(header message, end int64) error) error {
 	const least = 16
 	head, err := r.read(min(least, r.size))
 	switch {
 	case err != nil:
-		return "", err
+		return err
 	case !SniffReport(head):
-		return "", model.Refuse(model.OtherFormat, "give a file that ncu -o wrote", "%s is no report of ncu", r.name)
+		return model.Refuse(model.OtherFormat, "give a file that ncu -o wrote", "%s is no report of ncu", r.name)
 	case r.size < least:
-		return "", model.Refuse(model.Truncated, "copy it again, or profile again",
+		return model.Refuse(model.Truncated, "copy it again, or profile again",
 			"%s is cut off: it should have at least %d bytes and has %d", r.name, least, r.size)
 	}
 	r.at = int64(len(magic))
 	block, err := r.header()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if layout, ok := block.number(versionID); !ok || layout != known {
-		return "", ErrLayout
+		return ErrLayout
 	}
 	for first := true; first || r.at < r.size; first = false {
 		block, err := r.header()
 		if err != nil {
-			return version, err
+			return err
 		}
 		if m := written().FindSubmatch(block); first && m != nil {
-			version = string(m[1])
+			r.version = string(m[1])
 		}
 		payload, ok := block.number(payloadID)
 		if !ok || payload > 1<<40 {
-			return version, ErrLayout
+			return ErrLayout
 		}
 		begin := r.at
 		if err := r.move(int64(payload)); err != nil {
-			return version, err
-		}
-		if visit == nil {
-			continue
+			return err
 		}
 		end := r.at
 		r.at = begin
 		if err := visit(block, end); err != nil {
-			return version, err
+			return err
 		}
+		r.at = end
 	}
-	return version, nil
+	return nil
 }
 
-// inspect refuses a file that is not a whole report. It gives the version of ncu that wrote it, "" if unknown.
+// inspect refuses a file that is not a whole report, and names the ncu that wrote it, as far as it says.
 // A layout that is not known is for ncu to read.
-func inspect(report string) (version string, err error) {
+func inspect(report string) (by, version string, err error) {
 	r, err := openReport(report)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer r.f.Close()
 	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
-		return "", nil
+		return "", "", nil
 	}
-	if version, err = r.blocks(nil); errors.Is(err, ErrLayout) {
+	if err = r.blocks(func(message, int64) error { return nil }); errors.Is(err, ErrLayout) {
 		err = nil
 	}
-	return version, err
+	return r.by(), r.version, err
 }
 
 // ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.

@@ -1,7 +1,6 @@
 package ncu
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -43,19 +42,12 @@ func ReadReport(report string, raw ...string) (*Profile, error) {
 	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
 	r.blocks(x.names)
 	r.at = 0
-	version, err := r.blocks(x.block)
-	by := ""
-	if version != "" {
-		by = fmt.Sprintf(" (ncu %s wrote it)", version)
-	}
-	switch {
-	case x.broken != "":
-		return nil, model.Refuse(model.Damaged, "copy it again, or profile again", "%s%s is damaged: %s", r.name, by, x.broken)
-	case err != nil:
+	if err := r.blocks(x.block); err != nil {
 		return nil, err
-	case len(x.profile.Records) == 0:
+	}
+	if len(x.profile.Records) == 0 {
 		return nil, model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
-			"%s%s holds no kernel", r.name, by)
+			"%s%s holds no kernel", r.name, r.by())
 	}
 	x.finish()
 	return x.profile, nil
@@ -67,14 +59,10 @@ type results struct {
 	builder
 	strings []string // the names of metrics: the tables of all blocks, one behind the other
 	kept    []bool   // which of them stay in a record
-	broken  string   // the first error in the report
 }
 
-var errBroken = errors.New("broken")
-
 func (x *results) fail(format string, args ...any) error {
-	x.broken = fmt.Sprintf(format, args...)
-	return errBroken
+	return model.Refuse(model.Damaged, "copy it again, or profile again", "%s%s is damaged: %s", x.report.name, x.report.by(), fmt.Sprintf(format, args...))
 }
 
 // block reads the payload of a block: sources, results and results of ranges, each behind its length.
@@ -115,7 +103,7 @@ func (x *results) block(header message, end int64) error {
 }
 
 // names adds the string table of a block to those before it.
-func (x *results) names(header message, end int64) error {
+func (x *results) names(header message, _ int64) error {
 	table, _ := header.find(headerStrings)
 	table.bytes.each(func(f field) bool {
 		if f.id == 1 {
@@ -124,7 +112,6 @@ func (x *results) names(header message, end int64) error {
 		}
 		return true
 	})
-	x.report.at = end
 	return nil
 }
 
