@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -119,14 +120,9 @@ func Environ(vars map[string]*string) []string {
 
 // Setenv sets a variable in a list of NAME=VALUE, or removes it where value is nil.
 func Setenv(env []string, name string, value *string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, e := range env {
-		if !strings.HasPrefix(e, name+"=") {
-			out = append(out, e)
-		}
-	}
+	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	if value != nil {
-		out = append(out, name+"="+*value)
+		env = append(env, name+"="+*value)
 	}
-	return out
+	return env
 }
