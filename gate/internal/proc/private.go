@@ -24,9 +24,7 @@ type Private struct {
 	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
 	lifeline io.WriteCloser // the guard reads the other end
-	owner    owner
-	// Joined is a directory elsewhere that goes when this one goes, "" for none.
-	Joined string
+	owner
 }
 
 // owner is the content of the file ownerIn of a private directory. A directory without that file is not removed.
@@ -87,7 +85,7 @@ func (p *Private) say() error {
 
 // Join makes a directory elsewhere, which was made for this one and bears a name with [Prefix], go when this one goes.
 func (p *Private) Join(dir string) error {
-	p.Joined, p.owner.Joined = dir, dir
+	p.Joined = dir
 	return p.say()
 }
 
@@ -203,11 +201,14 @@ func Sweep() {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), Prefix) {
 			continue
 		}
-		dir := filepath.Join(os.TempDir(), e.Name())
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !ours(info) {
+		info, err := e.Info()
+		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
 			continue
 		}
+		if uid, known := Owner(info); !known || uid != os.Geteuid() {
+			continue
+		}
+		dir := filepath.Join(os.TempDir(), e.Name())
 		lock, err := lockDir(dir, false)
 		if err != nil {
 			continue // its owner lives

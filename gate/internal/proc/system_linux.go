@@ -134,27 +134,14 @@ func stats() (out []stat) {
 // CPUTime is the CPU time that this process and its descendants have used, those included that have ended and fell to
 // this process.
 func CPUTime() time.Duration {
-	if childless() {
-		var own, ended unix.Rusage
-		unix.Getrusage(unix.RUSAGE_SELF, &own)
-		unix.Getrusage(unix.RUSAGE_CHILDREN, &ended)
-		return time.Duration(own.Utime.Nano() + own.Stime.Nano() + ended.Utime.Nano() + ended.Stime.Nano())
+	var own, ended unix.Rusage
+	unix.Getrusage(unix.RUSAGE_SELF, &own)
+	unix.Getrusage(unix.RUSAGE_CHILDREN, &ended)
+	total := time.Duration(own.Utime.Nano() + own.Stime.Nano() + ended.Utime.Nano() + ended.Stime.Nano())
+	for _, s := range below(func(stat) bool { return true }) {
+		total += time.Duration(s.used) * 10 * time.Millisecond
 	}
-	children := make(map[int][]stat)
-	total := int64(0)
-	for _, s := range stats() {
-		children[s.parent] = append(children[s.parent], s)
-		if s.pid == os.Getpid() {
-			total += s.used
-		}
-	}
-	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
-		for _, s := range children[queue[0]] {
-			total += s.used
-			queue = append(queue, s.pid)
-		}
-	}
-	return time.Duration(total) * 10 * time.Millisecond
+	return total
 }
 
 // childless reports whether this process has no child, not even a dead one, and so nothing below it: most often, and
@@ -163,25 +150,33 @@ func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil) == unix.ECHILD
 }
 
-// descendants are the living processes below this one, without those of the set, the tools and what they started.
-func descendants(without processes) processes {
+// below lists the processes below this one that keep accepts, without those below a process that it does not.
+func below(keep func(stat) bool) (found []stat) {
 	if childless() {
 		return nil
 	}
-	children := make(map[int][]process)
-	tools.Lock()
-	defer tools.Unlock()
+	children := make(map[int][]stat)
 	for _, s := range stats() {
-		if !s.dead && !without[s.process] && !tools.pids[s.pid] {
-			children[s.parent] = append(children[s.parent], s.process)
+		if keep(s) {
+			children[s.parent] = append(children[s.parent], s)
 		}
 	}
-	found := make(processes)
 	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
-		for _, p := range children[queue[0]] {
-			found[p] = true
-			queue = append(queue, p.pid)
+		for _, s := range children[queue[0]] {
+			found = append(found, s)
+			queue = append(queue, s.pid)
 		}
+	}
+	return found
+}
+
+// descendants are the living processes below this one, without those of the set, the tools and what they started.
+func descendants(without processes) processes {
+	tools.Lock()
+	defer tools.Unlock()
+	found := make(processes)
+	for _, s := range below(func(s stat) bool { return !s.dead && !without[s.process] && !tools.pids[s.pid] }) {
+		found[s.process] = true
 	}
 	return found
 }
@@ -295,12 +290,6 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 		return 0, false
 	}
 	return int(s.Uid), true
-}
-
-// ours reports whether a file belongs to this user.
-func ours(info fs.FileInfo) bool {
-	uid, known := Owner(info)
-	return known && uid == os.Geteuid()
 }
 
 // Hold makes a named pipe that this process holds open for writing. Whoever reads it sees its end when this process

@@ -42,4 +42,3 @@ func ignoreSignals()                          {}
 func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
 func bootID() string                          { return "" }
 func Owner(fs.FileInfo) (int, bool)           { return 0, false }
-func ours(fs.FileInfo) bool                   { return false }
