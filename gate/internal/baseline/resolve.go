@@ -89,6 +89,7 @@ func (b *Baseline) state() *state {
 			s.removed[j] = true
 		}
 	}
+	overtaken := s.overtaken()
 	type host struct {
 		profiler model.Profiler
 		gpu      string
@@ -97,10 +98,7 @@ func (b *Baseline) state() *state {
 	for i := len(b.Entries) - 1; i >= 0; i-- {
 		e := &b.Entries[i]
 		at := host{e.Profiler(), e.GPUHash}
-		if s.removed[i] || e.Removes != "" || s.overtaken(i) {
-			continue
-		}
-		if whole[at] >= Keep || all[e.Profiler()] >= keepAll {
+		if s.removed[i] || e.Removes != "" || overtaken[i] || whole[at] >= Keep || all[e.Profiler()] >= keepAll {
 			continue
 		}
 		if s.kept[i] = true; !e.Accepted {
@@ -111,22 +109,17 @@ func (b *Baseline) state() *state {
 	return s
 }
 
-// overtaken reports whether a newer entry replaces all of this one.
-func (s *state) overtaken(i int) bool {
+// overtaken marks the entries of which a newer one replaces all.
+func (s *state) overtaken() []bool {
+	out := make([]bool, len(s.b.Entries))
 	for j := range s.b.Entries {
-		if j != i && !s.removed[j] && s.names(s.b.Entries[j].Supersedes, i) {
-			return true
+		for _, id := range s.b.Entries[j].Supersedes {
+			if i, ok := s.at[id]; ok && i != j && !s.removed[j] {
+				out[i] = true
+			}
 		}
 	}
-	return false
-}
-
-// names reports whether one of the IDs is that of an entry.
-func (s *state) names(ids []string, i int) bool {
-	return slices.ContainsFunc(ids, func(id string) bool {
-		j, ok := s.at[id]
-		return ok && j == i
-	})
+	return out
 }
 
 // apart reports whether neither of two entries knows the other: they come from two branches.
@@ -158,17 +151,17 @@ func (s *state) claims() map[subjectOf]*claims {
 		}
 		return out[key]
 	}
-	replaced := make(map[subjectOf]map[int]bool) // mostly empty
+	type share struct { // of an entry in a subject
+		subjectOf
+		entry int
+	}
+	replaced := make(map[share]bool) // mostly empty
 	for i := range s.b.Entries {
 		e := &s.b.Entries[i]
 		for x, ids := range e.Replaces {
-			key := subjectOf{x, e.Profiler()}
-			if replaced[key] == nil {
-				replaced[key] = make(map[int]bool)
-			}
 			for _, id := range ids {
 				if j, ok := s.at[id]; ok && !s.removed[i] {
-					replaced[key][j] = true
+					replaced[share{subjectOf{x, e.Profiler()}, j}] = true
 				}
 			}
 		}
@@ -179,14 +172,14 @@ func (s *state) claims() map[subjectOf]*claims {
 		for _, x := range holds {
 			switch c := of(x, e); {
 			case s.removed[i]:
-			case s.kept[i] && !replaced[subjectOf{x, e.Profiler()}][i]:
+			case s.kept[i] && !replaced[share{subjectOf{x, e.Profiler()}, i}]:
 				c.live = append(c.live, i)
 			default:
 				c.old = append(c.old, i)
 			}
 		}
 		for x := range e.Replaces {
-			if s.kept[i] && !slices.Contains(holds, x) && !replaced[subjectOf{x, e.Profiler()}][i] {
+			if s.kept[i] && !slices.Contains(holds, x) && !replaced[share{subjectOf{x, e.Profiler()}, i}] {
 				of(x, e).gone = append(of(x, e).gone, i)
 			}
 		}
