@@ -112,13 +112,8 @@ func parseCount(s string) (int, error) {
 
 // parseNumber reads a decimal number that a measurement can have: finite, not negative.
 func parseNumber(s string) (float64, error) {
-	digits := s != "" && s[0] != '+'
-	for i := range len(s) {
-		c := s[i]
-		digits = digits && (c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-')
-	}
 	f, err := strconv.ParseFloat(s, 64)
-	if !digits || err != nil || math.Signbit(f) {
+	if err != nil || s[0] == '+' || strings.Trim(s, "0123456789.eE+-") != "" || math.Signbit(f) { // no Inf, 0x1p4 or 1_000
 		return 0, fmt.Errorf("%q is not a number of 0 or more", s)
 	}
 	return f, nil
