@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture,
@@ -36,19 +35,4 @@ func (r *row) kernel(c *cells) devicecode.Kernel {
 // isCodeHash reports whether s is a hash as [devicecode.Kernel] holds it.
 func isCodeHash(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// takeCode moves the rows of device code from rows into the session.
-func takeCode(rows []placed, s *model.Session) (rest []placed, err error) {
-	for _, r := range rows {
-		if r.row.Scope != codeScope {
-			rest = append(rest, r)
-			continue
-		}
-		s.Code = append(s.Code, r.row.kernel(&r.cells))
-		if r.cells.err != nil {
-			return nil, r.cells.err
-		}
-	}
-	return rest, nil
 }

@@ -66,12 +66,15 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	var head []placed
+	var head, code []placed
 	body := rows[:0]
 	for _, r := range rows {
-		if r.row.Scope == sessionScope {
+		switch r.row.Scope {
+		case sessionScope:
 			head = append(head, r)
-		} else {
+		case codeScope:
+			code = append(code, r)
+		default:
 			body = append(body, r)
 		}
 	}
@@ -79,8 +82,11 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	if body, err = takeCode(body, &e.Session); err != nil {
-		return Entry{}, err
+	for _, r := range code {
+		e.Code = append(e.Code, r.row.kernel(&r.cells))
+		if r.cells.err != nil {
+			return Entry{}, r.cells.err
+		}
 	}
 	return e, e.decodeBody(file, body)
 }
