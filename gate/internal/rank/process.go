@@ -71,21 +71,26 @@ func (r *rank) plain() error {
 	if err != nil {
 		return r.notStarted(err)
 	}
-	r.attend(done, func(s syscall.Signal) { cmd.Process.Signal(s) })
-	<-done
+	r.attend(done, 0, func(s syscall.Signal) { cmd.Process.Signal(s) })
 	r.ended(outcome(cmd.ProcessState))
 	return nil
 }
 
-// attend passes signals on until the program has ended, and ends it once the job is not waited for any more.
-func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
+// attend passes signals on until done is closed, or the limit is over where it is not 0, and ends the program once the job
+// is not waited for any more. It reports whether done is closed.
+func (r *rank) attend(done <-chan struct{}, limit time.Duration, pass func(syscall.Signal)) bool {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	var end <-chan time.Time
+	var late, end <-chan time.Time
+	if limit > 0 {
+		late = time.After(limit)
+	}
 	for {
 		select {
 		case <-done:
-			return
+			return true
+		case <-late:
+			return false
 		case s := <-r.signals:
 			r.status.Told = true
 			pass(s.(syscall.Signal))

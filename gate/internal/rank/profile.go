@@ -81,23 +81,11 @@ func (r *rank) profile() error {
 	r.ended(ending)
 	switch {
 	case ending.Error != "":
-		r.status.ExitCode = 127
-		return fmt.Errorf("the program %q cannot be started: %s", r.command[0], ending.Error)
+		return r.notStarted(errors.New(ending.Error))
 	case r.ordered && r.status.Failed():
 		return nil // the job failed, and nobody wants the recording
 	}
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		select {
-		case <-done:
-		case <-time.After(patience):
-		}
-	}()
-	r.attend(finished, func(syscall.Signal) {}) // signals are for the program, which has ended
-	select {
-	case <-done:
-	default:
+	if !r.attend(done, patience, func(syscall.Signal) {}) { // signals are for the program, which has ended
 		return fmt.Errorf("nsys did not finish within %v after the program%s", patience, because(log.String()))
 	}
 	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
@@ -154,8 +142,7 @@ func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.O
 		defer close(told)
 		err = json.NewDecoder(conn).Decode(&x)
 	}()
-	r.attend(told, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
-	<-told
+	r.attend(told, 0, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
 	if err != nil {
 		return x, fmt.Errorf("nsys ended while the program ran%s", because(log.String()))
 	}
