@@ -36,15 +36,6 @@ var launchers = []struct{ rank, size string }{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// Variables are the variables in which a rank is looked for, in this order.
-func Variables() []string {
-	var out []string
-	for _, l := range launchers {
-		out = append(out, l.rank)
-	}
-	return out
-}
-
 // Identify finds out which rank this process is from what the launcher has set.
 func Identify(getenv func(string) string) (Identity, error) {
 	number := func(name string, otherwise int) int {
@@ -53,7 +44,9 @@ func Identify(getenv func(string) string) (Identity, error) {
 		}
 		return otherwise
 	}
+	var names []string
 	for _, l := range launchers {
+		names = append(names, l.rank)
 		rank := number(l.rank, -1)
 		if rank < 0 || l.rank == "RANK" && getenv(l.size) == "" { // a name that others use too
 			continue
@@ -64,7 +57,7 @@ func Identify(getenv func(string) string) (Identity, error) {
 		return Identity{}, fmt.Errorf("RANK is set, and WORLD_SIZE, by which it is a launcher's, is not: set both, or start nsgate rank with srun, mpirun or torchrun")
 	}
 	return Identity{}, fmt.Errorf("no launcher says which rank this is: none of %s is set; start nsgate rank with srun, mpirun or torchrun, "+
-		"or set RANK and WORLD_SIZE", strings.Join(Variables(), ", "))
+		"or set RANK and WORLD_SIZE", strings.Join(names, ", "))
 }
 
 // Order holds the instructions for the ranks of a job.
