@@ -36,33 +36,33 @@ type key[T any] struct {
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, a device, an output, the whole workload",
-		func(p *Policy) field { return percentage(&p.Threshold, limit) }},
+		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
-		func(p *Policy) field { return percentage(&p.StepThreshold, limit) }},
+		func(p *Policy) field { return percentage(&p.StepThreshold, parseLimit) }},
 	{"warmup_threshold", `"25%"`, `"50%"`, "largest slowdown of the warm-up: its wall time and its GPU time",
-		func(p *Policy) field { return percentage(&p.WarmupThreshold, limit) }},
+		func(p *Policy) field { return percentage(&p.WarmupThreshold, parseLimit) }},
 	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of what runs before the steps, after them and in other processes beside them",
-		func(p *Policy) field { return percentage(&p.OutsideThreshold, limit) }},
+		func(p *Policy) field { return percentage(&p.OutsideThreshold, parseLimit) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
-			return percentage(&p.Alpha, func(s string, v float64) error {
-				if v == 0 || v >= 0.5 {
-					return fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
+			return percentage(&p.Alpha, func(s string) (v float64, err error) {
+				if v, err = measure.ParsePercent(s); err == nil && (v == 0 || v >= 0.5) {
+					err = fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
 				}
-				return nil
+				return v, err
 			})
 		}},
 	{"impact", `"0.5%"`, `"1%"`, "a kernel with a smaller share of GPU time does not fail the gate by itself",
 		func(p *Policy) field {
-			return percentage(&p.Impact, func(s string, v float64) error {
-				if v > 1 {
-					return fmt.Errorf(`%q is more than all of the GPU time; the default is "0.5%%"`, s)
+			return percentage(&p.Impact, func(s string) (v float64, err error) {
+				if v, err = measure.ParsePercent(s); err == nil && v > 1 {
+					err = fmt.Errorf(`%q is more than all of the GPU time; the default is "0.5%%"`, s)
 				}
-				return nil
+				return v, err
 			})
 		}},
 	{"session_sd", `"0.5%"`, `"1%"`, "spread between GPU hosts to expect before it was measured",
-		func(p *Policy) field { return percentage(&p.SessionSD, nil) }},
+		func(p *Policy) field { return percentage(&p.SessionSD, measure.ParsePercent) }},
 	{"undecided", `"warn"`, `"fail"`, `what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)`,
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
@@ -96,12 +96,7 @@ var workloadKeys = []key[Workload]{
 	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
 		func(w *Workload) field { return patterns(&w.Code) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
-		func(w *Workload) field {
-			return optional("percentage", &w.Threshold, func(s string) (float64, error) {
-				v, err := measure.ParsePercent(s)
-				return v, cmp.Or(err, limit(s, v))
-			}, measure.Percent)
-		}},
+		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},
 }

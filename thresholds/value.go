@@ -69,26 +69,22 @@ func anyText(s string) (string, error) { return s, nil }
 
 func verbatim[T ~string](v T) string { return string(v) }
 
-// percentage is a field for a fraction, which check may refuse.
-func percentage(to *float64, check func(text string, v float64) error) field {
-	return parsed("percentage", to, func(s string) (float64, error) {
-		v, err := measure.ParsePercent(s)
-		if err == nil && check != nil {
-			err = check(s, v)
-		}
-		return v, err
-	}, measure.Percent)
+// percentage is a field for a fraction.
+func percentage(to *float64, parse func(string) (float64, error)) field {
+	return parsed("percentage", to, parse, measure.Percent)
 }
 
-// limit refuses limits of times that cannot be meant: without room for noise, and beyond twice the time.
-func limit(s string, v float64) error {
+// parseLimit refuses limits of times that cannot be meant: without room for noise, and beyond twice the time.
+func parseLimit(s string) (float64, error) {
+	v, err := measure.ParsePercent(s)
 	switch {
+	case err != nil:
 	case v == 0:
-		return fmt.Errorf(`%q leaves no room for noise, so that nothing passes; write a small limit such as "0.5%%"`, s)
+		err = fmt.Errorf(`%q leaves no room for noise, so that nothing passes; write a small limit such as "0.5%%"`, s)
 	case v > 1:
-		return fmt.Errorf("%q lets a time more than double; write a limit of at most 100%%", s)
+		err = fmt.Errorf("%q lets a time more than double; write a limit of at most 100%%", s)
 	}
-	return nil
+	return v, err
 }
 
 // pattern is a field for the pattern of an output.
