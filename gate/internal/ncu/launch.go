@@ -29,14 +29,6 @@ var (
 	around = input.Pattern(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
 )
 
-// subject is that of a launch, within the budget of names.
-func (b *builder) subject(l *launch) (measure.Subject, error) {
-	if err := b.budget.Add(l.file, l.is[kernel]); err != nil {
-		return measure.Subject{}, err
-	}
-	return l.subject()
-}
-
 // subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
 // range, and only named "range" where there is none.
 func (l *launch) subject() (measure.Subject, error) {

@@ -153,9 +153,6 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 			return model.Refuse(model.BadTable, again, "%s:%d: the row of units is missing", r.file, r.at)
 		}
 		record := Record{Line: r.at, Raw: map[string]Value{}}
-		if record.Subject, err = b.subject(l); err != nil {
-			return err
-		}
 		for i := range columns {
 			x := &columns[i]
 			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at])}
@@ -242,11 +239,7 @@ func whole(launches []*launch) error {
 
 // add adds a launch of the details page, on which a metric may stand in several sections.
 func (b *builder) add(l *launch, language *language) error {
-	subject, err := b.subject(l)
-	if err != nil {
-		return err
-	}
-	r := Record{Subject: subject, Line: l.line, Raw: map[string]Value{}}
+	r := Record{Line: l.line, Raw: map[string]Value{}}
 	all := make(map[string]Value, len(l.cells))
 	b.profile.Cells += len(l.cells)
 	for i := range l.cells {
@@ -277,8 +270,14 @@ func (r *Record) keep(c *cell, v Value) {
 	r.Raw[c.name] = v
 }
 
-// record makes the record of a launch whose cells are read.
-func (b *builder) record(l *launch, r Record) error {
+// record makes the record of a launch whose cells are read, within the budget of names.
+func (b *builder) record(l *launch, r Record) (err error) {
+	if err := b.budget.Add(l.file, l.is[kernel]); err != nil {
+		return err
+	}
+	if r.Subject, err = l.subject(); err != nil {
+		return err
+	}
 	b.derive(&r)
 	if l.is[device] != "" { // it is empty for a launch whose profiling failed
 		b.devices[l.is[device]] = true

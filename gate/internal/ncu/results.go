@@ -149,10 +149,6 @@ func (x *results) result(m message) error {
 		return model.Refuse(model.NcuFailed, "profile again, and read what ncu says of it",
 			"%s: launch %d, of %s, has no metrics: ncu failed to profile it", x.report.name, number, quote(l.is[kernel]))
 	}
-	var err error
-	if r.Subject, err = x.subject(l); err != nil {
-		return err
-	}
 	x.profile.Cells += metrics
 	return x.record(l, r)
 }
