@@ -37,12 +37,12 @@ func (l *launch) subject() (measure.Subject, error) {
 	if s.Name == "" {
 		return s, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
 	}
-	for column, to := range map[int]*measure.Dim3{grid: &s.Grid, block: &s.Block} {
-		text := l.is[column]
+	for i, to := range []*measure.Dim3{&s.Grid, &s.Block} {
+		text := l.is[grid+i]
 		if text == "" || text == "n/a" {
 			continue
 		}
-		c := cell{file: l.file, line: l.line, name: identity[column], text: text}
+		c := cell{file: l.file, line: l.line, name: identity[grid+i], text: text}
 		m := extent().FindStringSubmatch(text)
 		if m == nil {
 			return s, model.Refuse(model.BadValue, again, "%s: not of the form (X, Y, Z)", c.place())
