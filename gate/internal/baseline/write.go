@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // begin makes the directory of a baseline and locks it for writing.
@@ -138,21 +140,17 @@ func samples(e *Entry) []row {
 }
 
 // put writes a file that is there whole, or not at all.
-func put(file string, text []byte) (err error) {
+func put(file string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*"+tmp)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
+	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
+	if err = cmp.Or(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
 	}
-	if err := os.Rename(f.Name(), file); err != nil {
+	if err != nil {
 		return err
 	}
 	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to
@@ -185,14 +183,6 @@ func Writable(root string) error {
 // unwritten says what became of a baseline that could not be written. The error of the system names a temporary file
 // that nobody knows.
 func unwritten(dir string, err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &link):
-		err = link.Err
-	}
 	return fmt.Errorf("no baseline can be written to %s: %w; what was there is unchanged: make room or let it be written, "+
-		"and try again", dir, err)
+		"and try again", dir, proc.Cause(err))
 }
