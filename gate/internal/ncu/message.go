@@ -1,8 +1,6 @@
 package ncu
 
 import (
-	"math"
-
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -15,13 +13,6 @@ type field struct {
 	kind   protowire.Type
 	number uint64 // the bits of a fraction
 	bytes  message
-}
-
-func (f field) float() float64 {
-	if f.kind == protowire.Fixed32Type {
-		return float64(math.Float32frombits(uint32(f.number)))
-	}
-	return math.Float64frombits(f.number)
 }
 
 // each shows the fields of a message to f until it says no. It is false for bytes that are no message.

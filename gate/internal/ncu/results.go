@@ -189,8 +189,10 @@ func value(m message) (v Value, ok bool) {
 		case f.id == valueText && f.kind == protowire.BytesType:
 			v.Number, v.Text = math.NaN(), string(f.bytes)
 			return true
-		case f.id == valueFloat && f.kind == protowire.Fixed32Type, f.id == valueDouble && f.kind == protowire.Fixed64Type:
-			v.Number = f.float()
+		case f.id == valueFloat && f.kind == protowire.Fixed32Type:
+			v.Number = float64(math.Float32frombits(uint32(f.number)))
+		case f.id == valueDouble && f.kind == protowire.Fixed64Type:
+			v.Number = math.Float64frombits(f.number)
 		case (f.id == valueUint32 || f.id == valueUint64) && f.kind == protowire.VarintType:
 			v.Number = float64(f.number)
 		default:

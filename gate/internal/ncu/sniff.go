@@ -1,8 +1,11 @@
 package ncu
 
 import (
+	"bytes"
+	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
 // SniffSize is how much of a file [Sniff] and [SniffReport] look at, in bytes.
@@ -12,15 +15,12 @@ const SniffSize = 64 << 10
 // lines of ncu and of the program before it, another page of ncu's, or its words that it profiled nothing. [Read]
 // reads the first and says of the others what to do.
 func Sniff(head []byte) bool {
-	text := decode(head[:min(len(head), SniffSize)])
-	if strings.ContainsRune(text, 0) {
+	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(head[:min(len(head), SniffSize)]))) // memory does not fail
+	if bytes.IndexByte(text, 0) >= 0 {
 		return false // no text
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.ToValidUTF8(string(text), "\uFFFD")) {
 		line = strings.TrimRight(line, "\r\n")
-		if !utf8.ValidString(line) {
-			line = strings.ToValidUTF8(line, "\uFFFD")
-		}
 		if _, row := heading(line); row != nil {
 			return true
 		}

@@ -1,23 +1,14 @@
 package ncu
 
 import (
-	"bytes"
 	"encoding/csv"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
-
-// decode turns the first bytes of a file in UTF-16, which PowerShell writes, into UTF-8.
-func decode(data []byte) string {
-	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(data))) // memory does not fail
-	return string(text)
-}
 
 var (
 	// A header may be glued to a last line of the program's that had no end. One that is cut cannot be taken apart into
