@@ -2,15 +2,13 @@ package rank
 
 import "time"
 
-// Options say where a rank leaves its recording. An [Order] takes precedence.
+// Options say where a rank leaves its recording. An [Order] that lies there takes the place of theirs.
 type Options struct {
-	Gather  string   // the directory that all hosts of the job see
-	Job     string   // a name that its ranks share, and no other job in the directory
-	Ranks   []int    // those to profile, none for all
-	Nsys    string   // the nsys executable
-	Profile []string // options of nsys profile, see [nsys.ProfileArgs]
-	Self    string   // the executable that nsys starts, "" for this one
-	Getenv  func(string) string
+	Gather string // the directory that all hosts of the job see
+	Job    string // a name that its ranks share, and no other job in the directory
+	Order
+	Self   string // the executable that nsys starts, "" for this one
+	Getenv func(string) string
 }
 
 // NotRecorded is the exit code of a rank whose program was not started, or ended well and was not recorded.

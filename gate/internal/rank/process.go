@@ -20,7 +20,6 @@ const signalGrace = 200 * time.Millisecond
 // rank is one process of a job while it runs.
 type rank struct {
 	Options
-	order   Order
 	ordered bool // by whoever measures the job, who waits for it
 	command []string
 	status  Status
@@ -45,9 +44,9 @@ func (r *rank) arrive() error {
 		return fmt.Errorf("what to do for this job cannot be read: %w", err)
 	}
 	if order != nil {
-		r.order, r.ordered = *order, true
+		r.Order, r.ordered = *order, true
 	}
-	r.status.Profiled = r.order.Profiles(r.status.Rank)
+	r.status.Profiled = r.Profiles(r.status.Rank)
 	name := StatusFile(r.Gather, r.Job, r.status.Rank)
 	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",

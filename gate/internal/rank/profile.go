@@ -40,7 +40,7 @@ func (r *rank) profile() error {
 	if err != nil {
 		return r.notStarted(err)
 	}
-	exe, err := exec.LookPath(cmp.Or(r.order.Nsys, "nsys"))
+	exe, err := exec.LookPath(cmp.Or(r.Nsys, "nsys"))
 	if err != nil {
 		return errors.New("nsys was not found on the host of this rank; install Nsight Systems there, or give its path")
 	}
@@ -96,12 +96,12 @@ func (r *rank) profile() error {
 
 // nsys is the profiler's command around this binary, which starts the program.
 func (r *rank) nsys(exe, self string, private *proc.Private, log *proc.Output) (cmd *exec.Cmd, err error) {
-	args := append(slices.Clone(r.order.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
+	args := append(slices.Clone(r.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
 	cmd = exec.Command(exe, append([]string{"profile"}, args...)...)
 	if cmd.Env, err = private.Env(); err != nil {
 		return nil, err
 	}
-	if len(r.order.Ranks) > 0 {
+	if len(r.Ranks) > 0 {
 		// Without it a job of which only some ranks are profiled may hang in MPI.
 		cmd.Env = proc.Setenv(cmd.Env, "NSYS_MPI_STORE_TEAMS_PER_RANK", new("1"))
 	}

@@ -28,8 +28,7 @@ func (o Options) Run(command []string) (code int, err error) {
 	if err != nil {
 		return NotRecorded, err
 	}
-	r := &rank{Options: o, order: Order{Nsys: o.Nsys, Profile: o.Profile, Ranks: o.Ranks}, command: command}
-	r.status = Status{Format: statusFormat, Identity: me}
+	r := &rank{Options: o, command: command, status: Status{Format: statusFormat, Identity: me}}
 	if err := r.arrive(); err != nil {
 		return NotRecorded, err
 	}
