@@ -46,8 +46,8 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	page := &page{file: f, stop: stop}
 	var stderr proc.Output
 	err = errors.Join(proc.Run(running, tmp, page, &stderr, program, ExportArgs(report)...), f.Close())
@@ -58,19 +58,19 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		err = errors.New("it wrote nothing")
 	}
 	os.Remove(f.Name())
-	switch {
+	switch unwritten := context.Cause(running); {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
-	case page.err == errFull:
+	case unwritten == errFull:
 		return "", model.Refuse(model.TooLarge, fewer, "the page of %s is larger than %d MB", name, sizeLimit>>20)
-	case page.err != nil:
+	case unwritten != nil:
 		return "", model.Refuse(model.NoRoom, "make room on the disk and try again",
-			"the page of %s could not be written: %s", name, proc.Cause(page.err))
+			"the page of %s could not be written: %s", name, proc.Cause(unwritten))
 	}
 	why := cmp.Or(blame(stderr.String(), page.end.String()), err.Error())
 	mine := Version(ctx, program)
 	if year, number, newer := newer(written, mine); newer {
-		return "", model.Refuse(model.OldNcu, fmt.Sprintf("this is ncu %s: read the report with ncu %s or later", mine, fmt.Sprintf("%d.%d", year, number)),
+		return "", model.Refuse(model.OldNcu, fmt.Sprintf("this is ncu %s: read the report with ncu %d.%d or later", mine, year, number),
 			"ncu could not read %s%s: %s", name, by, why)
 	}
 	return "", model.Refuse(model.Damaged, fmt.Sprintf("the report is damaged: profile again, or open it in the ncu that wrote it%s", by),
@@ -80,9 +80,8 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 // page is a file for the output of ncu, up to the size that [Read] accepts.
 type page struct {
 	file *os.File
-	stop func() // ends ncu
+	stop func(error) // ends ncu
 	size int64
-	err  error
 	end  proc.Output
 }
 
@@ -96,8 +95,7 @@ func (p *page) Write(b []byte) (n int, err error) {
 		n, err = p.file.Write(b)
 	}
 	if err != nil {
-		p.err = err
-		p.stop()
+		p.stop(err)
 	}
 	return n, err
 }
