@@ -195,12 +195,9 @@ func (p *Policy) Settings() []Setting {
 
 func settings[T any](table, of string, keys []key[T], from *T, places Places) []Setting {
 	out := make([]Setting, len(keys))
-	for i, k := range document(table, keys) {
-		value := keys[i].field(from).print()
-		if value == "" {
-			value = strings.Trim(k.Default, `"`)
-		}
-		out[i] = Setting{table, of, k.Name, value, places.Of(k.Name)}
+	for i, k := range keys {
+		value := cmp.Or(k.field(from).print(), strings.Trim(k.initial, `"`))
+		out[i] = Setting{table, of, k.name, value, places.Of(k.name)}
 	}
 	return out
 }
@@ -208,8 +205,9 @@ func settings[T any](table, of string, keys []key[T], from *T, places Places) []
 // String is what the rule is about and what it sets: "kernel sgemm*, metric time: max 5 %".
 func (r *Rule) String() string {
 	var selects, sets []string
-	for i, s := range settings("rule", r.Where, ruleKeys, r, r.Places) {
-		text, field := strings.ReplaceAll(s.Name, "_", " ")+" "+s.Value, ruleKeys[i].field(r)
+	for _, k := range ruleKeys {
+		field := k.field(r)
+		text := strings.ReplaceAll(k.name, "_", " ") + " " + field.print()
 		switch {
 		case field.print() == "":
 		case field.kind == "pattern": // selectors are patterns, and no setting is
