@@ -33,14 +33,8 @@ func ncu() int {
 			"smsp__inst_executed     Counter  inst  # of warp instructions executed")
 		return 0
 	}
-	value := func(option string) string {
-		if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
-			return args[i+1]
-		}
-		return ""
-	}
-	// The workload comes after the last option, --launch-count N.
-	command := args[slices.Index(args, "--launch-count")+2:]
+	after := func(option string) []string { return args[slices.Index(args, option)+1:] }
+	command := after("--launch-count")[1:] // the last option has a number
 	if calls := os.Getenv("NSGATE_FAKE_NCU_CALLS"); calls != "" {
 		f, err := os.OpenFile(calls, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 		if err != nil {
@@ -75,7 +69,7 @@ func ncu() int {
 	if err := cmd.Run(); err != nil {
 		log, code = log+"==ERROR== The application returned an error code (1).\n", 1
 	}
-	if err := os.WriteFile(value("--log-file"), []byte(log), 0o644); err != nil {
+	if err := os.WriteFile(after("--log-file")[0], []byte(log), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -51,7 +51,11 @@ func (rep report) export(file string, payloads, whole bool) error {
 	if from == "" {
 		from = rep.Runs[0].File
 	}
-	if err := copyFile(file, from); err != nil {
+	recording, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(file, recording, 0o644)
+	}
+	if err != nil {
 		return err
 	}
 	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
@@ -232,12 +236,4 @@ func (m *merger) spoil() {
 // stringColumns hold numbers of StringIds.
 var stringColumns = map[string]bool{
 	"demangledName": true, "shortName": true, "mangledName": true, "nameId": true, "textId": true, "jsonTextId": true,
-}
-
-func copyFile(to, from string) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o644)
 }

@@ -241,11 +241,10 @@ func (rep *report) assign() error {
 	if rep.Stacks && os.Getenv("NSGATE_FAKE_STACKS") != "" {
 		variable = "NSGATE_FAKE_STACKS"
 	}
-	find := func() ([]string, error) { return recordings(variable) }
+	files, err := recordings(variable)
 	if file := os.Getenv("NSGATE_FAKE_CHOSEN"); file != "" {
-		find = func() ([]string, error) { return chosen(file) }
+		files, err = chosen(file)
 	}
-	files, err := find()
 	if err != nil {
 		return err
 	}
@@ -265,16 +264,17 @@ func (rep *report) assign() error {
 		}
 	}
 	for i := range rep.Runs {
-		if r := &rep.Runs[i]; r.Base && ofBase != nil {
+		r := &rep.Runs[i]
+		if r.Base && ofBase != nil {
 			r.File = ofBase[base%len(ofBase)]
 			base++
 		} else {
 			r.File = files[other%len(files)]
 			other++
 		}
-		if file, factor, ok := strings.Cut(rep.Runs[i].File, "*"); ok {
-			rep.Runs[i].File = file
-			if rep.Runs[i].Stretch, err = strconv.ParseFloat(factor, 64); err != nil {
+		if file, factor, ok := strings.Cut(r.File, "*"); ok {
+			r.File = file
+			if r.Stretch, err = strconv.ParseFloat(factor, 64); err != nil {
 				return err
 			}
 		}
