@@ -4,6 +4,7 @@
 package ncu
 
 import (
+	"bufio"
 	"cmp"
 	"io"
 
@@ -18,7 +19,7 @@ const sizeLimit = 128 << 20
 // table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
 func Read(r io.Reader, name string, raw ...string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
-	pages := newPages(name, cells.UTF8(in))
+	pages := pages{name: name, in: bufio.NewReaderSize(cells.UTF8(in), 64<<10), notes: notes{name: name, failure: len(failures)}}
 	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}, raw: raw}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {

@@ -73,32 +73,35 @@ type rows struct {
 	width   int // of the header
 	details bool
 	cells   []string
-	at      int // line of the row
+	at      int   // line of the row
+	err     error // why there is no next row, nil behind the last one
 }
 
-// next reads a row; it is false behind the last one.
-func (r *rows) next() (more bool, err error) {
-	if r.cells, err = r.csv.Read(); err == io.EOF {
-		return false, nil
-	}
-	if err != nil {
-		return false, r.syntax(err)
+// next reads a row; it is false where there is none.
+func (r *rows) next() bool {
+	var err error
+	if r.cells, err = r.csv.Read(); err != nil {
+		if err != io.EOF {
+			r.err = r.syntax(err)
+		}
+		return false
 	}
 	line, _ := r.csv.FieldPos(0)
 	r.at = line + r.begin - 1
 	if len(r.cells) == r.width {
-		return true, nil
+		return true
 	}
 	// Rows of metrics on the details page end after the value, or with some empty cells.
 	value := r.columns["Metric Value"]
 	if r.details && len(r.cells) > value && len(r.cells) < r.width && strings.Join(r.cells[value+1:], "") == "" {
-		return true, nil
+		return true
 	}
 	why := "the table is cut or broken"
 	if len(r.cells) > r.width && !strings.Contains(r.text.String(), `"`) {
 		why = "the quotes around the cells are lost"
 	}
-	return false, model.Refuse(model.BadTable, again, "%s:%d: the row has %d cells, the header %d: %s", r.file, r.at, len(r.cells), r.width, why)
+	r.err = model.Refuse(model.BadTable, again, "%s:%d: the row has %d cells, the header %d: %s", r.file, r.at, len(r.cells), r.width, why)
+	return false
 }
 
 // cell is the text of a column, "" where there is none.
@@ -134,11 +137,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		}
 	}
 	units := false
-	for {
-		more, err := r.next()
-		if !more || err != nil {
-			return err
-		}
+	for r.next() {
 		l := r.launch()
 		switch {
 		case l.is[id] == "" && units:
@@ -168,20 +167,14 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 			return err
 		}
 	}
+	return r.err
 }
 
 // detailsPage reads a row a metric or rule.
 func (b *builder) detailsPage(r *rows, language *language) error {
 	var launches []*launch
 	byID := map[[2]string]*launch{}
-	for {
-		more, err := r.next()
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
+	for r.next() {
 		l := r.launch()
 		key := [2]string{l.is[process], l.is[id]}
 		if first := byID[key]; first == nil {
@@ -196,6 +189,9 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 		case r.cell("Rule Name") == "":
 			return model.Refuse(model.BadTable, again, "%s:%d: a row with neither a metric nor a rule", r.file, r.at)
 		}
+	}
+	if r.err != nil {
+		return r.err
 	}
 	if len(launches) > 0 && r.last {
 		if err := whole(launches); err != nil {

@@ -36,10 +36,6 @@ type table struct {
 	text  strings.Builder
 }
 
-func newPages(name string, r io.Reader) *pages {
-	return &pages{name: name, in: bufio.NewReaderSize(r, 64<<10), notes: notes{name: name, failure: len(failures)}}
-}
-
 func (p *pages) read() bool {
 	if p.held {
 		p.held = false
@@ -86,12 +82,12 @@ func (p *pages) collect(header string, row *regexp.Regexp) *table {
 	for p.read() {
 		line, blank := p.bare, strings.TrimSpace(p.bare) == ""
 		if !open && !blank && !row.MatchString(line) {
-			p.held = true
 			if elided().MatchString(line) {
-				p.err, p.held = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(strings.TrimSpace(line))), false
+				p.err = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(strings.TrimSpace(line)))
 			} else if _, form := cells.Parse(line); cutID().MatchString(line) || !p.ended && form == cells.Whole {
-				p.err, p.held = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line), false
+				p.err = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line)
 			}
+			p.held = p.err == nil
 			return t
 		}
 		if open = open != odd(line); !blank {
