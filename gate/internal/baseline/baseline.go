@@ -6,7 +6,6 @@ package baseline
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"path/filepath"
 	"strings"
 
@@ -63,8 +62,3 @@ func slug(s string) string {
 	out := strings.Join(words, "-")
 	return strings.TrimSuffix(out[:min(len(out), 64)], "-")
 }
-
-var maxValues = 16 << 20
-
-// errDamaged is what to do about a file that was changed after it was written.
-var errDamaged = errors.New("restore it from version control; what was measured anew is recorded into a file of its own")

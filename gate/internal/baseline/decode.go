@@ -54,7 +54,8 @@ func decodeEntry(dir, name string, text []byte) (Entry, error) {
 	}
 	// The hash is checked before the rows, so that an edited file is named as such.
 	if sum := contentHash(text); sum != form[2] {
-		return Entry{}, fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; %w", file, sum, errDamaged)
+		return Entry{}, fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; restore it from version control; "+
+			"what was measured anew is recorded into a file of its own", file, sum)
 	}
 	e, err := decodeRows(file, text)
 	e.ID, e.File = strings.TrimSuffix(name, suffix), file

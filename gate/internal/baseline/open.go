@@ -73,6 +73,8 @@ const (
 	maxFiles = 10_000
 )
 
+var maxValues = 16 << 20
+
 // read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
 func read(dir, name string) ([]byte, error) {
 	file := filepath.Join(dir, name)
