@@ -26,21 +26,13 @@ type Output struct {
 func (x *Output) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := len(p)
-	if room := headBytes - len(x.head); room > 0 {
-		k := min(room, len(p))
-		x.head = append(x.head, p[:k]...)
-		p = p[k:]
-	}
-	if over := len(p) - tailBytes; over > 0 {
-		x.dropped += int64(over)
-		p = p[over:]
-	}
-	x.tail = append(x.tail, p...)
+	k := min(len(p), headBytes-len(x.head))
+	x.head = append(x.head, p[:k]...)
+	x.tail = append(x.tail, p[k:]...)
 	if len(x.tail) > 2*tailBytes {
 		x.cut()
 	}
-	return n, nil
+	return len(p), nil
 }
 
 func (x *Output) cut() {
