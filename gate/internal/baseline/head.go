@@ -22,7 +22,7 @@ type headKey struct {
 
 // headKeys are the keys in the order in which they are written.
 var headKeys = []headKey{
-	{name: "what", write: (*Entry).what},
+	{name: "what", write: (*Entry).What},
 	text("gpu", func(e *Entry) *string { return &e.GPU }),
 	count("gpus", func(e *Entry) *int { return &e.GPUs }),
 	count("processes", func(e *Entry) *int { return &e.Processes }),
@@ -113,7 +113,8 @@ func profiled(name string, word func(model.Run) string) headKey {
 	}}
 }
 
-func (e *Entry) what() string {
+// What is the kind of an entry: "record", "accept" or "remove".
+func (e *Entry) What() string {
 	switch {
 	case e.Removes != "":
 		return removal
