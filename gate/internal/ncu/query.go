@@ -17,7 +17,7 @@ import (
 // Catalog holds the metrics that `ncu --query-metrics` lists, without suffix, and the type of each.
 type Catalog map[string]string
 
-// Query asks an ncu for the metrics of this host's GPUs. The catalog is nil where ncu does not answer.
+// Query asks an ncu for the metrics of this host's GPUs. The catalog is empty where ncu does not answer.
 func Query(ctx context.Context, ncu string) Catalog {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
@@ -32,9 +32,6 @@ func Query(ctx context.Context, ncu string) Catalog {
 			c[words[0]] = words[1]
 		}
 	}
-	if len(c) == 0 {
-		return nil
-	}
 	return c
 }
 
@@ -42,7 +39,7 @@ func Query(ctx context.Context, ncu string) Catalog {
 // lists, and ncu itself refuses those that it lacks.
 func (c Catalog) Check(name string) error {
 	unit, _, counted := strings.Cut(name, "__")
-	if c == nil || !counted || slices.Contains([]string{"launch", "device", "sass", "derived", "numa", "nvlink", "c2clink", "profiler"}, unit) {
+	if len(c) == 0 || !counted || slices.Contains([]string{"launch", "device", "sass", "derived", "numa", "nvlink", "c2clink", "profiler"}, unit) {
 		return nil
 	}
 	if kind, ok := c[name]; ok {
