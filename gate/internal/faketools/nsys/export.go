@@ -109,7 +109,7 @@ func (m *merger) number(query string) int64 {
 	return n
 }
 
-// merge adds the runs of the report behind the first.
+// merge puts the runs of the report in the place of the first recording.
 func (m *merger) merge() {
 	m.exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
 	m.exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
@@ -146,46 +146,39 @@ func (m *merger) suit(payloads bool) {
 	}
 }
 
-// run copies one run. The first is there already, and gets its process and its clock.
+// run copies one run. Tables of the machine and the export are there already.
 func (m *merger) run(i int) {
-	r, from := m.rep.Runs[i], "main"
-	if i > 0 {
-		from = "run"
-		m.exec(`ATTACH ? AS run`, r.File)
-	}
+	r := m.rep.Runs[i]
+	m.exec(`ATTACH ? AS run`, r.File)
 	// The recorded process, and where its string ids and its clock go.
 	// Runs that are shorter than their recordings do not overlap.
-	to := target{first: i == 0, new: r.Pid, stretch: r.Stretch, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
-		old:   m.number(`SELECT (globalPid >> 24) & 0xFFFFFF FROM ` + from + `.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`),
-		shift: m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)}
-	for _, table := range m.column(`SELECT name FROM ` + from + `.sqlite_master WHERE type = 'table'`) {
-		columns := m.column(fmt.Sprintf(`SELECT name FROM pragma_table_info('%s', '%s')`, table, from))
-		shared := i > 0 // tables of the machine and the export are there already
-		var values, sets []string
+	to := target{new: r.Pid, stretch: r.Stretch, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
+		old: m.number(`SELECT (globalPid >> 24) & 0xFFFFFF FROM run.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`)}
+	if i > 0 { // call stacks, which a single run has, name their strings in columns that are not moved
+		to.shift = m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)
+	}
+	for _, table := range m.column(`SELECT name FROM run.sqlite_master WHERE type = 'table'`) {
+		columns := m.column(fmt.Sprintf(`SELECT name FROM pragma_table_info('%s', 'run')`, table))
+		differs := false
+		var values []string
 		for _, c := range columns {
 			v, own := to.value(table, c)
-			shared = shared && !own
+			differs = differs || own
 			values = append(values, v)
-			if own {
-				sets = append(sets, fmt.Sprintf(`"%s" = %s`, c, v))
-			}
 		}
-		switch {
-		case i == 0 && sets != nil && table != "TARGET_INFO_SESSION_START_TIME":
-			m.exec(`UPDATE main."` + table + `" SET ` + strings.Join(sets, ", "))
-		case i > 0 && !shared:
-			m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`,
-				table, strings.Join(columns, `", "`), strings.Join(values, ", ")))
+		if !differs {
+			continue
 		}
+		if i == 0 {
+			m.exec(`DELETE FROM main."` + table + `"`)
+		}
+		m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`, table, strings.Join(columns, `", "`), strings.Join(values, ", ")))
 	}
-	if i > 0 {
-		m.exec(`DETACH run`)
-	}
+	m.exec(`DETACH run`)
 }
 
 // target is what becomes of a run in the merged database.
 type target struct {
-	first        bool
 	old          int64 // process
 	new          int
 	shift, clock int64 // of string ids, in ns
@@ -197,9 +190,6 @@ func (t target) value(table, c string) (v string, own bool) {
 	v = `"` + c + `"`
 	switch {
 	case c == "id" && table == "StringIds", stringColumns[c]:
-		if t.first {
-			return v, false
-		}
 		return fmt.Sprintf(`%s + %d`, v, t.shift), true
 	case c == "start", c == "end", c == "timestamp" && (table == "DIAGNOSTIC_EVENT" || table == "GPU_METRICS"):
 		if t.stretch > 0 {
