@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,11 +48,7 @@ func export(args []string) int {
 // export writes what nsys would have recorded as it was asked: with payloads of ranges, and as a whole with the command line
 // and the environment.
 func (rep report) export(file string, payloads, whole bool) error {
-	from := rep.Lossy
-	if from == "" {
-		from = rep.Runs[0].File
-	}
-	recording, err := os.ReadFile(from)
+	recording, err := os.ReadFile(cmp.Or(rep.Lossy, rep.Runs[0].File))
 	if err == nil {
 		err = os.WriteFile(file, recording, 0o644)
 	}
