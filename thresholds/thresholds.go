@@ -145,8 +145,8 @@ type Output struct {
 // throughput is the key, and the name of the output that it stands for.
 const throughput = "throughput"
 
-// countLimit is the default limit of counts and bytes. Theirs is no noise that a time threshold would stand for, so
-// a stricter or looser limit of times leaves it alone.
+// countLimit is the default limit of counts and bytes. They have no noise as times have, so a stricter or looser limit
+// of times leaves it alone.
 const countLimit = 0.03
 
 // copyLimit is the default limit of the time of copies, and the least: a stricter limit of times leaves it alone. How
