@@ -209,21 +209,12 @@ func formatSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d
 
 // escape makes a cell of any text, on one line and visible to the last character; see the package comment.
 func escape(s string) string {
-	var b strings.Builder
+	quoted := strconv.Quote(s)
+	text := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 	if s != "" && strings.IndexByte("=+-@'", s[0]) >= 0 {
-		b.WriteByte('\'')
+		text = "'" + text
 	}
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		if r == '\\' || r == utf8.RuneError && size == 1 || !strconv.IsPrint(r) {
-			quoted := strconv.Quote(s[:size])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteString(s[:size])
-		}
-		s = s[size:]
-	}
-	return b.String()
+	return text
 }
 
 // unescape undoes [escape].
