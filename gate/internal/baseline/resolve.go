@@ -225,11 +225,8 @@ func (b *Baseline) InEffect() []model.Session {
 		}
 		session := e.Session
 		session.Series = make([]model.Series, 0, len(e.Series))
-		var c *claims
-		for at, x := range e.Series {
-			if at == 0 || x.Subject != e.Series[at-1].Subject {
-				c = all[subjectOf{x.Subject, e.Profiler()}]
-			}
+		for _, x := range e.Series {
+			c := all[subjectOf{x.Subject, e.Profiler()}]
 			if !slices.Contains(c.live, i) {
 				continue
 			}
