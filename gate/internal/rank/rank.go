@@ -91,9 +91,6 @@ type Status struct {
 
 const statusFormat = "nsgate.rank/1"
 
-// maxStatus is the number of bytes that are read of a status.
-const maxStatus = 64 << 10
-
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
 func (l *Status) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
 
@@ -154,7 +151,7 @@ func Gathered(dir, job string) ([]Status, error) {
 		if !strings.HasPrefix(e.Name(), job+".rank") || !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		text, err := input.Read(filepath.Join(dir, e.Name()), maxStatus)
+		text, err := input.Read(filepath.Join(dir, e.Name()), 64<<10)
 		if err != nil {
 			return nil, err
 		}
