@@ -103,7 +103,7 @@ func (p *page) Write(b []byte) (n int, err error) {
 // blame is the error message of ncu: its last error, or else the last line with words.
 func blame(stderr, stdout string) string {
 	errors := func(output string) string { return strings.Join(failure().FindAllString(output, -1), "\n") }
-	said := cmp.Or(proc.Said(errors(stderr), errors(stdout)), proc.Said(stderr, stdout))
+	said := proc.Said(errors(stderr), errors(stdout), stderr, stdout)
 	return measure.NormalizeLine(marker().ReplaceAllString(said, ""))
 }
 
