@@ -10,33 +10,24 @@ import (
 	"time"
 )
 
-// Door is a socket in a private directory, by which a process that nsys starts finds the process that expects it.
-type Door struct {
-	*net.UnixListener
-	dir *os.File
-}
-
 // socketIn names the socket of a directory by a short path: the name of a socket has at most 107 bytes.
 func socketIn(dir *os.File) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), "door")}
 }
 
-// OpenDoor makes the door of a private directory.
-func OpenDoor(dir string) (*Door, error) {
+// OpenDoor makes a socket in a private directory, by which a process that nsys starts finds the process that expects it.
+func OpenDoor(dir string) (*net.UnixListener, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
+	defer d.Close()
 	l, err := net.ListenUnix("unix", socketIn(d))
-	if err != nil {
-		d.Close()
-		return nil, err
+	if err == nil {
+		l.SetUnlinkOnClose(false) // its path ends with d, and it goes with the directory
 	}
-	return &Door{l, d}, nil
+	return l, err
 }
-
-// Close ends waiting for a connection.
-func (d *Door) Close() error { return errors.Join(d.UnixListener.Close(), d.dir.Close()) }
 
 // Knock connects to the door of a private directory.
 func Knock(dir string) (*net.UnixConn, error) {

@@ -112,7 +112,7 @@ func (r *rank) nsys(exe, self string, private *proc.Private, log *proc.Output) (
 }
 
 // follow waits for the process that nsys starts, tells it the program, and passes signals on until that has ended.
-func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
+func (r *rank) follow(door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
 	came := make(chan *net.UnixConn, 1)
 	go func() {
 		if c, err := door.AcceptUnix(); err == nil {
