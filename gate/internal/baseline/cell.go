@@ -174,13 +174,6 @@ func parseSteady(s string) (string, error) {
 	return s, nil
 }
 
-func formatSteady(steady bool) string {
-	if steady {
-		return "yes"
-	}
-	return "no"
-}
-
 func parseStart(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

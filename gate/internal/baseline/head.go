@@ -54,7 +54,7 @@ var headKeys = []headKey{
 	profiled("skipped", func(r model.Run) string { return strconv.Itoa(r.Skipped) }),
 	profiled("total", func(r model.Run) string { return strconv.Itoa(r.Total) }),
 	profiled("launches", func(r model.Run) string { return strconv.Itoa(r.Launches) }),
-	profiled("steady", func(r model.Run) string { return formatSteady(r.Steady) }),
+	profiled("steady", func(r model.Run) string { return map[bool]string{true: "yes", false: "no"}[r.Steady] }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
 	field("host_code", func(e *Entry) **model.HostCode { return &e.HostCode }, formatHostCode, parseHostCode),
