@@ -4,7 +4,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -214,25 +214,21 @@ func (rep *report) write(file string) error {
 
 // journal returns the finished runs that a runner wrote down, nil where there is no journal.
 func journal(file string) []run {
-	f, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
 	runs := []run{}
-	for lines := bufio.NewReader(f); ; {
-		text, err := lines.ReadBytes('\n')
+	for line := range bytes.Lines(text) {
 		var l struct {
 			Done bool
 			Run  run
 		}
-		if json.Unmarshal(text, &l) == nil && l.Done && !l.Run.Unprofiled {
+		if json.Unmarshal(line, &l) == nil && l.Done && !l.Run.Unprofiled {
 			runs = append(runs, l.Run)
 		}
-		if err != nil {
-			return runs
-		}
 	}
+	return runs
 }
 
 // assign gives every run its recording.
