@@ -71,7 +71,9 @@ var rootKeys = []key[Policy]{
 
 var workloadKeys = []key[Workload]{
 	{"name", "required", `"kernels"`, "what its baseline and --workload call it",
-		func(w *Workload) field { return parsed("name", &w.Name, parseName, verbatim) }},
+		func(w *Workload) field {
+			return parsed("name", &w.Name, func(s string) (string, error) { return s, CheckName(s) }, verbatim)
+		}},
 	{"command", "none: only finished profiles are judged", `"./kernels --steps 60"`, "the program and its arguments; no shell is involved",
 		func(w *Workload) field { return command(&w.Command) }},
 	{"launcher", "none", `"srun -N2"`, "what starts the command, as a job of many processes; with gather also what starts the profiler",

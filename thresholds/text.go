@@ -110,17 +110,12 @@ func ParseRanks(s string) ([]int, error) {
 	return slices.Compact(out), nil
 }
 
-// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
-func CheckName(s string) error {
-	_, err := parseName(s)
-	return err
-}
-
 var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-func parseName(s string) (string, error) {
+// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
+func CheckName(s string) error {
 	if len(s) > 64 || !workloadName.MatchString(s) {
-		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
+		return fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
 	}
-	return s, nil
+	return nil
 }
