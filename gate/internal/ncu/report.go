@@ -107,6 +107,9 @@ func (r *reportFile) header() (message, error) {
 // ncu that the first block names. For each block visit may read the payload, up to its end. [ErrLayout] is the error for
 // an unknown layout.
 func (r *reportFile) blocks(visit func(header message, end int64) error) error {
+	if strings.EqualFold(filepath.Ext(r.name), ".ncu-repz") { // of another make, which only ncu knows
+		return ErrLayout
+	}
 	const least = 16
 	head, err := r.read(min(least, r.size))
 	switch {
@@ -160,9 +163,6 @@ func inspect(report string) (by, version string, err error) {
 		return "", "", err
 	}
 	defer r.f.Close()
-	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
-		return "", "", nil
-	}
 	if err = r.blocks(func(message, int64) error { return nil }); errors.Is(err, ErrLayout) {
 		err = nil
 	}

@@ -3,7 +3,6 @@ package ncu
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -35,9 +34,6 @@ func ReadReport(report string, raw ...string) (*Profile, error) {
 		return nil, err
 	}
 	defer r.f.Close()
-	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") {
-		return nil, ErrLayout
-	}
 	x := results{report: r, builder: builder{profile: &Profile{Source: r.name}, devices: map[string]bool{}, raw: raw}}
 	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
 	r.blocks(x.names)
