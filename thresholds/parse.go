@@ -222,7 +222,7 @@ func (p *Policy) rule(t table) error {
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")
 	}
-	if err := p.checkAmounts(&r, t); err != nil {
+	if err := checkAmounts(&r, t); err != nil {
 		return err
 	}
 	for i := range p.Rules {
@@ -235,7 +235,7 @@ func (p *Policy) rule(t table) error {
 }
 
 // checkAmounts refuses amounts of a rule whose unit is not that of its metric, and bounds that exclude each other.
-func (p *Policy) checkAmounts(r *Rule, t table) error {
+func checkAmounts(r *Rule, t table) error {
 	m, full := measure.MetricByName(string(r.Metric))
 	for _, x := range []struct {
 		key    string
@@ -245,7 +245,7 @@ func (p *Policy) checkAmounts(r *Rule, t table) error {
 		case x.amount == nil:
 		case full && !x.amount.Fits(m):
 			return errorAt(t.lineOf(x.key), `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
-		case !full && x.key == "floor" && x.amount.Unit == "" && p.hasUnits(r.Metric):
+		case !full && x.key == "floor" && x.amount.Unit == "" && hasUnits(r.Metric):
 			return errorAt(t.lineOf(x.key), `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
 				x.amount.Value)
 		case !full && x.key != "floor":
@@ -259,7 +259,7 @@ func (p *Policy) checkAmounts(r *Rule, t table) error {
 }
 
 // hasUnits reports whether a metric that is judged by itself, or that the pattern names, has a unit.
-func (p *Policy) hasUnits(pattern Glob) bool {
+func hasUnits(pattern Glob) bool {
 	return slices.ContainsFunc(measure.Metrics, func(m measure.Metric) bool {
 		return !(measure.Amount{}).Fits(m) && (pattern == "" && m.Judged() || pattern != "" && pattern.Match(m.Name))
 	})
