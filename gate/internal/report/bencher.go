@@ -20,7 +20,7 @@ type bencherValue struct {
 
 // bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run. A workload without a verdict has
 // none, so that an unusable measurement does not enter a history.
-func bencher(v *view, _ Options) (string, error) {
+func bencher(v *view) (string, error) {
 	out := make(map[string]map[string]bencherValue)
 	for _, w := range v.each {
 		for _, r := range w.Rows {

@@ -20,7 +20,7 @@ func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 	s := styles[tone]
 	p.verdict(word, s, reason)
 	if !o.Quiet {
-		p.calibration(c, o)
+		p.calibration(c)
 	}
 	return p.b.String(), nil
 }
@@ -52,9 +52,9 @@ func takes(p calibrate.Plan) string {
 }
 
 // calibration writes everything below the first line.
-func (p *page) calibration(c *calibrate.Calibration, o Options) {
+func (p *page) calibration(c *calibrate.Calibration) {
 	if len(c.Noise) > 0 {
-		p.noise(c, o)
+		p.noise(c)
 	}
 	if c.Sound {
 		p.gates(c.Gates, c)
@@ -86,21 +86,21 @@ func (p *page) calibration(c *calibrate.Calibration, o Options) {
 // side.
 func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) string {
 	p := newPage(o)
-	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}}, o)
+	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})
 	return p.b.String()
 }
 
 // noise writes how each kernel varies between runs.
-func (p *page) noise(c *calibrate.Calibration, o Options) {
+func (p *page) noise(c *calibrate.Calibration) {
 	most, room := 12, 76 // of kernels, and of columns but for the runs
-	if o.Verbose {
+	if p.Verbose {
 		most = math.MaxInt
 	}
 	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
 		room += 8
 	}
-	t := noiseTable(c, most, max(10, min(maxSpark, p.width-room)))
-	t.More = join("; ", t.More, wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
+	t := noiseTable(c, most, max(10, min(maxSpark, p.Width-room)))
+	t.More = join("; ", t.More, wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
 	p.title("Noise between runs")
 	p.table(t)
 	if c.Sound {

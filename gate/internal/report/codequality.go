@@ -19,7 +19,7 @@ type codeLocation struct {
 
 // codeQuality writes remarks: failing causes and a gate without a verdict as major, other slower causes as minor, undecided ones as
 // info.
-func codeQuality(v *view, _ Options) (string, error) {
+func codeQuality(v *view) (string, error) {
 	issues := []codeIssue{}
 	for _, x := range v.remarks() {
 		severity := [...]string{NoVerdict: "major", Fails: "major", Warns: "minor", Undecided: "info"}[x.Class]

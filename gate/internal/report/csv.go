@@ -13,7 +13,7 @@ var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid
 
 // csvReport writes for each workload a row for its verdict, of scope "gate", then a row a comparison. The verdict on several workloads
 // comes first, without a workload. Changes and shares are fractions, other numbers are in the unit beside them; unknown ones are empty.
-func csvReport(v *view, _ Options) (string, error) {
+func csvReport(v *view) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.Write(csvColumns)

@@ -7,7 +7,7 @@ import (
 )
 
 // dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
-func dotenv(v *view, _ Options) (string, error) {
+func dotenv(v *view) (string, error) {
 	r, verdict, code := v.Report, result.NoVerdict, 3
 	switch r.Verdict {
 	case result.Pass:

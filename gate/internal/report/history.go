@@ -33,7 +33,7 @@ func historyText(h *history.History, o Options) (string, error) {
 	if o.Verbose {
 		most = math.MaxInt
 	}
-	t := trendTable(h, max(10, min(40, p.width-76)), most)
+	t := trendTable(h, max(10, min(40, p.Width-76)), most)
 	t.More = join("; ", t.More, wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
 	p.title("Trends")
 	if len(t.Rows) == 0 {

@@ -56,7 +56,7 @@ func (s *reportSheet) finding(g group) finding {
 		a.FullName = ""
 	}
 	if file, line := s.place(a.F); file != "" {
-		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.source.file(s.Report.Head.Commit, file, line)}
+		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.view.Source.file(s.Report.Head.Commit, file, line)}
 	}
 	a.Said = g.said()
 	for i, x := range g {

@@ -24,8 +24,8 @@ type reportSheet struct {
 }
 
 // htmlReport writes one page on a workload; on several, the verdict on all, then a sheet on each.
-func htmlReport(v *view, _ Options) (string, error) {
-	saved, err := jsonReport(v, Options{})
+func htmlReport(v *view) (string, error) {
+	saved, err := jsonReport(v)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func newReportSheet(v *view, at string) *sheet {
 		if len(commits(v.Report)) > 1 {
 			text = []string{"baseline ", "head "}[i]
 		}
-		s.Source = append(s.Source, sourceLink{text + Elide(Clean(commit), 12), v.source.commit(commit)})
+		s.Source = append(s.Source, sourceLink{text + Elide(Clean(commit), 12), v.Source.commit(commit)})
 	}
 	all := groups(untold(v.Rows))
 	s.name(all)

@@ -19,7 +19,7 @@ func jsonForm(value any, _ Options) (string, error) { return jsonText(value) }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
 // invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
-func jsonReport(v *view, _ Options) (string, error) {
+func jsonReport(v *view) (string, error) {
 	return jsonText(lossless(v.Report))
 }
 

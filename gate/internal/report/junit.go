@@ -50,7 +50,7 @@ type junitResult struct {
 // junit writes a test suite a workload, with a test case for the verdict and one a comparison, named the same from run to run. A failing
 // comparison is a failure, as is the verdict then; a gate without a verdict is an error. Undecided, added, removed and merely slower
 // comparisons are skipped, with their reason.
-func junit(v *view, _ Options) (string, error) {
+func junit(v *view) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.each {
 		s := newSuite(w)

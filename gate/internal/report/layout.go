@@ -30,14 +30,13 @@ type span struct {
 
 // page collects lines of at most width columns. All text passes through [page.line], which cleans it.
 type page struct {
-	b     strings.Builder
-	width int
-	color bool
-	ascii bool
+	b strings.Builder
+	Options
 }
 
 func newPage(o Options) *page {
-	return &page{width: max(cmp.Or(o.Width, 100), 40), color: o.Color, ascii: o.ASCII}
+	o.Width = max(cmp.Or(o.Width, 100), 40)
+	return &page{Options: o}
 }
 
 // verdict writes a first line: a word and its reason.
@@ -76,13 +75,13 @@ func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
 // space unless one of them has it. A word wider than a line loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
-	rest = min(rest, p.width/2)
+	rest = min(rest, p.Width/2)
 	var words [][]span
 	breaks := func(r rune) bool { return string(r) != nb && unicode.IsSpace(r) }
 	open := false // the next span continues the last word
 	for _, s := range spans {
 		text := bound(s.text)
-		if p.ascii {
+		if p.ASCII {
 			text = ASCII(text)
 		}
 		open = open && strings.IndexFunc(text, breaks) != 0
@@ -101,7 +100,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	indent, used := first, first
 	flush := func() {
 		text := defuse(p.paint(line))
-		if p.ascii {
+		if p.ASCII {
 			text = strings.NewReplacer("♯", "+", "∶", ".", "…", "~").Replace(text)
 		}
 		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+text, " ") + "\n")
@@ -112,15 +111,15 @@ func (p *page) line(first, rest int, spans ...span) {
 		for _, x := range w {
 			n += columns(x.text)
 		}
-		long := n > p.width-rest && p.width-used > 20 // shortened on any line, so it stays on this one
-		if len(line) > 0 && used+1+n > p.width && !long {
+		long := n > p.Width-rest && p.Width-used > 20 // shortened on any line, so it stays on this one
+		if len(line) > 0 && used+1+n > p.Width && !long {
 			flush()
 		}
 		if len(line) > 0 {
 			line = append(line, span{" ", line[len(line)-1].style})
 			used++
 		}
-		if room := p.width - used; n > room {
+		if room := p.Width - used; n > room {
 			whole := ""
 			for _, x := range w {
 				whole += x.text
@@ -140,7 +139,7 @@ func (p *page) line(first, rest int, spans ...span) {
 func (p *page) paint(line []span) string {
 	var b strings.Builder
 	for i, s := range line {
-		painted := p.color && s.style != none
+		painted := p.Color && s.style != none
 		if painted && (i == 0 || line[i-1].style != s.style) {
 			fmt.Fprintf(&b, "\x1b[%sm", s.style)
 		}

@@ -18,8 +18,8 @@ const (
 
 // markdown writes the report for a job summary or a comment on a merge request of GitHub or GitLab: the verdict, why, where the time
 // went, and what changed. It never exceeds Options.MaxBytes; rows that do not fit are counted.
-func markdown(v *view, o Options) (string, error) {
-	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
+func markdown(v *view) (string, error) {
+	limit := cmp.Or(max(v.MaxBytes, 0), defaultMaxBytes)
 	if v.several() {
 		return markdowns(v, limit), nil
 	}
@@ -141,7 +141,7 @@ func (v *view) at(c cause) (file string, line int) {
 // linked is a file and line, with a link where the host is known.
 func (v *view) linked(file string, line int) string {
 	at := code(fmt.Sprintf("%s:%d", file, line))
-	if link := v.source.file(v.Report.Head.Commit, file, line); link != "" {
+	if link := v.Source.file(v.Report.Head.Commit, file, line); link != "" {
 		return `<a href="` + entities.Replace(link) + `">` + at + "</a>"
 	}
 	return at

@@ -20,7 +20,7 @@ type family struct {
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
 // compares such values as text, so they are rounded to the width of the change's interval.
-func openMetrics(v *view, _ Options) (string, error) {
+func openMetrics(v *view) (string, error) {
 	families := make(map[string]family)
 	for _, w := range v.each {
 		w.measured(families)

@@ -69,8 +69,8 @@ func as[T any](render func(T, Options) (string, error)) form {
 	return func(value any, o Options) (string, error) { return render(value.(T), o) }
 }
 
-func viewed(render func(*view, Options) (string, error)) form {
-	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o), o) })
+func viewed(render func(*view) (string, error)) form {
+	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o)) })
 }
 
 // formats holds every format by its name.

@@ -63,10 +63,10 @@ type (
 
 // sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other slower ones as
 // warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a tool.
-func sarif(v *view, o Options) (string, error) {
+func sarif(v *view) (string, error) {
 	judged := !slices.ContainsFunc(v.each, func(w *view) bool { return !w.judged() })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: o.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
 	for _, i := range v.remarks() {
 		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.Check }) {

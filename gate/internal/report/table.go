@@ -114,7 +114,7 @@ func (p *page) table(t *table) {
 				total += width(i) + gap
 			}
 		}
-		return total - p.width
+		return total - p.Width
 	}
 	least := func(i int) int {
 		if least := t.Columns[i].least; least > 0 {
@@ -186,7 +186,7 @@ func (t *table) widths(at []int) (widths []int, rank int) {
 
 // cards writes each row as a paragraph: its first cell, then the other cells behind the titles of their columns.
 func (p *page) cards(t *table, at []int) {
-	names := apart(t.Rows, p.width-2)
+	names := apart(t.Rows, p.Width-2)
 	for r, row := range t.Rows {
 		s := styles[row.tone]
 		p.line(2, 4, span{names[r], s})
@@ -202,7 +202,7 @@ func (p *page) cards(t *table, at []int) {
 			if c.Title != "" {
 				spans = append(spans, span{bind(c.Title) + nb, dim})
 			}
-			if c.least == 0 && !c.wrap && columns(c.Title)+columns(text)+len("    · ") < p.width { // a longer one would lose its middle
+			if c.least == 0 && !c.wrap && columns(c.Title)+columns(text)+len("    · ") < p.Width { // a longer one would lose its middle
 				text = bind(text)
 			}
 			spans = append(spans, span{text, s})

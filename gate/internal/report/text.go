@@ -13,34 +13,34 @@ import (
 const maxCauses, maxDifferences = 8, 20
 
 // texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
-func texts(whole *view, o Options) string {
-	p := newPage(o)
+func texts(whole *view) string {
+	p := newPage(whole.Options)
 	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
 	name, word := 0, 0
 	for _, v := range whole.each {
 		name, word = max(name, columns(v.Workload)), max(word, columns(v.Word))
 	}
-	name = min(name, p.width/3)
+	name = min(name, p.Width/3)
 	for _, v := range whole.each {
 		p.line(2, name+word+6, span{pad(bind(Elide(v.Workload, name)), name) + nb + " ", none}, span{pad(bind(v.Word), word) + nb + " ", styles[v.Tone]}, span{v.told(maxHeadline - name - word - 6), none})
 	}
-	if o.Quiet {
+	if p.Quiet {
 		return p.b.String()
 	}
 	p.warnings(whole.Warnings)
 	for _, v := range whole.each {
-		if v.Tone == good && !o.Verbose && len(v.Warnings) == 0 {
+		if v.Tone == good && !p.Verbose && len(v.Warnings) == 0 {
 			continue
 		}
 		p.b.WriteByte('\n')
-		p.line(0, 0, span{bind(Rule(v.Workload, p.width)), dim})
+		p.line(0, 0, span{bind(Rule(v.Workload, p.Width)), dim})
 		own := *v
-		own.ways = nil // they are of the whole
-		section, _ := text(&own, o)
+		own.Ways = nil // they are of the whole
+		section, _ := text(&own)
 		p.b.WriteString(section)
 	}
 	p.way(whole)
-	if o.Verbose {
+	if p.Verbose {
 		p.compared(whole)
 	}
 	return p.b.String()
@@ -54,20 +54,20 @@ func Rule(workload string, width int) string {
 
 // text writes the verdict, why, where the time went and the commands that go on from here. Only commands and paths may be wider than
 // Options.Width.
-func text(v *view, o Options) (string, error) {
+func text(v *view) (string, error) {
 	if v.several() {
-		return texts(v, o), nil
+		return texts(v), nil
 	}
-	p := newPage(o)
+	p := newPage(v.Options)
 	p.headline(v)
-	if o.Quiet {
+	if p.Quiet {
 		return p.b.String(), nil
 	}
 	switch {
 	case !v.judged():
 		p.refused(v)
 	case v.Report.Verdict == result.Fail:
-		p.failed(v, o)
+		p.failed(v)
 	case v.Report.Undecided:
 		p.undecided(v)
 	default:
@@ -78,9 +78,9 @@ func text(v *view, o Options) (string, error) {
 	}
 	if s := v.Report.Measured; s != nil {
 		p.title("Measured: " + headline(s))
-		p.panels(s, o.Verbose)
+		p.panels(s, p.Verbose)
 	}
-	p.differences(v, o)
+	p.differences(v)
 	if !v.judged() {
 		p.whys(v)
 	}
@@ -88,11 +88,11 @@ func text(v *view, o Options) (string, error) {
 		p.title(t.Title)
 		p.table(t)
 	}
-	if o.Verbose {
+	if p.Verbose {
 		p.all(v)
 	}
 	p.way(v)
-	if o.Verbose {
+	if p.Verbose {
 		p.compared(v)
 	}
 	return p.b.String(), nil
@@ -113,7 +113,7 @@ func (p *page) headline(v *view) {
 		}
 	}
 	line := columns(word + rest)
-	if tail != "" && line+3+columns(tail) <= p.width {
+	if tail != "" && line+3+columns(tail) <= p.Width {
 		p.line(0, columns(word)+2, span{word, s}, span{rest, none}, span{nb + nb + " " + tail, dim})
 		return
 	}
@@ -126,7 +126,7 @@ func (p *page) headline(v *view) {
 // labelled writes texts behind a label.
 func (p *page) labelled(label string, s style, texts ...string) {
 	in := 10
-	if p.width < 60 {
+	if p.Width < 60 {
 		in = 4
 	}
 	for i, t := range texts {
@@ -142,9 +142,9 @@ func (p *page) labelled(label string, s style, texts ...string) {
 }
 
 // differences writes a table of the comparisons that differ and were not judged.
-func (p *page) differences(v *view, o Options) {
+func (p *page) differences(v *view) {
 	rows := untold(v.of(differing))
-	if o.Verbose {
+	if p.Verbose {
 		rows = unfollowed(rows)
 	} else {
 		rows = notable(rows)
@@ -153,8 +153,8 @@ func (p *page) differences(v *view, o Options) {
 		return
 	}
 	t := differences(rows)
-	if !o.Verbose {
-		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.showAll, ")") })
+	if !p.Verbose {
+		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.ShowAll, ")") })
 	}
 	title := "Differences, " + rows[0].Reason
 	if unitOf(v.Report.Head) == "run" && v.number(measure.StepTime.Name) != nil {
@@ -223,7 +223,7 @@ func (p *page) way(v *view) {
 	if accept := trimmed(v.Report.Accept); accept != "" {
 		list = append(list, fact{"Intended?", accept})
 	}
-	for _, x := range v.ways {
+	for _, x := range v.Ways {
 		list = append(list, fact{x[0], x[1]})
 	}
 	if v.Report.Verdict != result.Fail || len(list) == 0 {
@@ -234,7 +234,7 @@ func (p *page) way(v *view) {
 	for _, f := range list {
 		width += columns(f.Label) + 2 + columns(f.Text) + 6
 	}
-	if width-4 <= p.width {
+	if width-4 <= p.Width {
 		var spans []span
 		for i, f := range list {
 			if i > 0 {
@@ -266,7 +266,7 @@ func (p *page) block(g group) {
 	if c := g.cause(); c != nil {
 		p.line(4, 9, span{"why" + nb + " ", dim}, span{because(c), none})
 	}
-	for line, rest := split(f.FullName, p.width-4); line != ""; line, rest = split(rest, p.width-4) { // whole, on as many lines as it takes
+	for line, rest := split(f.FullName, p.Width-4); line != ""; line, rest = split(rest, p.Width-4) { // whole, on as many lines as it takes
 		p.dim(4, bind(line))
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // failed writes the causes, then where the time went.
-func (p *page) failed(v *view, o Options) {
+func (p *page) failed(v *view) {
 	p.b.WriteByte('\n')
 	if len(v.Causes) == 0 {
 		p.labelled("Why", none, v.Reason)
@@ -24,7 +24,7 @@ func (p *page) failed(v *view, o Options) {
 		p.labelled("Where", none, others[0].places()...)
 		others = slices.DeleteFunc(others[1:], func(c cause) bool { return c.Class != failing })
 	}
-	p.also(v, others, o.Verbose)
+	p.also(v, others, p.Verbose)
 	p.besides(v)
 	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
 		p.b.WriteByte('\n')
@@ -85,7 +85,7 @@ func (p *page) besides(v *view) {
 		}
 	}
 	if len(list) > 0 {
-		p.labelled("Besides", dim, strings.Join(list, ", ")+wrapped(nb+"(", bind(v.showAll), ")"))
+		p.labelled("Besides", dim, strings.Join(list, ", ")+wrapped(nb+"(", bind(v.ShowAll), ")"))
 	}
 }
 
@@ -102,7 +102,7 @@ func (p *page) waterfall(v *view) {
 		for _, r := range v.Fall.Rows {
 			what := r.What
 			if r.Class == "" {
-				what += wrapped(nb+"(", bind(v.showAll), ")")
+				what += wrapped(nb+"(", bind(v.ShowAll), ")")
 			}
 			p.line(4, 4+width+3, span{strings.Repeat(nb, width-columns(r.Text)) + r.Text + nb + nb + " ", none}, span{what, none})
 		}
@@ -207,7 +207,7 @@ func (p *page) increased(v *view) {
 // first is the beginning of a list, with the number of what is left out.
 func (v *view) first(list []string) []string {
 	if n := len(list); n > 3 {
-		return append(list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.showAll, ")"))
+		return append(list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.ShowAll, ")"))
 	}
 	return list
 }
@@ -245,10 +245,10 @@ var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
 func (v *view) settle(runs int) string {
 	const check = "nsgate check"
 	command, ok := strings.CutPrefix(trimmed(v.Report.Reproduce), check)
-	if !ok || runs == 0 || v.runs == "" {
+	if !ok || runs == 0 || v.Runs == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s %s %d%s", check, v.runs, runs, limited.ReplaceAllString(command, ""))
+	return fmt.Sprintf("%s %s %d%s", check, v.Runs, runs, limited.ReplaceAllString(command, ""))
 }
 
 // refused writes why there is no verdict, and the way out.

@@ -14,24 +14,21 @@ import (
 // A view is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed and texts
 // cleaned. No text is escaped for a format yet. A number is bound to its unit with [nb].
 type view struct {
-	Report        *result.Report
-	Word, Reason  string // the verdict
-	Tone          tone
-	Workload      string  // "default" where it has no name
-	each          []*view // one a workload; the view itself where the report is on one
-	Rows          []row   // the comparisons, worst first
-	Causes        []cause // of a slower program: failing ones first, then by cost
-	Open          []cause // undecided comparisons that could fail the gate
-	Fall          *fall   // parts of the step's change, nil where they are unknown
-	Ranks         *ranks  // ranks of the head, nil for a single one
-	Warnings      []string
-	Next          []string
-	Facts         []fact      // hardware, runs, pairing, what is detected
-	Commands      []fact      // that reproduce or accept
-	ways          [][2]string // see [Options]
-	showAll, runs string      // likewise
-	locate        Locator
-	source        Source
+	Report       *result.Report
+	Word, Reason string // the verdict
+	Tone         tone
+	Workload     string  // "default" where it has no name
+	each         []*view // one a workload; the view itself where the report is on one
+	Rows         []row   // the comparisons, worst first
+	Causes       []cause // of a slower program: failing ones first, then by cost
+	Open         []cause // undecided comparisons that could fail the gate
+	Fall         *fall   // parts of the step's change, nil where they are unknown
+	Ranks        *ranks  // ranks of the head, nil for a single one
+	Warnings     []string
+	Next         []string
+	Facts        []fact // hardware, runs, pairing, what is detected
+	Commands     []fact // that reproduce or accept
+	Options
 }
 
 type fact struct{ Label, Text string }
@@ -120,7 +117,7 @@ func newView(r *result.Report, o Options) *view {
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
 		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose),
 		Commands: factsOf(fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, fact{"To accept as the new baseline", r.Accept}),
-		locate:   o.Locate, source: o.Source, ways: o.Ways, showAll: o.ShowAll, runs: o.Runs,
+		Options:  o,
 	}
 	v.Rows = make([]row, 0, len(r.Findings))
 	for _, f := range r.Findings {
@@ -183,13 +180,7 @@ func (v *view) judged() bool {
 
 // of gives the rows of some classes, one class after the other.
 func (v *view) of(classes ...class) []row {
-	n := 0
-	for i := range v.Rows {
-		if slices.Contains(classes, v.Rows[i].Class) {
-			n++
-		}
-	}
-	rows := make([]row, 0, n)
+	var rows []row
 	for _, c := range classes {
 		for i := range v.Rows { // rows are large
 			if v.Rows[i].Class == c {
@@ -207,13 +198,7 @@ func (v *view) number(metric string) *row {
 
 // untold leaves out the rows that are parts of another row.
 func untold(rows []row) []row {
-	out := make([]row, 0, len(rows))
-	for i := range rows {
-		if !rows[i].Told {
-			out = append(out, rows[i])
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Told })
 }
 
 // place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
@@ -221,8 +206,8 @@ func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
 		return Line(o.File), max(o.Line, 1)
 	}
-	if v.locate != nil {
-		if file, line, ok := v.locate(f); ok {
+	if v.Locate != nil {
+		if file, line, ok := v.Locate(f); ok {
 			return Line(file), max(line, 1)
 		}
 	}
