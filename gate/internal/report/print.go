@@ -16,9 +16,6 @@ import (
 
 const ns = "ns"
 
-// unknown is the value of a missing number.
-var unknown = result.Number(math.NaN())
-
 func quantity(n result.Number, unit string) string {
 	if n == 0 && unit == ns {
 		return "0" + nb + ns
@@ -44,18 +41,10 @@ func interval(change, low, high result.Number) string {
 
 // cellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
 func cellOf(n result.Number, unit string) string {
-	if !n.Known() {
-		return ""
-	}
-	return quantity(n, unit)
+	return strings.TrimPrefix(quantity(n, unit), measure.Unknown)
 }
 
-func shareOf(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return share(n)
-}
+func shareOf(n result.Number) string { return strings.TrimPrefix(share(n), measure.Unknown) }
 
 // signed prints a change of time with its sign, "" where it is unknown.
 func signed(n result.Number) string {

@@ -44,8 +44,8 @@ func newRow(f result.Finding) row {
 	if f.Name != f.Kernel {
 		r.FullName = Clean(f.Name)
 	}
-	if (f.Grid != "" || f.Block != "") && !f.Summed() {
-		r.Geometry = Clean(f.Grid + "/" + f.Block)
+	if !f.Summed() {
+		r.Geometry = geometry(f.Grid, f.Block)
 	}
 	if f.Change.Known() {
 		r.Change = changed(f.Change)
@@ -61,6 +61,13 @@ func newRow(f result.Finding) row {
 		r.Evidence = append(r.Evidence, Clean(e))
 	}
 	return r
+}
+
+func geometry(grid, block string) string {
+	if grid == "" && block == "" {
+		return ""
+	}
+	return Clean(grid + "/" + block)
 }
 
 // allowed prints the limits of a finding and the rule that they are from.
@@ -181,7 +188,7 @@ func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit)
 // cost is the time that the finding adds to a step, in ns; unknown for counts and sections outside of the steps.
 func (r row) cost() result.Number {
 	if r.F.Scope == measure.ScopeSection { // which lies outside of the steps
-		return unknown
+		return result.Unknown
 	}
 	switch r.F.Metric {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
@@ -194,7 +201,7 @@ func (r row) cost() result.Number {
 		}
 		return head - base
 	}
-	return unknown
+	return result.Unknown
 }
 
 // subject is the name by which a kernel, range, output or workload is called.
@@ -378,7 +385,7 @@ func (g group) cost() result.Number {
 	if r := g.find(func(r *row) bool { return r.cost().Known() }); r != nil {
 		return r.cost()
 	}
-	return unknown
+	return result.Unknown
 }
 
 // of is the row of a metric, nil for none.

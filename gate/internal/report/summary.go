@@ -50,8 +50,18 @@ func panels(s *result.Summary, all, full bool, inside func(path []string) string
 	return slices.DeleteFunc(list, func(t *table) bool { return len(t.Rows) == 0 })
 }
 
+// partTable is a table of the parts of a whole, to which part adds one.
+func partTable(title, about string) *table {
+	return &table{Title: title, About: about, Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true},
+		{Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
+}
+
+func (t *table) part(time, part result.Number, bar plot.SVG, what string) {
+	t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: quantity(time, ns)}, {SVG: bar}, {Text: share(part)}, {Text: what}}})
+}
+
 func stepTable(s *result.Summary, all bool) *table {
-	t := &table{Title: "Step", About: "what a typical one is made of", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
+	t := partTable("Step", "what a typical one is made of")
 	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
 		// A row for a single part would save nothing.
@@ -60,19 +70,18 @@ func stepTable(s *result.Summary, all bool) *table {
 			left++
 			continue
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: quantity(x.Time, ns)}, {SVG: barOf(x.Share, x.Class, x.Idle)}, {Text: share(x.Share)}, {Text: owner(x.Class, x.Where, x.Idle)}}})
+		t.part(x.Time, x.Share, barOf(x.Share, x.Class, x.Idle), owner(x.Class, x.Where, x.Idle))
 	}
 	if left > 0 && rest > 0 {
-		t.add(quantity(rest, ns), "", share(rest/s.Period), "everything else")
+		t.part(rest, rest/s.Period, "", "everything else")
 	}
 	return t
 }
 
 func runTable(s *result.Summary) *table {
-	t := &table{Title: "Run", About: "where its time goes", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true},
-		{Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
+	t := partTable("Run", "where its time goes")
 	for _, x := range s.Run {
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: quantity(x.Time, ns)}, {SVG: barOf(x.Share, "", false)}, {Text: share(x.Share)}, {Text: Clean(x.Part)}}})
+		t.part(x.Time, x.Share, barOf(x.Share, "", false), Clean(x.Part))
 	}
 	return t
 }
@@ -104,19 +113,12 @@ func kernelTable(s *result.Summary, all, full bool) *table {
 			name.Full = Clean(k.Name)
 		}
 		t.Rows = append(t.Rows, tableRow{Cells: append([]cell{name, {SVG: barOf(k.Share, "", false)}}, cells(shareOf(k.Share), cellOf(k.Time, ns), cellOf(k.Launches, "count"), total(s, k.Total),
-			cellOf(k.Owned, ns), Elide(geometry(k), 40), Elide(Clean(k.Role), 60))...)})
+			cellOf(k.Owned, ns), Elide(geometry(k.Grid, k.Block), 40), Elide(Clean(k.Role), 60))...)})
 	}
 	if left > 0 {
 		t.add(fmt.Sprintf("%d more", left), "", shareOf(rest.Share), "", cellOf(rest.Launches, "count"), total(s, rest.Total), "", "", "")
 	}
 	return t
-}
-
-func geometry(k result.SummaryKernel) string {
-	if k.Grid == "" && k.Block == "" {
-		return ""
-	}
-	return Clean(k.Grid + "/" + k.Block)
 }
 
 // boundTable lists the counters of Nsight Compute, and the limit of each kernel.
@@ -147,7 +149,7 @@ func collectiveTable(s *result.Summary) *table {
 			name = ""
 		}
 		t.add(Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareOf(k.Share), cellOf(k.Time, ns), cellOf(k.Launches, "count"), total(s, k.Total),
-			cellOf(c.Wait, ns), cellOf(k.Owned, ns), cellOf(c.Bytes, "B"), cellOf(c.Rate, "B/s"), Elide(geometry(k), 40), Elide(name, 60))
+			cellOf(c.Wait, ns), cellOf(k.Owned, ns), cellOf(c.Bytes, "B"), cellOf(c.Rate, "B/s"), Elide(geometry(k.Grid, k.Block), 40), Elide(name, 60))
 		if !c.Wait.Known() {
 			t.About = ""
 		}

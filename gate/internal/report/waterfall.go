@@ -66,7 +66,7 @@ func newFall(r *result.Report) *fall {
 	for _, x := range f.Rows {
 		rest -= x.Change
 	}
-	f.Rows = append(f.Rows, fallRow{Own: result.Own{Change: rest, Low: unknown, High: unknown}, What: "everything else"})
+	f.Rows = append(f.Rows, fallRow{Own: result.Own{Change: rest, Low: result.Unknown, High: result.Unknown}, What: "everything else"})
 	f.print()
 	return f
 }
