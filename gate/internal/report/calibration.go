@@ -17,11 +17,37 @@ import (
 func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 	p := newPage(o)
 	word, tone, reason := calibrated(c)
-	s := styles[tone]
-	p.verdict(word, s, reason)
-	if !o.Quiet {
-		p.calibration(c)
+	p.verdict(word, styles[tone], reason)
+	if o.Quiet {
+		return p.b.String(), nil
 	}
+	if len(c.Noise) > 0 {
+		p.noise(c)
+	}
+	if c.Sound {
+		p.gates(c)
+		p.title("Smallest slowdown found in 80 % of cases")
+		p.table(mdeTable(c))
+		p.title("Plan: to find one and a half times the limit in 80 % of cases")
+		p.table(planTable(c))
+		p.dim(2, "For baseline and head of one session. A baseline from another host adds what hosts differ by.")
+	}
+	var host []string
+	for _, x := range c.Host {
+		host = append(host, x.Sentence)
+	}
+	p.list("This host", "-", none, host)
+	p.warnings(c.Warnings)
+	if m := c.Measured; m.Runs > 0 {
+		p.title("Measured")
+		unit := "per run"
+		if m.Step != "" {
+			unit = fmt.Sprintf("per step %q", Clean(m.Step))
+		}
+		p.line(2, 4, span{join(" · ", Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
+			m.Skipped+" are warm-up"), none})
+	}
+	p.next(c.Next)
 	return p.b.String(), nil
 }
 
@@ -49,37 +75,6 @@ func takes(p calibrate.Plan) string {
 		text += ", " + seconds(p.Seconds)
 	}
 	return text
-}
-
-// calibration writes everything below the first line.
-func (p *page) calibration(c *calibrate.Calibration) {
-	if len(c.Noise) > 0 {
-		p.noise(c)
-	}
-	if c.Sound {
-		p.gates(c.Gates, c)
-		p.title("Smallest slowdown found in 80 % of cases")
-		p.table(mdeTable(c))
-		p.title("Plan: to find one and a half times the limit in 80 % of cases")
-		p.table(planTable(c))
-		p.dim(2, "For baseline and head of one session. A baseline from another host adds what hosts differ by.")
-	}
-	var host []string
-	for _, x := range c.Host {
-		host = append(host, x.Sentence)
-	}
-	p.list("This host", "-", none, host)
-	p.warnings(c.Warnings)
-	if m := c.Measured; m.Runs > 0 {
-		p.title("Measured")
-		unit := "per run"
-		if m.Step != "" {
-			unit = fmt.Sprintf("per step %q", Clean(m.Step))
-		}
-		p.line(2, 4, span{join(" · ", Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
-			m.Skipped+" are warm-up"), none})
-	}
-	p.next(c.Next)
 }
 
 // NoiseTable prints how much the runs of a session vary, as a calibration does: by step, and with the MDE of gates of so many runs a
@@ -142,9 +137,9 @@ func named(n calibrate.Noise) string {
 	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
-func (p *page) gates(g calibrate.UnchangedGates, c *calibrate.Calibration) {
+func (p *page) gates(c *calibrate.Calibration) {
 	p.title("Unchanged gates")
-	s := none
+	g, s := c.Gates, none
 	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
 		s = red
 	}
@@ -160,7 +155,7 @@ func rate(n result.Number) string { return strconv.FormatFloat(100*float64(n), '
 
 // mdeTable is what can be found with how many runs.
 func mdeTable(c *calibrate.Calibration) *table {
-	t := &table{Title: "Smallest slowdown by runs", Columns: []column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
+	t := &table{Columns: []column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
 		{Title: "with the limit", Right: true}}}
 	for _, m := range c.MDE {
 		t.add(strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited))
@@ -170,7 +165,7 @@ func mdeTable(c *calibrate.Calibration) *table {
 
 // planTable is what it takes to gate limits.
 func planTable(c *calibrate.Calibration) *table {
-	t := &table{Title: "Plan", About: "Plan: to find one and a half times the limit in 80" + nb + "% of cases", Columns: []column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
+	t := &table{Columns: []column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
 		{Title: "time", Right: true}, {Title: "hardest", least: 8}}}
 	for _, x := range c.Plan {
 		runs := strconv.Itoa(x.Runs)
