@@ -41,11 +41,8 @@ func lossless(r *result.Report) *result.Report {
 
 // indented writes a value for other programs, with <, > and & escaped.
 func indented(value any) (string, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(value)
-	return b.String(), err
+	text, err := json.MarshalIndent(value, "", "  ")
+	return string(text) + "\n", err
 }
 
 // jsonText writes a value for people and programs to read.
