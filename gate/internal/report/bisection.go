@@ -40,9 +40,8 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 		return p.b.String(), nil
 	}
 	f := b.Followed
-	metric, _ := measure.MetricByName(f.Metric)
 	p.title("Followed")
-	p.line(2, 4, span{fmt.Sprintf("%s %s: %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric.Title(),
+	p.line(2, 4, span{fmt.Sprintf("%s %s: %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric(f.Metric),
 		values(*f), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
 	for _, c := range b.Culprits {
 		p.culprit(c, f)
@@ -60,14 +59,14 @@ func (p *page) nearest(b *history.Bisection) {
 	if f == nil {
 		return
 	}
-	metric, _ := measure.MetricByName(f.Metric)
-	text := fmt.Sprintf("%s %s: %s (%s … %s)", subject(f.Scope, f.Title()), metric.Title(), changed(f.Change), bare(f.Low), bare(f.High))
+	m, _ := measure.MetricByName(f.Metric)
+	text := fmt.Sprintf("%s %s: %s (%s … %s)", subject(f.Scope, f.Title()), m.Title(), changed(f.Change), bare(f.Low), bare(f.High))
 	switch {
 	case b.RunsNeeded > 10_000:
 		text += ": no number of runs that is worth it tells that from none"
 	case b.RunsNeeded > 0:
 		text += fmt.Sprintf(": to tell that from none takes about %s a side", count(b.RunsNeeded, "run"))
-	case metric.Better == measure.Higher && f.High < 0, metric.Better == measure.Lower && f.Low > 0:
+	case m.Better == measure.Higher && f.High < 0, m.Better == measure.Lower && f.Low > 0:
 		text += fmt.Sprintf(", within its limit of %s: a lower one follows it", percent(f.Limit))
 	}
 	p.line(0, 2, span{text, none})
@@ -105,8 +104,7 @@ func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 
 // explained writes a finding of a culprit in a line, then its evidence and cause.
 func (p *page) explained(f *result.Finding) {
-	metric, _ := measure.MetricByName(f.Metric)
-	p.line(4, 6, span{fmt.Sprintf("%s %s: %s (%s)", subject(f.Scope, f.Title()), metric.Title(), values(*f), changed(f.Change)), none})
+	p.line(4, 6, span{fmt.Sprintf("%s %s: %s (%s)", subject(f.Scope, f.Title()), metric(f.Metric), values(*f), changed(f.Change)), none})
 	for _, e := range f.Evidence {
 		p.line(6, 8, span{"• ", dim}, span{Clean(e), none})
 	}

@@ -9,11 +9,8 @@ import (
 // dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
 func dotenv(v *view) (string, error) {
 	r, verdict, code := v.Report, result.NoVerdict, 3
-	switch r.Verdict {
-	case result.Pass:
-		verdict, code = result.Pass, 0
-	case result.Fail:
-		verdict, code = result.Fail, 1
+	if v.judged() {
+		verdict, code = r.Verdict, map[result.Verdict]int{result.Fail: 1}[r.Verdict]
 	}
 	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_REGRESSED=%d\n"+
 		"NSGATE_RESULT_IMPROVED=%d\nNSGATE_RESULT_UNDECIDED=%d\n",

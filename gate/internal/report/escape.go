@@ -212,32 +212,20 @@ func code(s string) string {
 	return "<code>" + breakable(Elide(Clean(s), 80), markdownText) + "</code>"
 }
 
-// breakable escapes a name that a page may break behind its punctuation marks.
+// breakable escapes a name, whose long words a page may break behind their punctuation marks.
 func breakable(name string, escape func(string) string) string {
-	parts := breaks(name)
-	for i := range parts {
-		parts[i] = escape(parts[i])
-	}
-	return strings.Join(parts, "<wbr>")
-}
-
-// breaks cuts a name where a line may end: in its long words, behind punctuation marks.
-func breaks(name string) (parts []string) {
 	const least, long = 12, 30
-	var part strings.Builder
-	room := func(rest string) bool { return columns(rest) >= least }
+	text, part := "", ""
 	for _, word := range strings.SplitAfter(name, " ") {
-		from := part.Len()
+		from := len(part)
 		for i, r := range word {
-			part.WriteRune(r)
-			rest := word[i+utf8.RuneLen(r):]
-			if columns(word) > long && strings.ContainsRune("_:,<>(", r) && part.Len()-from >= least && room(rest) {
-				parts, from = append(parts, part.String()), 0
-				part.Reset()
+			part += string(r)
+			if columns(word) > long && strings.ContainsRune("_:,<>(", r) && len(part)-from >= least && columns(word[i+1:]) >= least {
+				text, part, from = text+escape(part)+"<wbr>", "", 0
 			}
 		}
 	}
-	return append(parts, part.String())
+	return text + escape(part)
 }
 
 // pre shows a command literally in Markdown. Inside <pre> nothing is Markdown, so only HTML needs care.
@@ -304,14 +292,11 @@ var labelCharacters = strings.NewReplacer(`\`, "∖", `"`, "”", "'", "’", "`
 
 // word keeps the letters, digits and underscores of an identifier.
 func word(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, s)
+	s = notWord.ReplaceAllString(s, "_")
 	return s[:min(len(s), 60)]
 }
+
+var notWord = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // relative makes a path one that begins at the repository's root and stays in it.
 func relative(file string) string {

@@ -50,12 +50,11 @@ func trendTable(h *history.History, width, most int) *table {
 	t := &table{Title: "Numbers over time", Columns: []column{{Title: "", least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, rank: 1, Label: "first"},
 		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + anchorOf(h), Right: true, optional: true, Label: "since the anchor"}}}
 	for _, x := range h.Trends {
-		m, _ := measure.MetricByName(x.Metric)
 		values := known(x.Values)
 		if len(values) == 0 {
 			continue
 		}
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName)}, {Text: m.Title()}, {}, {Text: barsOf(values, width)}, {Text: quantity(values[0], x.Unit)},
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName)}, {Text: metric(x.Metric)}, {}, {Text: barsOf(values, width)}, {Text: quantity(values[0], x.Unit)},
 			{Text: quantity(values[len(values)-1], x.Unit)}, {Text: changed(x.Change), Sort: brief(x.Change)}, {Text: sinceAnchor(x)}}})
 	}
 	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that changed less", count(left, "trend")) })

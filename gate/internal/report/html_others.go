@@ -9,7 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // maxTrends is the most trends on the page of a history, the largest changes first.
@@ -57,8 +56,7 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 				at = append(at, c.Moment)
 			}
 		}
-		m, _ := measure.MetricByName(x.Metric)
-		t.Rows[i].Cells[2] = cell{SVG: plot.Trend(Elide(subject(x.Scope, x.Title()), maxName)+": "+m.Title()+" over time", drawn(x.Values), at, line, tick(x.Unit))}
+		t.Rows[i].Cells[2] = cell{SVG: plot.Trend(Elide(subject(x.Scope, x.Title()), maxName)+": "+metric(x.Metric)+" over time", drawn(x.Values), at, line, tick(x.Unit))}
 	}
 	s.add(part{ID: "trends", Title: "Trends", About: about + ".", Table: t})
 	s.add(part{ID: "measured", Title: "Measured with something else from", Said: elsewhere(h)})

@@ -49,6 +49,7 @@ func (p *page) title(s string) {
 	p.line(0, 0, span{s, none})
 }
 
+// dim writes a text that matters less, no line for "".
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
 // list writes texts behind a mark, under a title.

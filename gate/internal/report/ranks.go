@@ -120,9 +120,7 @@ func (p *page) ranks(r *ranks, all bool) {
 	}
 	p.facts(r.About, 7)
 	if all || len(r.Told) > 0 && len(r.Table.Rows) == rankRows {
-		if r.Table.About != "" {
-			p.dim(2, r.Table.About)
-		}
+		p.dim(2, r.Table.About)
 		p.table(r.Table)
 	}
 }

@@ -163,9 +163,7 @@ func (p *page) table(t *table) {
 			return t.Rows[r].Cells[i].Text
 		})
 	}
-	if t.More != "" {
-		p.dim(indent, t.More)
-	}
+	p.dim(indent, t.More)
 }
 
 // widths are the full widths of the columns at these indices; rank is the highest of their ranks.
@@ -209,9 +207,7 @@ func (p *page) cards(t *table, at []int) {
 		}
 		p.line(4, 4, spans...)
 	}
-	if t.More != "" {
-		p.dim(2, t.More)
-	}
+	p.dim(2, t.More)
 }
 
 // markdown writes the table in at most room bytes, and counts the rows that do not fit.
