@@ -28,33 +28,29 @@ const (
 
 // explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*result.Report, error) {
-	origins, err := c.origins(ctx, r)
+	m := c.Measurer.Live()
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
+		return r, nil
+	}
+	origins, err := c.origins(ctx, m, r)
 	if err != nil {
 		return r, err
 	}
-	found, err := c.explain(ctx, r, base)
+	found, err := c.explain(ctx, m, r, base)
 	return r.With(result.Explanation{Origins: origins, Causes: found}), err
 }
 
 // origins runs the head with call stacks if something got slower that has a place in the repository, and returns these places by
 // finding. What keeps it from that is a hint. The error is that of ctx.
-func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.Origin, error) {
-	m := c.Measurer.Live()
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
-		return nil, nil
-	}
+func (c *Check) origins(ctx context.Context, m *Live, r *result.Report) (map[int]*result.Origin, error) {
 	wanted := why.Targets(r, c.Explain == ExplainAlways)
 	if len(wanted) == 0 {
 		return nil, nil
 	}
 	c.Begin("running once more to see from where that is called")
 	traces, err := m.stacks(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		c.hint("no call stacks: " + err.Error())
-		return nil, nil
+	if err != nil || ctx.Err() != nil {
+		return nil, c.unexplained(ctx, "no call stacks: ", err)
 	}
 	found := map[int]*result.Origin{}
 	for i, t := range wanted {
@@ -65,10 +61,9 @@ func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.
 
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
 // the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
-func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map[int]*result.Cause, error) {
-	m := c.Measurer.Live()
+func (c *Check) explain(ctx context.Context, m *Live, r *result.Report, base *Build) (map[int]*result.Cause, error) {
 	indices := why.Slower(r, c.Explain == ExplainAlways)
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(indices) == 0 {
+	if m.Gather != "" || len(indices) == 0 {
 		return nil, nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
@@ -101,14 +96,18 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	if err == nil {
 		after, err = profile("head", m.Head, func(f *result.Finding) string { return f.Name })
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		c.hint("no explanation: " + err.Error())
-		return nil, nil
+	if err != nil || ctx.Err() != nil {
+		return nil, c.unexplained(ctx, "no explanation: ", err)
 	}
 	return why.Causes(r, indices, before, after), nil
+}
+
+// unexplained hints at an error of the profiler, unless it is the end of ctx, which it returns.
+func (c *Check) unexplained(ctx context.Context, what string, err error) error {
+	if ctx.Err() == nil {
+		c.hint(what + err.Error())
+	}
+	return context.Cause(ctx)
 }
 
 // launched is how often a run launches a kernel, at least.
