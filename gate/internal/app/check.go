@@ -231,7 +231,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(c.Policy.Alpha, looks)[i]}
 		var err error
-		if r, err = c.look(ctx, all, sides, look); err != nil {
+		if r, err = c.look(all, sides, look); err != nil {
 			return nil, err
 		}
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
@@ -240,7 +240,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			if err = c.measure(ctx, n, base, all); err != nil {
 				return nil, err
 			}
-			if r, err = c.look(ctx, all, sides, look); err != nil {
+			if r, err = c.look(all, sides, look); err != nil {
 				return nil, err
 			}
 		}
@@ -271,7 +271,6 @@ func (c *Check) prefer(r *result.Report) {
 	}
 }
 
-// measure takes so many further runs of each side.
 func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measurement) error {
 	m, err := c.Measurer.Measure(ctx, runs, beside)
 	if err == nil {
@@ -281,23 +280,20 @@ func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measu
 }
 
 // look judges all runs that were measured.
-func (c *Check) look(ctx context.Context, all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
+func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
 	look decide.Look) (*result.Report, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
 	}
 	head = keepKernels(c.Kernels, head)
-	if !all.finished {
-		if err := c.Code.attach(head); err != nil {
-			all.Warnings = append(all.Warnings, err.Error())
-		}
+	if err := c.asked(all, head); err != nil {
+		return nil, err
 	}
 	if all.finished {
-		if err := c.asked(all, head); err != nil {
-			return nil, err
-		}
 		base, head = commonProfiler(base, head)
+	} else if err := c.Code.attach(head); err != nil {
+		all.Warnings = append(all.Warnings, err.Error())
 	}
 	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}
 	return judged(in, all.Warnings), nil
@@ -317,7 +313,7 @@ func outliers(r *result.Report, both bool) int {
 
 // asked refuses saved profiles of another profiler than the one that was asked for.
 func (c *Check) asked(m *Measurement, head []model.Session) error {
-	if c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
+	if m.finished && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
 		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",
 			"%s was measured with %s, not with %s", m.Head.Source, head[len(head)-1].Profiler(), c.Profiler)
 	}

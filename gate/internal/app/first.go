@@ -22,10 +22,8 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if all.finished {
-		if err := c.asked(all, head); err != nil {
-			return nil, err
-		}
+	if err := c.asked(all, head); err != nil {
+		return nil, err
 	}
 	for _, p := range model.Profilers(head) {
 		if err := storable(p.Pick(head), c.Policy); err != nil {
