@@ -119,9 +119,6 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Report.HeadSessions) == 0 {
-		return nil, errors.New("the report holds no measured sessions; make it anew with this version of nsgate")
-	}
 	out, whole := &Accepted{}, false // whole: nothing has changed, and the measurement replaces the sessions before it
 	entries, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry
@@ -334,7 +331,6 @@ func changes(r *result.Report) (out []*result.Finding) {
 	return out
 }
 
-// changeName is the short name of what changed.
 func changeName(f *result.Finding) string {
 	if f.Scope == measure.ScopeRange {
 		return "range " + measure.NormalizeLine(f.Kernel)

@@ -77,11 +77,9 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	}
 	c.spent(head)
 	if c.Reason != "" {
-		why, err := reason(c.Reason)
-		if err != nil {
+		if c.Reason, err = reason(c.Reason); err != nil {
 			return nil, err
 		}
-		c.Reason = why
 	}
 	if err := c.Code.attach(head); err != nil {
 		return nil, err
@@ -155,14 +153,21 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 	if _, head, err = m.sessions(ctx, c.Rule, like); err != nil || len(head) != 1 {
 		return head, err
 	}
-	head[0] = without(head[0], first)
+	head[0].Runs = without(head[0].Runs, first)
+	var series []model.Series
+	for _, x := range head[0].Series {
+		if x.Values = without(x.Values, first); slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
+			series = append(series, x)
+		}
+	}
+	head[0].Series = series
 	if again := decide.OutlierRuns(head[0], c.Policy); len(again) > 0 {
 		return nil, model.Refuse(model.OutlierRun, next, "a second measurement has an outlier as well: %s", namedRuns(again))
 	}
 	return head, nil
 }
 
-// namedRuns says which runs are outliers, and by how much: "run 3 is +30.0 % off in nearly all kernels".
+// namedRuns says which runs are outliers, and by how much: "run 3 differs by +30.0 % in nearly all kernels".
 func namedRuns(outliers map[int]float64) string {
 	var words []string
 	for _, run := range slices.Sorted(maps.Keys(outliers)) {
@@ -171,41 +176,19 @@ func namedRuns(outliers map[int]float64) string {
 	return strings.Join(words, ", ")
 }
 
-// without is a session without some of its runs.
-func without(s model.Session, runs map[int]float64) model.Session {
-	kept := s.Runs
-	s.Runs = nil
-	for run, x := range kept {
+// without is a list of one item a run, without those of some runs.
+func without[T any](items []T, runs map[int]float64) (kept []T) {
+	for run, x := range items {
 		if _, out := runs[run]; !out {
-			s.Runs = append(s.Runs, x)
+			kept = append(kept, x)
 		}
 	}
-	series := s.Series
-	s.Series = nil
-	for _, x := range series {
-		values, any := x.Values, false
-		x.Values = nil
-		for run, v := range values {
-			if _, out := runs[run]; !out {
-				x.Values = append(x.Values, v)
-				any = any || !math.IsNaN(v)
-			}
-		}
-		if any {
-			s.Series = append(s.Series, x)
-		}
-	}
-	return s
+	return kept
 }
 
 // counted measures the session of Nsight Compute that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
-	m := c.Measurer.Live()
-	if m == nil {
-		return nil, model.Refuse(model.NotCountable, "record finished pages of ncu by themselves",
-			"counters can be recorded only where the workload is run")
-	}
-	own, counters := *m, *c.Counters
+	own, counters := *c.Measurer.Live(), *c.Counters
 	own.Counters = &counters
 	if len(counters.Kernels) == 0 {
 		var err error
