@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -93,24 +94,17 @@ func WorkloadsIn(root string) []string {
 var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
 
 // anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
-// release, as
-// far as git knows tags here.
+// release, as far as git knows tags here.
 func anchorTags(ctx context.Context, b *baseline.Baseline) {
-	anchor := func(i int, tag string) {
-		if e := &b.Entries[i]; e.Anchor == "" {
-			e.Anchor = tag
-		}
-	}
 	for i := range b.Entries {
-		if tag := tagsHere(ctx).byCommit[b.Entries[i].Commit]; tag != "" {
-			anchor(i, tag)
-		}
+		e := &b.Entries[i]
+		e.Anchor = cmp.Or(e.Anchor, tagsHere(ctx).byCommit[e.Commit])
 	}
 	for _, tag := range tagsHere(ctx).before {
 		files := strings.Fields(ask(ctx, b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
-			if slices.Contains(files, b.Entries[i].ID+".csv") {
-				anchor(i, tag)
+			if e := &b.Entries[i]; slices.Contains(files, e.ID+".csv") {
+				e.Anchor = cmp.Or(e.Anchor, tag)
 				return
 			}
 		}
@@ -188,7 +182,6 @@ func (b Baselines) longest() (longest time.Duration) {
 	return longest
 }
 
-// models are the GPU models that have a baseline.
 func (b Baselines) models() []string {
 	var out []string
 	for _, x := range b {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,17 +26,9 @@ type Review struct {
 func Reviewed(getenv func(string) string) (r Review, ok bool) {
 	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET",
 		"SYSTEM_PULLREQUEST_TARGETBRANCH", "BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
-		if branch := strings.TrimPrefix(getenv(name), "refs/heads/"); branch != "" {
-			r.Branch = branch
-			break
-		}
+		r.Branch = cmp.Or(r.Branch, strings.TrimPrefix(getenv(name), "refs/heads/"))
 	}
-	for _, name := range []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA", "BITBUCKET_PR_DESTINATION_COMMIT"} {
-		if commit := getenv(name); commit != "" {
-			r.Commit = commit
-			break
-		}
-	}
+	r.Commit = cmp.Or(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"), getenv("BITBUCKET_PR_DESTINATION_COMMIT"))
 	for _, host := range [][2]string{{"GITHUB_REF", "GITHUB_SHA"}, {"BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"}} {
 		if mergeRef.MatchString(getenv(host[0])) {
 			r.Merge = getenv(host[1])
