@@ -29,7 +29,6 @@ type Calibrate struct {
 	Host bool
 }
 
-// Measured is how many runs are measured.
 func (c *Calibrate) Measured() int {
 	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
 }

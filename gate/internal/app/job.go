@@ -27,7 +27,6 @@ type Job struct {
 // Event is a step of progress.
 type Event = run.Event
 
-// Tell passes an event on to the observer.
 func (j *Job) Tell(e Event) { tell(j.Observe, e) }
 
 // Begin tells the observer of something that takes long.

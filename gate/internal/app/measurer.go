@@ -45,7 +45,6 @@ type Measurement struct {
 	finished bool // profiles that were there before
 }
 
-// add takes in a further measurement.
 func (m *Measurement) add(o *Measurement) {
 	if o.finished {
 		m.Base, m.Head = o.Base, o.Head
@@ -206,7 +205,6 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	return out, nil
 }
 
-// Live is m itself.
 func (m *Live) Live() *Live { return m }
 
 // Of is a Measurer of another build as the head.
@@ -297,7 +295,6 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	return out
 }
 
-// shell prints command lines for a shell.
 func shell(commands [][]string) (lines []string) {
 	for _, words := range commands {
 		lines = append(lines, thresholds.JoinCommand(words))

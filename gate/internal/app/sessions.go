@@ -12,7 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// measureHead measures so many runs of the head.
 func measureHead(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
 	m, err := by.Measure(ctx, runs, nil)
 	if err != nil {

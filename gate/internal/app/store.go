@@ -23,7 +23,6 @@ type Store struct {
 	Workload string // only the baselines of this one, "" for all
 }
 
-// StoredBaseline is a baseline with all its sessions.
 type StoredBaseline struct {
 	Dir      string          `json:"dir"`
 	GPU      string          `json:"gpu"`
@@ -52,7 +51,6 @@ type StoredSession struct {
 	Unmerged int `json:"unmerged,omitempty"`
 }
 
-// open reads all baselines.
 func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {
@@ -73,7 +71,6 @@ func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 	return out, nil
 }
 
-// List lists all baselines with their sessions.
 func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
 	all, err := s.open(ctx)
 	if err != nil {
@@ -106,7 +103,7 @@ func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession 
 	return s
 }
 
-// find is the one session of all baselines whose ID is, or begins or ends with, id. Suite are an error that lists them.
+// find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error that lists them.
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := s.open(ctx)
 	if err != nil {

@@ -92,7 +92,6 @@ func bindAnchor(fs *pflag.FlagSet, to *string) {
 	fs.Lookup("anchor").NoOptDefVal = "yes"
 }
 
-// accept writes the baseline and says what was accepted.
 func accept(e *env, a app.Accept) error {
 	if len(a.Report.HeadSessions) == 0 {
 		return errors.New("the report holds no measured sessions; check again, or name another report")

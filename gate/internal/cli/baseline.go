@@ -22,14 +22,12 @@ type storeFlags struct {
 	out    outputFlags
 }
 
-// bindStore declares the flags that choose baselines.
 func (k *storeFlags) bindStore(fs *pflag.FlagSet) {
 	fs.StringVar(&k.Root, "baseline", "", baselineUsage)
 	fs.StringVarP(&k.Workload, "workload", "w", "", "only the baselines of this workload")
 	k.policy.bindFile(fs)
 }
 
-// bind also declares the flags of the output.
 func (k *storeFlags) bind(fs *pflag.FlagSet) {
 	k.bindStore(fs)
 	k.out.bindLook(fs, []string{"text", "json"})
@@ -178,7 +176,6 @@ func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 	return []string{s.ID, age, what, s.Commit, s.GPUHash, driver, count(s.Runs), count(s.Kernels), state, why}
 }
 
-// days is an age as people say it.
 func days(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

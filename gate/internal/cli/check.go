@@ -156,7 +156,6 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Repo
 	return r.In(c)
 }
 
-// withoutBaseline reports whether a workload of a report has no baseline.
 func withoutBaseline(r *result.Report) bool {
 	for _, w := range r.Each() {
 		if w.ReasonKey == "no-baseline" || w.ReasonKey == "no-baseline-here" {
@@ -166,7 +165,6 @@ func withoutBaseline(r *result.Report) bool {
 	return false
 }
 
-// inCI reports whether a CI host runs this.
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.

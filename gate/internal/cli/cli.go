@@ -46,7 +46,6 @@ func Main(parent context.Context, args []string, s Streams) int {
 	return e.run(ctx)
 }
 
-// run runs the command line and returns its exit code.
 func (e *env) run(ctx context.Context) int {
 	root := root(e)
 	root.SetArgs(e.line)

@@ -23,7 +23,6 @@ import (
 //go:embed help
 var helps embed.FS
 
-// helpText is the text of a command and its examples.
 func helpText(page string) (text, examples string) {
 	all, err := helps.ReadFile("help/" + page + ".txt")
 	if err != nil {

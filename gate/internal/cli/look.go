@@ -20,7 +20,6 @@ type finds struct {
 	workloads      []candidate // programs that are there, at most maxCandidates
 }
 
-// candidate is a program that uses a GPU.
 type candidate struct{ name, command, why string }
 
 const maxCandidates = 5

@@ -37,7 +37,6 @@ func (s *sampleFlags) rule() (profile.Rule, error) {
 	return r, nil
 }
 
-// measureFlags say what to run and how.
 type measureFlags struct {
 	sampleFlags
 	app.Options

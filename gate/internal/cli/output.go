@@ -241,7 +241,6 @@ func (o *outputFlags) annotate(e *env, r *result.Report, code int, options githu
 	return github.Publish(r, summary.String(), code, options)
 }
 
-// apply is the command that applies the patch.
 func (o *outputFlags) apply() string {
 	return thresholds.JoinCommand([]string{"git", "apply", o.patch})
 }

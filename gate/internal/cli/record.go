@@ -164,7 +164,6 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	printWritten(w, done)
 }
 
-// printWritten prints the files that were written.
 func printWritten(w io.Writer, done *app.Recorded) {
 	for _, file := range done.Files {
 		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))

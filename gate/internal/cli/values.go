@@ -13,7 +13,6 @@ import (
 // words is the value of a flag that may be repeated, with values separated by commas or lines.
 type words []string
 
-// Set adds values.
 func (w *words) Set(s string) error {
 	for _, x := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == '\n' }) {
 		if x = strings.TrimSpace(x); x != "" {
@@ -28,7 +27,6 @@ func (w *words) Set(s string) error {
 
 func (w *words) String() string { return strings.Join(*w, ",") }
 
-// Type is how the help names the value.
 func (w *words) Type() string { return "NAME" }
 
 // single is the value of a flag that may be given once.
@@ -45,7 +43,6 @@ func (o *single) Set(s string) error {
 
 func (o *single) String() string { return string(*o) }
 
-// Type is how the help names the value.
 func (o *single) Type() string { return "string" }
 
 // meant is "did you mean --threshold? ", "" where nothing known is near.
@@ -103,7 +100,6 @@ func (p runPlan) String() string {
 	return fmt.Sprintf("%d..%d", p.first, p.most)
 }
 
-// Type is how the help names the value.
 func (p *runPlan) Type() string { return "N" }
 
 // looks are the numbers of runs after which the measurement is judged: the first, one half-way where that saves a run or two, and the

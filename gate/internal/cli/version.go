@@ -29,7 +29,6 @@ func (v *versionVerb) run(_ context.Context, e *env, _ arguments) error {
 // version is set by release builds with -ldflags "-X …cli.version=v1.2.3", commit where the sources carry no history.
 var version, commit string
 
-// build identifies the program itself.
 type build struct {
 	Version string `json:"version"` // "v1.2.3", or "(devel)" where it was built from no release
 	Commit  string `json:"commit"`  // of the sources, "" for unknown

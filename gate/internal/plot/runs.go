@@ -21,7 +21,6 @@ const (
 	apart = 2.5
 )
 
-// sessions are the numbers of runs of the sessions.
 func (g Group) sessions() []int {
 	sum := 0
 	for _, n := range g.Sessions {
@@ -33,7 +32,6 @@ func (g Group) sessions() []int {
 	return g.Sessions
 }
 
-// height is that of the group's band.
 func (g Group) height() float64 {
 	return math.Min(groupHeight+sessionHeight*float64(len(g.sessions())-1), mostHeight)
 }
@@ -95,7 +93,6 @@ func (s *svg) group(g Group, top float64, scale Scale, label func(float64) strin
 	}
 }
 
-// about describes the drawing in words.
 func about(groups []Group, label func(float64) string) string {
 	var parts []string
 	for _, g := range groups {

@@ -13,7 +13,6 @@ import (
 // SVG is a drawing as markup: every text in it is escaped, and it may stand in a page as it is.
 type SVG string
 
-// svg is a drawing in the making.
 type svg struct {
 	b strings.Builder
 }
@@ -122,7 +121,6 @@ func tipped(tip string) string {
 	return ` data-tip="` + html.EscapeString(tip) + `"`
 }
 
-// percent prints a share of the width.
 func percent(x float64) string { return number(100*x) + "%" }
 
 // number prints a number with two decimals at most, 0 where it is unknown.

@@ -72,7 +72,6 @@ func (p *page) nearest(b *history.Bisection) {
 	p.line(0, 2, span{text, none})
 }
 
-// shared counts several culprits.
 func shared(culprits []history.Culprit) string {
 	what := "commit"
 	if slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 }) {
@@ -85,7 +84,6 @@ func commitLine(c history.Commit) string {
 	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
 }
 
-// culprit writes a commit, its changes and their causes.
 func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	p.title(fmt.Sprintf("%s, interval %s … %s %%", changed(c.Change), bare(c.Low), bare(c.High)))
 	for _, x := range c.Commits {
@@ -121,7 +119,6 @@ func from(d *history.Reading) string {
 	return changed(d.Change)
 }
 
-// bisected lists the measured commits.
 func (p *page) bisected(b *history.Bisection) {
 	t := &table{Columns: []column{{Title: "commit"}, {Title: "by good", Right: true, optional: true}, {Title: "by bad", Right: true, optional: true},
 		{Title: "slower than good"}, {Title: "nearer", optional: true}, {Title: "subject", least: 10}}}

@@ -85,7 +85,6 @@ func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) strin
 	return p.b.String()
 }
 
-// noise writes how each kernel varies between runs.
 func (p *page) noise(c *calibrate.Calibration) {
 	most, room := 12, 76 // of kernels, and of columns but for the runs
 	if p.Verbose {
@@ -153,7 +152,6 @@ func (p *page) gates(c *calibrate.Calibration) {
 // rate prints a bound of a share with two digits.
 func rate(n result.Number) string { return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + nb + "%" }
 
-// mdeTable is what can be found with how many runs.
 func mdeTable(c *calibrate.Calibration) *table {
 	t := &table{Columns: []column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
 		{Title: "with the limit", Right: true}}}
@@ -163,7 +161,6 @@ func mdeTable(c *calibrate.Calibration) *table {
 	return t
 }
 
-// planTable is what it takes to gate limits.
 func planTable(c *calibrate.Calibration) *table {
 	t := &table{Columns: []column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
 		{Title: "time", Right: true}, {Title: "hardest", least: 8}}}

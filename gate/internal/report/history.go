@@ -61,7 +61,6 @@ func trendTable(h *history.History, width, most int) *table {
 	return t
 }
 
-// sinceAnchor is the change since the anchor session, "" for none.
 func sinceAnchor(t history.Trend) string {
 	if t.SinceAnchor == nil {
 		return ""
@@ -114,7 +113,6 @@ func levelTable(h *history.History, source Source) (t *table, none string) {
 	return t, ""
 }
 
-// better reports whether a change is for the better.
 func better(m measure.Metric, change result.Number) bool {
 	return (change < 0) == (m.Better != measure.Higher)
 }

@@ -75,7 +75,6 @@ type part struct {
 	Commands         []fact
 }
 
-// empty reports whether a part has no content.
 func (p *part) empty() bool {
 	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 &&
 		p.Changes == nil && p.Table == nil
@@ -94,7 +93,6 @@ type fallBar struct {
 	Picture      plot.SVG
 }
 
-// picture is a drawing under its title.
 type picture struct {
 	Title, About string
 	SVG          plot.SVG

@@ -19,7 +19,6 @@ type changes struct {
 	Axis plot.SVG
 }
 
-// change is a row of the table.
 type change struct {
 	row
 	Name, About string

@@ -151,7 +151,6 @@ func drawnOf(d *model.Drawing, subject measure.Subject) *model.DrawnLaunches {
 // documentation matches the links of a cause. A saved report may hold other links, which are not shown.
 var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
 
-// guides are the pages of NVIDIA on a cause.
 func guides(c *result.Cause) []result.Guide {
 	var out []result.Guide
 	for _, g := range c.Guides {
@@ -162,7 +161,6 @@ func guides(c *result.Cause) []result.Guide {
 	return out
 }
 
-// because is the summary of a cause with its note.
 func because(c *result.Cause) string {
 	return join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")"))
 }

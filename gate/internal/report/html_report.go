@@ -91,7 +91,6 @@ func toneClass(t tone) string {
 	return [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[t]
 }
 
-// commits are the known commits of baseline and head.
 func commits(r *result.Report) []string {
 	base, head := r.Base.Commit, r.Head.Commit
 	if base == "" || head == "" || base == head {
@@ -156,7 +155,6 @@ func (s *reportSheet) figures() {
 	}
 }
 
-// ranks adds the compute time of each rank.
 func (s *reportSheet) ranks() {
 	if s.view.Ranks == nil {
 		return

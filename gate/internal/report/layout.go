@@ -19,7 +19,6 @@ const (
 	dim    style = "2"
 )
 
-// styles are the colours of tones.
 var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red}
 
 // span is text in one style. A line may end at any space but a bound one (nb).
@@ -39,7 +38,6 @@ func newPage(o Options) *page {
 	return &page{Options: o}
 }
 
-// verdict writes a first line: a word and its reason.
 func (p *page) verdict(word string, s style, reason string) {
 	p.line(0, columns(word)+2, span{bind(word) + nb + " ", s}, span{reason, none})
 }

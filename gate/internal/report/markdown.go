@@ -182,7 +182,6 @@ func (v *view) counters(room int) string {
 	return text
 }
 
-// compared lists the facts of the comparison, folded away.
 func (v *view) compared(room int) string {
 	text := ""
 	for _, f := range v.Facts {
@@ -219,7 +218,6 @@ func bullets(title string, texts []string, room int) string {
 	return listed(title, lines, room)
 }
 
-// listed lists lines of Markdown under a title.
 func listed(title string, lines []string, room int) string {
 	text := "\n**" + title + "**\n\n"
 	for i, l := range lines {

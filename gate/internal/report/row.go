@@ -166,7 +166,6 @@ func (r row) title() string {
 	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
 }
 
-// delta is the relative change and its interval.
 func (r row) delta() string {
 	if r.Change != "" && r.Interval != "" {
 		return r.Change + ", interval" + nb + r.Interval

@@ -77,7 +77,6 @@ func (s Source) file(commit, file string, line int) string {
 	return wrapped("", link, fmt.Sprintf("#L%d", line))
 }
 
-// isCommit reports whether a text is the name of a commit.
 func isCommit(id string) bool {
 	return len(id) >= 7 && len(id) <= 64 && strings.Trim(id, "0123456789abcdef") == ""
 }

@@ -218,7 +218,6 @@ func otherTable(s *result.Summary) *table {
 	return t
 }
 
-// told are the sentences of the patterns.
 func told(s *result.Summary) []string {
 	var out []string
 	for _, p := range s.Patterns {
@@ -227,7 +226,6 @@ func told(s *result.Summary) []string {
 	return nonempty(out...)
 }
 
-// recording are the GPU and the runs of a summary.
 func recording(s *result.Summary) []fact {
 	return factsOf(fact{"GPU", machine(s.Recorded.Environment)}, fact{"runs", side(s.Recorded)})
 }
@@ -246,7 +244,6 @@ func barOf(share result.Number, class string, idle bool) plot.SVG {
 	return plot.Part(math.Max(float64(share), 0), colour)
 }
 
-// summaryText writes the summary for a person at a terminal.
 func summaryText(s *result.Summary, o Options) (string, error) {
 	p := newPage(o)
 	p.line(0, 2, span{headline(s), none})

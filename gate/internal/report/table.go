@@ -45,7 +45,6 @@ type column struct {
 	markup bool
 }
 
-// tableRow is a row in the colour of its tone.
 type tableRow struct {
 	Cells []cell
 	tone  tone

@@ -123,7 +123,6 @@ func (p *page) headline(v *view) {
 	}
 }
 
-// labelled writes texts behind a label.
 func (p *page) labelled(label string, s style, texts ...string) {
 	in := 10
 	if p.Width < 60 {
@@ -205,7 +204,6 @@ func (p *page) all(v *view) {
 	}
 }
 
-// compared writes the facts of the comparison, and its commands.
 func (p *page) compared(v *view) {
 	if len(v.Facts) > 0 {
 		p.title("Compared")

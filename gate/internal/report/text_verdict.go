@@ -193,7 +193,6 @@ func (p *page) passed(v *view) {
 	p.labelled("Next", none, v.Next...)
 }
 
-// increased writes the counts that increased.
 func (p *page) increased(v *view) {
 	var list []string
 	for _, c := range v.Causes {

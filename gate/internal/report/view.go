@@ -151,7 +151,6 @@ func unitOf(s result.Side) string {
 	return "run"
 }
 
-// several reports whether the view is of a report on several workloads.
 func (v *view) several() bool { return len(v.Report.Workloads) > 0 }
 
 // verdict sets word, reason and tone. Without a reason in the report it counts findings.
@@ -170,10 +169,8 @@ func (v *view) verdict() {
 	v.Reason = cmp.Or(trimmed(r.Reason), v.Reason)
 }
 
-// Icon marks the verdict.
 func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️", bad: "❌"}[v.Tone] }
 
-// judged reports whether the report has a verdict.
 func (v *view) judged() bool {
 	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
 }
