@@ -13,8 +13,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Base is another build of the workload, which may have to be checked out and built first. [Base.At] makes it one of a
-// revision; without, it lies ready.
+// Base is another build of the workload. It lies ready, unless [Base.At] makes it one of a revision.
 type Base struct {
 	// Build is what to run: of a revision, in its worktree.
 	Build Build
@@ -26,8 +25,7 @@ type Base struct {
 	revision *run.Revision // nil for a build that lies ready
 }
 
-// At makes the base the workload as it is at a git revision of the repository here, an error where there is none of that
-// name. Nothing is checked out yet.
+// At makes the base the workload at a git revision of the repository here. Nothing is checked out yet.
 func (b *Base) At(ctx context.Context, revision string) (err error) {
 	b.revision, err = run.FindRevision(ctx, revision)
 	return err

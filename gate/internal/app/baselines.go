@@ -31,8 +31,7 @@ type Baseline struct {
 // Baselines are those of one workload, by directory.
 type Baselines []Baseline
 
-// ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
-// is.
+// ReadBaselines reads the baselines of a workload below root, one for each GPU model. None is no error, a damaged one is.
 func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error) {
 	all, err := openBaselines(ctx, BaselinesOf(root, workload))
 	var out Baselines
@@ -162,8 +161,7 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 	return Baseline{}, false
 }
 
-// Timeout is how long a run may take by what the runs of the baselines took: ten times the longest, and at least five minutes; 0
-// where that is not known.
+// Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.
 func (b Baselines) Timeout() time.Duration {
 	const times, least = 10, 5 * time.Minute
 	if b.longest() == 0 {

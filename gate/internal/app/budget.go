@@ -95,8 +95,7 @@ func (b *budget) report(r *result.Report, taken int) *result.Report {
 	return r.With(result.Explanation{Remarks: []result.Remark{result.Say(x)}})
 }
 
-// TimeIsUp is an undecided comparison whose budget of time is spent. Needed is how many runs a side would decide, 0 where that is
-// unknown; Seconds is how long all of them would take.
+// TimeIsUp is an undecided comparison whose budget is spent. Needed runs a side, 0 where unknown, would take Seconds in all.
 type TimeIsUp struct {
 	Budget       string
 	Runs, Needed int

@@ -51,8 +51,7 @@ type Check struct {
 // Screens reports whether the head is compared with the committed baselines first.
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
-// Valid says what keeps the check from being tried: a kernel that the baseline lacks, where there is no base build. Run says
-// so too.
+// Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
 func (c *Check) Valid() error {
 	for _, b := range c.Baselines {
 		have := kernels(c.pick(b.Sessions))
@@ -147,8 +146,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
-// pair decides what that leaves undecided. Without a baseline of this machine's GPU nothing is screened: the head can become the
-// first one.
+// pair decides what that leaves undecided. Without a baseline of this machine's GPU the head can become the first one.
 func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]

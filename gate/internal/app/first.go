@@ -41,8 +41,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	return r.With(result.Explanation{Measured: measured, Warnings: all.Warnings}), nil
 }
 
-// Suite are checks of several workloads, at least one, that are judged as one gate: each may be wrong in its share of the
-// policy's error.
+// Suite are the checks of one or more workloads, judged as one gate: they share out the policy's error.
 type Suite []*Check
 
 // Run measures and judges one after the other. A mistake in one ends all.

@@ -16,9 +16,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Histories follow a workload over the sessions of its baselines below root, those that the git log of the baselines still holds, and
-// saved reports, of which those of another workload are left out: a history for each model of GPU. None is no error. Whether a clone is
-// too shallow to hold all of it is told by shallow.
+// Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log of the baselines
+// still holds, and saved reports on it. None is no error. shallow is true where the clone may lack a part of the log.
 func Histories(ctx context.Context, root, workload string, reports []*result.Report) (histories []*history.History, shallow bool, err error) {
 	baselines, err := openBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
@@ -69,8 +68,7 @@ func Histories(ctx context.Context, root, workload string, reports []*result.Rep
 	return histories, ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
-// pastBaselines are the sessions below a directory as each commit that touched it left them. Commits whose
-// files cannot be read, or that removed the directory, are left out.
+// pastBaselines are the sessions below a directory as each commit left them, without commits whose files cannot be read.
 func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err error) {
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
 		if short, err := filepath.Rel(here, dir); err == nil {

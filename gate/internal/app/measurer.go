@@ -110,8 +110,7 @@ type Live struct {
 // GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
 const GPUMetricRuns = 2
 
-// Defaults of a session under Nsight Compute. It replays each launch dozens of times, which is slow; and few runs are enough because
-// most metrics are counts.
+// Defaults of a session under Nsight Compute, which replays each launch dozens of times. Few runs do: most metrics are counts.
 const (
 	CounterRuns    = 3
 	counterTimeout = 10 * time.Minute

@@ -256,8 +256,7 @@ func storable(own []model.Session, policy *thresholds.Policy) error {
 	return nil
 }
 
-// fits refuses sessions that cannot be compared with the baseline, and sessions that differ from one of the same hour without a
-// reason. It notes the differences.
+// fits notes the differences from the baseline. It refuses sessions of other work, and changes within the hour without a reason.
 func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(old) == 0 || c.Replace && c.Reason != "" {
 		return nil

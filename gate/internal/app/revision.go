@@ -30,8 +30,7 @@ func asCommitted(ctx context.Context, side string) (committed, bool) {
 	return committed{id, dir}, id != ""
 }
 
-// open reads the baseline out of the repository; nothing is checked out. Of several that fit it is the one where other lies, the other
-// side.
+// open reads the baseline without a checkout. Of several that fit it is the one at the place of the other side.
 func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string, models []string) (*profile.Recording, error) {
 	dirs := []string{c.dir}
 	if c.dir == "" {

@@ -9,9 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
-// Scrub reduces a recording to what is judged of it: the sessions, in the form of a baseline, in a directory that must hold none yet.
-// That form has no environment, command line, path or host name; names of kernels and ranges stay, for they are what is judged. What
-// cannot be used is a *model.Refusal.
+// Scrub writes the sessions of a recording, in the form of a baseline, to a directory that holds none yet. That form has the names of
+// kernels and ranges, and no environment, command line, path or host name. What cannot be used is a *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
 	r, err := tools.Open(ctx, path)
 	if err != nil {

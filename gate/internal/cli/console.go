@@ -95,8 +95,7 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", with what as the participle, and returns exit code 3. Other errors are returned
-// as they are.
+// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns exit code 3. It returns other errors.
 func noVerdict(e *env, what string, err error) error {
 	list := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// typed marks flags that no variable sets, because it would be meant for another command of the job. from is the variable that
-// set a flag.
+// typed marks flags that no variable sets, because it is meant for another command. from is the variable that set a flag.
 const (
 	typed = "typed"
 	from  = "from"

@@ -61,8 +61,7 @@ func writable(name string) error {
 	return os.Remove(f.Name())
 }
 
-// unwritten names the file that could not be written and the next step; nil stays nil. The error of the system would name a temporary
-// file.
+// unwritten names the file and the next step, where the system's error would name a temporary file; nil stays nil.
 func unwritten(name string, err error) error {
 	if err == nil {
 		return nil

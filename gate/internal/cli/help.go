@@ -104,8 +104,7 @@ var common = []string{"workload", "runs", "from", "baseline", "base-ref", "build
 // few is up to how many flags --help shows all of them.
 const few = 12
 
-// commandHelp is the help of a command within so many columns: examples first. Of a command with many flags it is the first paragraph
-// and the common flags, unless all is wanted.
+// commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, unless all is set.
 func commandHelp(c *cobra.Command, columns int, all bool) string {
 	n := 0
 	c.Flags().VisitAll(func(*pflag.Flag) { n++ })
@@ -155,8 +154,7 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = regexp.MustCompile(` +\n`)
 
-// reflow breaks the paragraphs of a text to a number of columns. Indented lines, such as examples, stay; their text after a tab is
-// broken below itself.
+// reflow breaks paragraphs to a width. Indented lines, such as examples, stay; their text after a tab is broken below itself.
 func reflow(text string, width int) string {
 	var out, line []string
 	used := 0

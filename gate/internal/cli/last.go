@@ -27,8 +27,7 @@ func lastFile(ctx context.Context) string {
 	return filepath.Join(dir, "nsgate", "last.json")
 }
 
-// saveLast keeps a report for accept. It reports whether accept will find it: a repository that cannot be written to is no
-// reason to fail.
+// saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.
 func saveLast(ctx context.Context, r *result.Report) bool {
 	file, root := lastFile(ctx), app.Repository()
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {

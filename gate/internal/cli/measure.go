@@ -229,8 +229,7 @@ func (m *measureFlags) build(j *job, p *thresholds.Policy, w *thresholds.Workloa
 	return nil
 }
 
-// gathers is the directory where the ranks of several hosts leave their recordings, and the ranks that record; "" if nsys runs around
-// the workload.
+// gathers is the directory for the recordings of ranks, "" if nsys runs around the workload, and the ranks that record.
 func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by model.Profiler) (dir string, ranks []int, err error) {
 	if dir = w.Gather; dir != "" && p.File != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(filepath.Dir(p.File), dir)

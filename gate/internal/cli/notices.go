@@ -10,8 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// ownEdits says whether the change under review edits the baselines, below root, or the policy that it is judged by. Outside a pull
-// or merge request it says nothing.
+// ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
 func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 	review, ok := app.Reviewed(e.getenv)
 	top := app.Repository()

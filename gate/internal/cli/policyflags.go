@@ -18,8 +18,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// policyFile is the name under which a policy is looked for in the working directory and above it, up to the
-// repository's root.
+// policyFile is the name of the policy in the working directory or above it, up to the repository's root.
 const policyFile = "nsgate.toml"
 
 type policyFlags struct {

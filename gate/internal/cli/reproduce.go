@@ -52,8 +52,7 @@ func (e *env) again(workload string) string {
 	return line
 }
 
-// elided replaces the absolute paths of arguments and flags in reports that are stored: by the path from the working directory, or
-// where that leads outside by their last part.
+// elided replaces the absolute paths of the command line by those from the working directory, or outside of it by their last part.
 func (e *env) elided() *strings.Replacer {
 	words := slices.Clone(e.args.own)
 	e.command.Flags().Visit(func(f *pflag.Flag) {
@@ -128,8 +127,7 @@ func (e *env) carries(command []string) bool {
 	})
 }
 
-// shown is a flag's value as reports may hold it: without command lines and arguments of nsys that may be variables of the
-// workload (--env-var).
+// shown is a flag's value without secrets: command lines, and arguments of nsys that set variables (--env-var).
 func shown(flag, value string) string {
 	switch {
 	case flag == "base-cmd", flag == "build":

@@ -54,8 +54,7 @@ func meant(mark, word string, known []string) string {
 	return fmt.Sprintf("did you mean %s%s? ", mark, near)
 }
 
-// runPlan is how many fresh processes of a build to measure: a number, or LO..HI to begin with LO and to go on, up to
-// HI, while a comparison is undecided. The zero value is unset. It is the value of --runs.
+// runPlan is the value of --runs: a number, or LO..HI to go on from LO to HI while a comparison is undecided; zero is unset.
 type runPlan struct{ first, most int }
 
 // checkRuns are those of a check where nobody says: of an unchanged program 3.0 to 4.2 on average, and a change is found as often as
@@ -102,8 +101,7 @@ func (p runPlan) String() string {
 
 func (p *runPlan) Type() string { return "N" }
 
-// looks are the numbers of runs after which the measurement is judged: the first, one half-way where that saves a run or two, and the
-// last. Each starts nsys anew.
+// looks are the numbers of runs after which to judge: the first, one half-way where that saves a run or two, and the last.
 func (p runPlan) looks() []int {
 	if p.most-p.first < 4 {
 		return slices.Compact([]int{p.first, p.most})

@@ -71,8 +71,7 @@ func (f Forest) Axis(label func(float64) string) SVG {
 
 const fallHeight = 22
 
-// Fall draws part i of a change as a bar around zero, on the scale of all parts. A part is a change and the ends of its interval, NaN
-// where they are unknown.
+// Fall draws part i as a bar around zero, on the scale of all parts: each a change and the ends of its interval, or NaN.
 func Fall(parts [][3]float64, i int) SVG {
 	low, high := 0.0, 0.0
 	for _, p := range parts {

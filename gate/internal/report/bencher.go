@@ -18,8 +18,7 @@ type bencherValue struct {
 	Upper result.Number `json:"upper_value"`
 }
 
-// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run. A workload without a verdict has
-// none, so that an unusable measurement does not enter a history.
+// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a verdict.
 func bencher(v *view) (string, error) {
 	out := make(map[string]map[string]bencherValue)
 	for _, w := range v.each {
@@ -42,8 +41,7 @@ func bencher(v *view) (string, error) {
 	return indented(out)
 }
 
-// benchmark names the subject of a finding, the same from run to run. The workload in brackets ends it, because Bencher obeys suffixes
-// of names.
+// benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
 func (v *view) benchmark(f result.Finding) string {
 	s := f.Subject()
 	name := Line(trimmed(s.ID()))

@@ -12,8 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// calibrationText writes the calibration for a person at a terminal: what the policy's limit takes, the noise, the
-// false alarms, what can be found with how many runs, and the plan.
+// calibrationText writes what the policy's limit takes, the noise, the false alarms, what so many runs find, and the plan.
 func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 	p := newPage(o)
 	word, tone, reason := calibrated(c)
@@ -77,8 +76,7 @@ func takes(p calibrate.Plan) string {
 	return text
 }
 
-// NoiseTable prints how much the runs of a session vary, as a calibration does: by step, and with the MDE of gates of so many runs a
-// side.
+// NoiseTable prints how much the runs of a session vary, as a calibration does, with the MDE of gates of so many runs a side.
 func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) string {
 	p := newPage(o)
 	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})

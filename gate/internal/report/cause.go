@@ -73,8 +73,7 @@ func (c *cause) take(rows ...row) {
 	}
 }
 
-// foldRanks makes one cause of a slower or late rank: the comparisons of ranks and of their balance, and the kernels and ranges in
-// which this rank is the slowest.
+// foldRanks makes one cause of a slower or late rank: comparisons of ranks, and kernels and ranges in which it is the slowest.
 func (v *view) foldRanks(list []cause, program *[]row) []cause {
 	if v.Report.Ranks == nil || v.Report.Ranks.Straggler == nil {
 		return list
@@ -153,8 +152,7 @@ func foldRanges(list []cause) []cause {
 	return out
 }
 
-// foldDevices puts three or more slower devices into the kernel that costs most, or else into the first device: their common cause
-// says more than a list of devices.
+// foldDevices puts three or more slower devices into their common cause: the kernel that costs most, or else the first device.
 func foldDevices(list []cause) []cause {
 	const many = 3
 	worst(list)
@@ -175,8 +173,7 @@ func foldDevices(list []cause) []cause {
 	return fold(list, at, device)
 }
 
-// foldSections puts the sections outside of the steps, such as the warm-up, into the first slower kernel, whose launches there explain
-// the time of the section.
+// foldSections puts sections outside of the steps, such as the warm-up, into the first slower kernel, which is launched there too.
 func foldSections(list []cause) []cause {
 	worst(list)
 	kernel := first(list, measure.ScopeKernel)

@@ -10,8 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// lead is the row that names the cause: a time of its class, else the first row; of a rank, the step that it makes longer, or its own
-// row.
+// lead is the row that names the cause: a time of its class, else the first row; of a rank the step, or its own row.
 func (c *cause) lead() row {
 	if c.rank {
 		if step := group(c.Rows).of(measure.StepTime.Name); step != nil {

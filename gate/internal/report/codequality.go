@@ -1,7 +1,6 @@
 package report
 
-// codeIssue holds the six fields that GitLab reads of a Code Climate issue. All are required: GitLab's parser stops at the first
-// issue that lacks one.
+// codeIssue holds the six fields that GitLab reads of a Code Climate issue. Its parser stops at an issue that lacks one.
 type codeIssue struct {
 	Description string       `json:"description"`
 	CheckName   string       `json:"check_name"`
@@ -17,8 +16,7 @@ type codeLocation struct {
 	} `json:"lines"`
 }
 
-// codeQuality writes remarks: failing causes and a gate without a verdict as major, other slower causes as minor, undecided ones as
-// info.
+// codeQuality writes remarks: failing causes and a missing verdict as major, slower causes as minor, undecided ones as info.
 func codeQuality(v *view) (string, error) {
 	issues := []codeIssue{}
 	for _, x := range v.remarks() {

@@ -46,8 +46,7 @@ func (v *view) csvRows(w *csv.Writer) {
 	}
 }
 
-// csvText keeps a spreadsheet from reading a text as a formula: one that begins like a formula, also in full-width forms, gets an
-// apostrophe before it.
+// csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.
 func csvText(s string) string {
 	s = strings.TrimSpace(Line(s))
 	if strings.IndexAny(s, "=+-@＝＋－＠") == 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Texts of a workload, a policy or a saved report are hostile input. This file cleans, measures and cuts them, and escapes them for
-// each format. HTML is escaped by html/template, JSON by
-// encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
+// Texts of a workload, a policy or a saved report are hostile input. This file cleans, measures, cuts and escapes them. HTML is
+// escaped by html/template, JSON by encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
 
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
 const nb = "\u00a0"
@@ -206,8 +205,7 @@ func prose(s string) string {
 	return markdownText(strings.TrimRight(clip(Clean(s), maxProse), " "))
 }
 
-// code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
-// <code>.
+// code shows a name literally in Markdown. Backticks would leave HTML unescaped; mentions are inert in <code>.
 func code(s string) string {
 	return "<code>" + breakable(Elide(Clean(s), 80), markdownText) + "</code>"
 }

@@ -134,8 +134,8 @@ func (v *view) moved(room int) string {
 	return ""
 }
 
-// outweighs reports whether a row tells more of the program than another, nil for none: an output, the step or the GPU time before
-// the first kernel's time, the largest change of those.
+// outweighs reports whether a row tells more of the program than another, which may be nil: the largest change of an output, the
+// step or the GPU time before the first kernel's time.
 func (r *row) outweighs(other *row) bool {
 	switch whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name); {
 	case whole:
@@ -255,8 +255,7 @@ func during(section string) string {
 	return Clean(section) + " the steps"
 }
 
-// effectForms are the texts in brackets and after the colon of an effect line, the longest first. The text after the colon is the cause,
-// which only why asks for.
+// effectForms are the texts in brackets and after the colon of an effect line, the longest first; with why, the latter is the cause.
 func (v *view) effectForms(r *row, why bool) [][2]string {
 	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
 	interval := roughInterval(r.F)

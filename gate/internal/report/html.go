@@ -132,8 +132,7 @@ func (s *sheet) warnings(texts []string) {
 	s.add(part{ID: "warnings", Title: "Warnings", Mark: "doubtful", Said: texts})
 }
 
-// html writes a sheet as a page with the JSON form inside. The page loads nothing, and its policy allows a browser this script and this
-// style only.
+// html writes a sheet as a page with the JSON form inside. The page loads nothing; its policy allows its own script and style only.
 func (s *sheet) html(saved string) (string, error) {
 	style, _ := files.ReadFile("html/style.css")
 	script, _ := files.ReadFile("html/page.js")

@@ -47,9 +47,8 @@ type junitResult struct {
 	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
 }
 
-// junit writes a test suite a workload, with a test case for the verdict and one a comparison, named the same from run to run. A failing
-// comparison is a failure, as is the verdict then; a gate without a verdict is an error. Undecided, added, removed and merely slower
-// comparisons are skipped, with their reason.
+// junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to run. What fails the
+// gate is a failure, no verdict an error; undecided, added, removed and merely slower comparisons are skipped, with their reason.
 func junit(v *view) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.each {

@@ -147,8 +147,7 @@ func (v *view) linked(file string, line int) string {
 	return at
 }
 
-// changed is the table of changed rows. Its three columns fit GitHub's page without scrolling; details stand below them in smaller
-// type.
+// changed is the table of changed rows. Three columns fit GitHub's page without scrolling; details stand below in smaller type.
 func (v *view) changed(rows []row, room int) string {
 	t := &table{limit: maxRows, Columns: []column{{Title: "Name", markup: true}, {Title: "Before → after", markup: true}, {Title: "Change", Right: true, markup: true}}}
 	for _, r := range untold(rows) {

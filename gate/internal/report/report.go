@@ -1,6 +1,5 @@
 // Package report renders what a gate found. A report becomes one view, with comparisons sorted and folded into causes, numbers printed
-// and names cleaned; every format walks this view, in a file of its own, and escapes the texts that it prints. A format
-// works from the report alone, so that a saved report gives the same output as a fresh one.
+// and names cleaned; every format, in a file of its own, escapes its texts. A saved report gives the same output as a fresh one.
 package report
 
 import (

@@ -12,8 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The most kernels and ranges that a summary shows, and the least share of kernel time or of the step that a row needs. One row sums
-// up the others.
+// The most kernels and ranges that a summary shows, and the least share of a row. One row sums up the others.
 const (
 	summaryKernels = 15
 	summaryRanges  = 20

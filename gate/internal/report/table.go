@@ -10,8 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/plot"
 )
 
-// table is rows under titles, for every format: text aligns the cells, Markdown prints their texts, a page adds links, notes and
-// pictures.
+// table is rows under titles, for every format. Only pages have links, notes and pictures.
 type table struct {
 	Title, About string
 	Class        string // of a page's table
@@ -98,8 +97,7 @@ func (t *table) shown(pics bool) []int {
 // Shown are the indices of the columns on a page.
 func (t *table) Shown() []int { return t.shown(true) }
 
-// table writes aligned columns under their titles. Where the columns that can neither be left out nor shortened do not fit, each row
-// takes lines of its own.
+// table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
 func (p *page) table(t *table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.shown(false)

@@ -52,8 +52,7 @@ func Rule(workload string, width int) string {
 	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
 }
 
-// text writes the verdict, why, where the time went and the commands that go on from here. Only commands and paths may be wider than
-// Options.Width.
+// text writes the verdict, why, where the time went and the next commands. Only commands and paths may exceed Options.Width.
 func text(v *view) (string, error) {
 	if v.several() {
 		return texts(v), nil

@@ -211,8 +211,7 @@ func (v *view) place(f result.Finding) (file string, line int) {
 	return "", 0
 }
 
-// facts describes both sides: hardware, runs, warm-up, pairing and the smallest change that is detected. Verbose facts also name
-// unknown properties.
+// facts describes both sides: hardware, runs, pairing, the smallest change that is detected. Verbose ones name unknown properties.
 func facts(r *result.Report, verbose bool) []fact {
 	var out []fact
 	add := func(label, text string) { out = append(out, fact{label, text}) }

@@ -1,5 +1,4 @@
-// Package github hands a report to GitHub Actions: annotations, outputs and the job summary, within the limits that
-// GitHub sets them.
+// Package github hands a report to GitHub Actions: annotations, outputs and the job summary, within GitHub's limits.
 package github
 
 import (
@@ -65,8 +64,7 @@ func PublishError(text, file string, line, exitCode int, o Options) error {
 	return publish([]annotation{{levelOf(true), Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
-// publish takes outputs made here only: the library's delimiter of values is constant, so a kernel name in a value could set other
-// outputs.
+// publish takes outputs made here only: the library's delimiter is constant, so a name in a value could set other outputs.
 func publish(annotations []annotation, outputs [][2]string, summary string, o Options) error {
 	getenv := o.Getenv
 	if getenv == nil {
@@ -139,8 +137,7 @@ func levelOf(fails bool) level {
 	return (*githubactions.Action).Warningf
 }
 
-// annotations makes at most ten: why there is no verdict, then one for each cause that fails, then for those that warn. Where there
-// are more, the tenth says how many.
+// annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
 func annotations(r *result.Report, locate report.Locator) []annotation {
 	var out []annotation
 	remarks := report.Remarks(r, report.Options{Locate: locate})
