@@ -7,11 +7,8 @@ import (
 // Forest draws changes with their intervals on one scale: linear around zero up to the bend, logarithmic beyond.
 type Forest struct{ bend, most float64 }
 
-// NewForest is the scale for these changes, as fractions; bend is their usual limit.
+// NewForest is the scale for these changes, as fractions; bend is their usual limit, above 0.
 func NewForest(bend float64, changes []float64) Forest {
-	if !(bend > 0) {
-		bend = 0.03
-	}
 	f := Forest{bend: bend, most: 2 * bend}
 	for _, c := range changes {
 		if finite(c) {
@@ -105,9 +102,6 @@ func Fall(parts [][3]float64, i int) SVG {
 func Pair(base, head float64, class string) SVG {
 	s := begin("pair", fallHeight, "", "")
 	s.rect("total", 0, share(base), 3, 7, "")
-	if class != "worse" && class != "better" {
-		class = "calm"
-	}
 	s.rect(class, 0, share(head), 12, 7, "")
 	return s.end()
 }

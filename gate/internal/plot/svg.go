@@ -60,9 +60,6 @@ func (s *svg) text(class string, x, y float64, text string) {
 
 // label writes a text in a box, which cuts it.
 func (s *svg) label(class string, from, to, y, height float64, text string) {
-	if to <= from {
-		return
-	}
 	fmt.Fprintf(&s.b, `<svg x="%s" width="%s" y="%s" height="%s"><text class="%s" x="4" y="%s">%s</text></svg>`,
 		percent(from), percent(to-from), number(y), number(height), class, number(height*0.72), html.EscapeString(text))
 }
@@ -79,20 +76,6 @@ func (s *svg) axis(scale Scale, ticks int, height float64, label func(float64) s
 		x := scale.At(t)
 		s.line("grid", x, 0, x, height)
 		s.text(anchor(x), x, height+axisHeight-4, label(t))
-	}
-}
-
-// trace draws a line through the known values over a band of the drawing; x is the position of each as a share of the width.
-func (s *svg) trace(class string, height float64, values []float64, x func(i int) float64, scale Scale) {
-	path, pen := "", "M"
-	for i, v := range values {
-		if !math.IsNaN(v) {
-			path += pen + strconv.Itoa(int(1000*x(i))) + " " + strconv.Itoa(int(1000*(1-scale.At(v))))
-			pen = "L"
-		}
-	}
-	if path != "" {
-		s.shape("trace "+class, 0, height, path)
 	}
 }
 
@@ -171,7 +154,7 @@ const axisHeight = 18
 // Ticks are about so many round values inside the scale.
 func (s Scale) Ticks(about int) []float64 {
 	span := s.High - s.Low
-	if !(span > 0) || about < 1 || math.IsInf(span, 0) {
+	if !(span > 0) || math.IsInf(span, 0) {
 		return nil
 	}
 	step := math.Pow(10, math.Floor(math.Log10(span/float64(about))))

@@ -9,7 +9,7 @@ import (
 // Timeline describes the moments of a trend, by their indices.
 type Timeline struct {
 	Tips   []string // text under the pointer
-	Marks  []string // labels of the axis, none for no axis
+	Marks  []string // labels of the axis
 	Hosts  []int    // the first on another host
 	Others []int    // the first with another driver, clock or the like
 	Anchor int      // the anchor, -1 for none
@@ -26,15 +26,9 @@ func Trend(title string, values []float64, changes []int, t Timeline, label func
 	last := math.Max(float64(len(values)-1), 1)
 	at := func(i int) float64 { return 0.01 + 0.98*float64(i)/last }
 	between := func(i int) float64 { return at(i) - 0.49/last }
-	height := float64(band)
-	if len(t.Marks) == len(values) && len(values) > 0 {
-		height += axisHeight
-	}
-	s := begin("trend", height, title, "")
-	if height > band {
-		s.text("tick start", 0, height-4, t.Marks[0])
-		s.text("tick end", 1, height-4, t.Marks[len(values)-1])
-	}
+	s := begin("trend", band+axisHeight, title, "")
+	s.text("tick start", 0, band+axisHeight-4, t.Marks[0])
+	s.text("tick end", 1, band+axisHeight-4, t.Marks[len(values)-1])
 	for _, i := range t.Hosts {
 		s.line("host", between(i), band-6, between(i), band)
 	}
@@ -47,9 +41,16 @@ func Trend(title string, values []float64, changes []int, t Timeline, label func
 	for _, c := range changes {
 		s.line("limit", between(c), 0, between(c), band)
 	}
-	s.trace("base", band, values, func(i int) float64 { return at(i) }, scale)
+	path, pen := "", "M"
 	for i, v := range values {
-		if !math.IsNaN(v) && i < len(t.Tips) {
+		if !math.IsNaN(v) {
+			path += pen + strconv.Itoa(int(1000*at(i))) + " " + strconv.Itoa(int(1000*(1-scale.At(v))))
+			pen = "L"
+		}
+	}
+	s.shape("trace base", 0, band, path)
+	for i, v := range values {
+		if !math.IsNaN(v) {
 			s.dot("run", at(i), band*(1-scale.At(v)), 3, t.Tips[i]+": "+label(v))
 		}
 	}

@@ -51,9 +51,6 @@ func trendTable(h *history.History, width, most int) *table {
 		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + anchorOf(h), Right: true, optional: true, Label: "since the anchor"}}}
 	for _, x := range h.Trends {
 		values := known(x.Values)
-		if len(values) == 0 {
-			continue
-		}
 		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName)}, {Text: metric(x.Metric)}, {}, {Text: barsOf(values, width)}, {Text: quantity(values[0], x.Unit)},
 			{Text: quantity(values[len(values)-1], x.Unit)}, {Text: changed(x.Change), Sort: brief(x.Change)}, {Text: sinceAnchor(x)}}})
 	}
@@ -88,9 +85,6 @@ func levelTable(h *history.History, source Source) (t *table, none string) {
 		enough = enough || x.Enough
 		m, _ := measure.MetricByName(x.Metric)
 		for _, c := range x.Changes {
-			if c.Moment < 0 || c.Moment >= len(h.Moments) {
-				continue
-			}
 			r := tableRow{tone: bad}
 			class, where := "worse", "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
 			if better(m, c.Change) {

@@ -32,9 +32,7 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 			line.Others = append(line.Others, i)
 		}
 	}
-	if n := len(h.Moments); n > 0 {
-		s.Headline += ", " + day(h.Moments[0].At) + " to " + day(h.Moments[n-1].At)
-	}
+	s.Headline += ", " + day(h.Moments[0].At) + " to " + day(h.Moments[len(h.Moments)-1].At)
 	levels, none := levelTable(h, o.Source)
 	s.add(part{ID: "levels", Title: "Changes of level", Table: levels, Said: nonempty(none)})
 	t := trendTable(h, 40, maxTrends)
@@ -52,9 +50,7 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 		x := h.Trends[i]
 		var at []int
 		for _, c := range x.Changes {
-			if c.Moment >= 0 && c.Moment < len(h.Moments) {
-				at = append(at, c.Moment)
-			}
+			at = append(at, c.Moment)
 		}
 		t.Rows[i].Cells[2] = cell{SVG: plot.Trend(Elide(subject(x.Scope, x.Title()), maxName)+": "+metric(x.Metric)+" over time", drawn(x.Values), at, line, tick(x.Unit))}
 	}

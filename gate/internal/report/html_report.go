@@ -176,7 +176,7 @@ func (s *reportSheet) ranks() {
 		if k.Base.Known() && k.Compute > k.Base*1.01 {
 			b.Colour = "worse"
 		}
-		b.Picture = plot.Pair(float64(k.Base/most), float64(k.Compute/most), b.Colour)
+		b.Picture = plot.Pair(float64(k.Base/most), float64(k.Compute/most), cmp.Or(b.Colour, "calm"))
 		p.Ranks = append(p.Ranks, b)
 	}
 	s.add(p)
