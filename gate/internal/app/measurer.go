@@ -253,10 +253,7 @@ func (m *Live) ncuPlan() run.NcuPlan {
 // Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX
 // stand for names that are chosen later.
 func (m *Live) Commands(looks []int, base *Build) []string {
-	switch {
-	case m == nil:
-		return nil
-	case m.Counters != nil:
+	if m.Counters != nil {
 		plan := m.ncuPlan()
 		out := []string{thresholds.JoinCommand(plan.CommandLine()), fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
 		if base != nil {
