@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -157,12 +158,9 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Repo
 }
 
 func withoutBaseline(r *result.Report) bool {
-	for _, w := range r.Each() {
-		if w.ReasonKey == "no-baseline" || w.ReasonKey == "no-baseline-here" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool {
+		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
+	})
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }

@@ -23,13 +23,12 @@ import (
 //go:embed help
 var helps embed.FS
 
-func helpText(page string) (text, examples string) {
-	all, err := helps.ReadFile("help/" + page + ".txt")
+func helpText(page string, lists map[string]func() string) string {
+	text, err := helps.ReadFile("help/" + page + ".txt")
 	if err != nil {
 		panic(err) // a command without its text
 	}
-	text, examples, _ = strings.Cut(filled(string(all), lists()), "\nExamples:\n\n")
-	return text, examples
+	return filled(string(text), lists)
 }
 
 // lists are the texts that replace lines such as {inputs} in a help text.
@@ -74,15 +73,11 @@ func filled(text string, lines map[string]func() string) string {
 }
 
 func overview(root *cobra.Command, e *env) string {
-	text, err := helps.ReadFile("help/nsgate.txt")
-	if err != nil {
-		panic(err)
-	}
 	all := lists()
 	all["{commands}"] = func() string {
 		return each(root.Commands(), func(c *cobra.Command) string { return fmt.Sprintf("    nsgate %-11s \t%s\n", c.Name(), c.Short) })
 	}
-	return reflow(filled(string(text), all), max(width(e), 40))
+	return reflow(helpText("nsgate", all), max(width(e), 40))
 }
 
 // flagGroups are the parts in which --help all lists flags; the others come last.

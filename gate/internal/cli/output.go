@@ -128,14 +128,13 @@ func (o *outputFlags) check() error {
 		}
 		o.files = append(o.files, file{format, name, flag})
 	}
-	for _, f := range o.files {
+	written := o.files
+	if o.patch != "" {
+		written = append(slices.Clone(written), file{name: o.patch, flag: source(o.fs, "patch")})
+	}
+	for _, f := range written {
 		if err := writable(f.name); err != nil {
 			return usageError("%s: %w", f.flag, err)
-		}
-	}
-	if o.patch != "" {
-		if err := writable(o.patch); err != nil {
-			return usageError("%s: %w", source(o.fs, "patch"), err)
 		}
 	}
 	return cmp.Or(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))

@@ -143,24 +143,16 @@ func (p *progress) step(ev run.Event) {
 		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
 		fmt.Fprintf(p.e.raw, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
 	}
-	text, passing := "", true
+	text, passing := steps[ev.Stage], true
 	switch ev.Stage {
-	case run.Starting:
-		text = "starting nsys"
 	case run.RunStarted:
 		text = runOf(ev)
 	case run.RunFinished:
 		text, passing = runOf(ev)+" done", false
 	case run.RunFailed:
 		text, passing = runOf(ev)+" failed", false
-	case run.Finishing:
-		text = "nsys writes its report"
-	case run.Exporting:
-		text = "nsys exports"
-	case run.Reading:
-		text = "reading what nsys recorded"
 	case run.Repeating:
-		text, passing = "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL", false
+		passing = false
 	}
 	if text == "" {
 		return
@@ -172,6 +164,11 @@ func (p *progress) step(ev run.Event) {
 	case !passing:
 		p.say(text + p.clock())
 	}
+}
+
+var steps = map[run.Stage]string{
+	run.Starting: "starting nsys", run.Finishing: "nsys writes its report", run.Exporting: "nsys exports", run.Reading: "reading what nsys recorded",
+	run.Repeating: "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL",
 }
 
 func runOf(ev run.Event) string {

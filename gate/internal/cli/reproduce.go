@@ -27,11 +27,7 @@ func (e *env) again(workload string) string {
 		if !f.Changed || slices.Contains(unrepeated, f.Name) || workload != "" && f.Name == "workload" {
 			return
 		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
+		for _, v := range valuesOf(f) {
 			switch v = shown(f.Name, v); {
 			case v == f.NoOptDefVal:
 				words = append(words, "--"+f.Name)
@@ -52,16 +48,17 @@ func (e *env) again(workload string) string {
 	return line
 }
 
+func valuesOf(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
 // elided replaces the absolute paths of the command line by those from the working directory, or outside of it by their last part.
 func (e *env) elided() *strings.Replacer {
 	words := slices.Clone(e.args.own)
-	e.command.Flags().Visit(func(f *pflag.Flag) {
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			words = append(words, list.GetSlice()...)
-		} else {
-			words = append(words, f.Value.String())
-		}
-	})
+	e.command.Flags().Visit(func(f *pflag.Flag) { words = append(words, valuesOf(f)...) })
 	var paths []string
 	for _, word := range words {
 		for _, part := range append(strings.FieldsFunc(word, func(r rune) bool { return r == '=' || r == ',' }), word) {
