@@ -121,20 +121,17 @@ func checkCode(c *Check) (*result.Report, error) {
 	kernels, err := c.Code.read()
 	switch {
 	case err != nil:
-		return refusedOr(in, err)
 	case kernels == nil:
-		return refusedOr(in, model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`, "workload %s names no files with device code", c.Workload))
+		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`, "workload %s names no files with device code", c.Workload)
 	case base == nil:
-		return refusedOr(in, model.Refuse(model.NoCode, "record the baseline again", "the baseline of workload %s holds no device code", c.Workload))
+		err = model.Refuse(model.NoCode, "record the baseline again", "the baseline of workload %s holds no device code", c.Workload)
+	}
+	switch {
+	case model.KindOf(err) != "":
+		return decide.Refuse(in, err), nil
+	case err != nil:
+		return nil, err
 	}
 	in.Head = []model.Session{{Code: kernels}}
 	return judged(in, nil), nil
-}
-
-// refusedOr is a report without a verdict where err is a refusal.
-func refusedOr(in decide.Input, err error) (*result.Report, error) {
-	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
-		return decide.Refuse(in, err), nil
-	}
-	return nil, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -325,12 +326,7 @@ func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
 		}
 		switch x.Metric.Name {
 		case measure.Total.Name:
-			v := 0.0
-			for _, run := range x.Values {
-				if run > v { // not max: NaN, where the run has no such kernel, would spread
-					v = run
-				}
-			}
+			v := slices.Max(append(stats.Known(x.Values), 0)) // a run may lack the kernel
 			whole += v
 			cost[x.Subject.Short()] += v
 		case measure.Launches.Name:

@@ -135,10 +135,20 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	for _, sessions := range done.Sessions {
 		fmt.Fprintln(w, "recorded", recorded(sessions))
 	}
-	if quiet {
-		printWritten(w, done)
-		return
+	if !quiet {
+		printDifferences(w, done, width)
 	}
+	for _, file := range done.Files {
+		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
+	}
+	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
+	if done.Ignored != "" {
+		fmt.Fprintf(w, "! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
+			report.Clean(done.Ignored), report.Clean(filepath.Base(filepath.Dir(filepath.Dir(done.Dir)))))
+	}
+}
+
+func printDifferences(w io.Writer, done *app.Recorded, width int) {
 	if len(done.Noise) > 0 {
 		times := done.Sessions[0]
 		fmt.Fprintln(w, strings.TrimPrefix(report.NoiseTable(done.Noise, times[len(times)-1].Step, app.DefaultRuns, report.Options{Width: width}), "\n"))
@@ -160,17 +170,5 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	}
 	for _, o := range done.Replaced {
 		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), result.Given(o.Reason, " (", o.Reason, ")"))
-	}
-	printWritten(w, done)
-}
-
-func printWritten(w io.Writer, done *app.Recorded) {
-	for _, file := range done.Files {
-		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
-	}
-	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
-	if done.Ignored != "" {
-		fmt.Fprintf(w, "! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
-			report.Clean(done.Ignored), report.Clean(filepath.Base(filepath.Dir(filepath.Dir(done.Dir)))))
 	}
 }

@@ -31,7 +31,7 @@ func (f Forest) Row(class string, change, low, high, limit float64) SVG {
 	s := begin("forest", forestHeight, "", "")
 	const mid = forestHeight / 2.0
 	if limit > 0 && !math.IsInf(limit, 0) {
-		s.rect("allowed", f.at(-limit), f.at(limit), 0, forestHeight, "")
+		s.rect("allowed", f.at(-limit), f.at(limit), 0, forestHeight, "", "")
 	}
 	if !math.IsNaN(change) {
 		if f.at(high)-f.at(low) > 0.004 { // else the dot hides it; not where they are unknown
@@ -88,7 +88,7 @@ func Fall(parts [][3]float64, i int) SVG {
 	}
 	x, y := math.Min(zero, at), math.Max(zero, at)
 	s.line("thread", zero, 0, zero, fallHeight)
-	s.rect(class, x, math.Max(y, x+0.002), 4, fallHeight-8, "")
+	s.rect(class, x, math.Max(y, x+0.002), 4, fallHeight-8, "", "")
 	if !math.IsNaN(from) && !math.IsNaN(to) {
 		l, h := scale.At(from), scale.At(to)
 		s.line("interval", l, fallHeight/2, h, fallHeight/2)
@@ -101,15 +101,15 @@ func Fall(parts [][3]float64, i int) SVG {
 // Pair draws two shares of a whole as bars, the baseline above the head.
 func Pair(base, head float64, class string) SVG {
 	s := begin("pair", fallHeight, "", "")
-	s.rect("total", 0, share(base), 3, 7, "")
-	s.rect(class, 0, share(head), 12, 7, "")
+	s.rect("total", 0, share(base), 3, 7, "", "")
+	s.rect(class, 0, share(head), 12, 7, "", "")
 	return s.end()
 }
 
 // Part draws a share of a whole as a bar.
 func Part(part float64, class string) SVG {
 	s := begin("part", 16, "", "")
-	s.rect("allowed", 0, 1, 4, 9, "")
-	s.rect(class, 0, share(part), 4, 9, "")
+	s.rect("allowed", 0, 1, 4, 9, "", "")
+	s.rect(class, 0, share(part), 4, 9, "", "")
 	return s.end()
 }

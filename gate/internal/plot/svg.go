@@ -37,12 +37,12 @@ func begin(class string, height float64, title, about string) *svg {
 func (s *svg) end() SVG { return SVG(s.b.String() + "</svg>") }
 
 // rect draws a box between two shares of the width. tip is shown under the pointer, "" for none; a click leads to the ID of link.
-func (s *svg) rect(class string, from, to, y, height float64, tip string, link ...string) {
+func (s *svg) rect(class string, from, to, y, height float64, tip, link string) {
 	at := ""
 	if y != 0 {
 		at = ` y="` + number(y) + `"`
 	}
-	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), tipped(tip)+linked(link))
+	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), attribute("data-tip", tip)+attribute("data-to", link))
 }
 
 func (s *svg) line(class string, x1, y1, x2, y2 float64) {
@@ -50,7 +50,7 @@ func (s *svg) line(class string, x1, y1, x2, y2 float64) {
 }
 
 func (s *svg) dot(class string, x, y, radius float64, tip string) {
-	fmt.Fprintf(&s.b, `<circle class="%s" cx="%s" cy="%s" r="%s"%s/>`, class, percent(x), number(y), number(radius), tipped(tip))
+	fmt.Fprintf(&s.b, `<circle class="%s" cx="%s" cy="%s" r="%s"%s/>`, class, percent(x), number(y), number(radius), attribute("data-tip", tip))
 }
 
 // text writes a text at x; its class says whether it begins, ends or is centred there.
@@ -90,18 +90,12 @@ func anchor(x float64) string {
 	return "tick"
 }
 
-func linked(link []string) string {
-	if len(link) == 0 || link[0] == "" {
+// attribute is an attribute of an element, "" without a value.
+func attribute(name, value string) string {
+	if value == "" {
 		return ""
 	}
-	return ` data-to="` + html.EscapeString(link[0]) + `"`
-}
-
-func tipped(tip string) string {
-	if tip == "" {
-		return ""
-	}
-	return ` data-tip="` + html.EscapeString(tip) + `"`
+	return " " + name + `="` + html.EscapeString(value) + `"`
 }
 
 func percent(x float64) string { return number(100*x) + "%" }

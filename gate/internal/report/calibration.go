@@ -91,23 +91,7 @@ func (p *page) noise(c *calibrate.Calibration) {
 	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
 		room += 8
 	}
-	t := noiseTable(c, most, max(10, min(maxSpark, p.Width-room)))
-	t.More = join("; ", t.More, wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
-	p.title("Noise between runs")
-	p.table(t)
-	if c.Sound {
-		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
-			count(c.Gates.Runs, "run"), unitOf(c.Measured)))
-	}
-	for _, n := range c.Noise[:min(len(c.Noise), most)] {
-		if n.Levels != nil {
-			p.line(2, 4, span{"! ", yellow}, span{named(n) + " " + levels(n) + "; no number of runs makes one value of it", none})
-		}
-	}
-}
-
-// noiseTable lists kernels by their variation between runs, the largest first, with at most so many bars of runs.
-func noiseTable(c *calibrate.Calibration, most, bars int) *table {
+	bars := max(10, min(maxSpark, p.Width-room))
 	t := &table{Columns: []column{{least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
 		{Title: "within", Right: true, optional: true}, {Title: "MDE", Right: true}, {Title: "runs", least: 8}}}
 	for _, n := range c.Noise {
@@ -121,7 +105,18 @@ func noiseTable(c *calibrate.Calibration, most, bars int) *table {
 		t.add(Elide(named(n), maxName), share(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit), deviation(n.SD), within, mde, barsOf(n.Runs, bars))
 	}
 	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", count(left, "kernel")) })
-	return t
+	t.More = join("; ", t.More, wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
+	p.title("Noise between runs")
+	p.table(t)
+	if c.Sound {
+		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
+			count(c.Gates.Runs, "run"), unitOf(c.Measured)))
+	}
+	for _, n := range c.Noise[:min(len(c.Noise), most)] {
+		if n.Levels != nil {
+			p.line(2, 4, span{"! ", yellow}, span{named(n) + " " + levels(n) + "; no number of runs makes one value of it", none})
+		}
+	}
 }
 
 // levels says that the runs of a kernel are bimodal.

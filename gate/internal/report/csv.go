@@ -21,29 +21,23 @@ func csvReport(v *view) (string, error) {
 		v.csvVerdict(w, "")
 	}
 	for _, of := range v.each {
-		of.csvRows(w)
+		of.csvVerdict(w, csvText(of.Workload))
+		for _, r := range of.Rows {
+			f := r.F
+			w.Write([]string{csvText(of.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
+				csvText(f.Grid), csvText(f.Block), csvText(f.Metric), csvText(f.Unit), csvNumber(f.Base), csvNumber(f.Head), csvNumber(f.Change),
+				csvNumber(f.Low), csvNumber(f.High), csvNumber(f.P), csvNumber(f.MDE), csvNumber(f.Share), csvNumber(f.Limit), csvText(f.Rule),
+				csvText(r.Reason)})
+		}
 	}
 	w.Flush()
-	return b.String(), w.Error()
+	return b.String(), w.Error() // the first error
 }
 
 func (v *view) csvVerdict(w *csv.Writer, workload string) {
 	verdict := make([]string, len(csvColumns))
 	verdict[0], verdict[1], verdict[3], verdict[len(verdict)-1] = workload, strings.ToLower(v.Word), "gate", csvText(v.Reason)
 	w.Write(verdict)
-}
-
-// csvRows writes the rows of one workload. The writer keeps its first error.
-func (v *view) csvRows(w *csv.Writer) {
-	v.csvVerdict(w, csvText(v.Workload))
-	for _, r := range v.Rows {
-		f := r.F
-		base, head := f.Base, f.Head
-		w.Write([]string{csvText(v.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
-			csvText(f.Grid), csvText(f.Block), csvText(f.Metric), csvText(f.Unit), csvNumber(base), csvNumber(head), csvNumber(f.Change),
-			csvNumber(f.Low), csvNumber(f.High), csvNumber(f.P), csvNumber(f.MDE), csvNumber(f.Share), csvNumber(f.Limit), csvText(f.Rule),
-			csvText(r.Reason)})
-	}
 }
 
 // csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -50,19 +49,15 @@ func trendTable(h *history.History, width, most int) *table {
 	t := &table{Title: "Numbers over time", Columns: []column{{Title: "", least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, rank: 1, Label: "first"},
 		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + anchorOf(h), Right: true, optional: true, Label: "since the anchor"}}}
 	for _, x := range h.Trends {
-		values := known(x.Values)
+		values, since := known(x.Values), ""
+		if x.SinceAnchor != nil {
+			since = changed(*x.SinceAnchor)
+		}
 		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName)}, {Text: metric(x.Metric)}, {}, {Text: barsOf(values, width)}, {Text: quantity(values[0], x.Unit)},
-			{Text: quantity(values[len(values)-1], x.Unit)}, {Text: changed(x.Change), Sort: brief(x.Change)}, {Text: sinceAnchor(x)}}})
+			{Text: quantity(values[len(values)-1], x.Unit)}, {Text: changed(x.Change), Sort: brief(x.Change)}, {Text: since}}})
 	}
 	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that changed less", count(left, "trend")) })
 	return t
-}
-
-func sinceAnchor(t history.Trend) string {
-	if t.SinceAnchor == nil {
-		return ""
-	}
-	return bind(measure.Change(float64(*t.SinceAnchor)))
 }
 
 // anchorOf is the name of the anchor session, "" for none.
@@ -87,7 +82,7 @@ func levelTable(h *history.History, source Source) (t *table, none string) {
 		for _, c := range x.Changes {
 			r := tableRow{tone: bad}
 			class, where := "worse", "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
-			if better(m, c.Change) {
+			if (c.Change < 0) == (m.Better != measure.Higher) {
 				class, r.tone = "better", good
 			}
 			if len(c.Elsewhere) > 0 {
@@ -105,10 +100,6 @@ func levelTable(h *history.History, source Source) (t *table, none string) {
 		return t, "none"
 	}
 	return t, ""
-}
-
-func better(m measure.Metric, change result.Number) bool {
-	return (change < 0) == (m.Better != measure.Higher)
 }
 
 // elsewhere lists the sessions since which the driver, the clock or the like is another.

@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,7 +65,7 @@ type part struct {
 	Said             []string
 	Facts            []fact
 	Pictures         []picture
-	Legend           []meaning
+	Legend           []fact // each with the class of its colour
 	Table            *table
 	Falls            []fallBar
 	Ranks            []rankBars
@@ -99,20 +100,12 @@ type picture struct {
 	Zoom         bool // readers can zoom in
 }
 
-type meaning struct{ Class, Text string }
-
 // sourceLink is a commit or a line of the source, with its address on the CI host or "".
 type sourceLink struct{ Text, Link string }
 
 // Nav are the parts that the top of the page links to.
 func (s *sheet) Nav() []part {
-	var out []part
-	for _, p := range s.Parts {
-		if p.Nav != "" {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.Parts), func(p part) bool { return p.Nav == "" })
 }
 
 // add adds a part unless it is empty, and completes its ID.

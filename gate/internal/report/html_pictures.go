@@ -73,7 +73,7 @@ func (s *reportSheet) steps() {
 	}
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
 		About:  said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + and - zoom, 0 shows all, arrows move.",
-		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
+		Legend: []fact{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
 }
 
 // kinds are the lanes of a step, by the level of their spans.

@@ -47,7 +47,7 @@ func newReportSheet(v *view, at string) *sheet {
 	case name != "default":
 		headline = name + ": " + headline
 	}
-	s.sheet = &sheet{At: at, Word: v.Word, Mark: toneClass(v.Tone), Headline: headline,
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[v.Tone], Headline: headline,
 		Title:  join(" · ", name+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate"),
 		Kicker: join(" · ", "nsgate", name, trimmed(v.Report.Head.Environment.GPU)),
 		Notes:  nonempty(v.unsaid(), wrapped("Not judged: ", v.unjudged(), ""))}
@@ -85,10 +85,6 @@ func newReportSheet(v *view, at string) *sheet {
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands})
 	return s.sheet
-}
-
-func toneClass(t tone) string {
-	return [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[t]
 }
 
 func commits(r *result.Report) []string {

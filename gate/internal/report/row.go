@@ -87,13 +87,10 @@ func allowed(f result.Finding) string {
 func tell(rows []row) {
 	for i := range rows {
 		story := &rows[i]
-		in := ""
-		switch {
-		case !story.F.Replaces() || story.F.Match == "place" || story.Class == differing:
+		if !story.F.Replaces() || story.F.Match == "place" || story.Class == differing {
 			continue
-		case story.F.Match == "role":
-			in = story.F.Role
 		}
+		in := map[string]string{"role": story.F.Role}[story.F.Match]
 		for _, key := range []string{"replaced", "replaces"} {
 			for j := range rows {
 				if r := &rows[j]; r.F.ReasonKey == key && r.F.ReasonArgs["range"] == in && !r.Told {

@@ -216,10 +216,7 @@ func (p *page) compared(v *view) {
 
 // way writes the commands that follow a failed gate.
 func (p *page) way(v *view) {
-	var list []fact
-	if accept := trimmed(v.Report.Accept); accept != "" {
-		list = append(list, fact{"Intended?", accept})
-	}
+	list := factsOf(fact{"Intended?", v.Report.Accept})
 	for _, x := range v.Ways {
 		list = append(list, fact{x[0], x[1]})
 	}

@@ -15,16 +15,13 @@ import (
 // failed writes the causes, then where the time went.
 func (p *page) failed(v *view) {
 	p.b.WriteByte('\n')
-	if len(v.Causes) == 0 {
+	if len(v.Causes) > 0 {
+		p.labelled("Why", none, v.Causes[0].Why...)
+		p.labelled("Where", none, v.Causes[0].places()...)
+		p.also(v, slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c cause) bool { return c.Class != failing }), p.Verbose)
+	} else {
 		p.labelled("Why", none, v.Reason)
 	}
-	others := slices.Clone(v.Causes)
-	if len(others) > 0 {
-		p.labelled("Why", none, others[0].Why...)
-		p.labelled("Where", none, others[0].places()...)
-		others = slices.DeleteFunc(others[1:], func(c cause) bool { return c.Class != failing })
-	}
-	p.also(v, others, p.Verbose)
 	p.besides(v)
 	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
 		p.b.WriteByte('\n')
