@@ -3,13 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -54,27 +52,22 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	if shallow {
 		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
 	}
-	return showHistories(e, &v.out, workload, all)
-}
-
-// maxReports is how many saved reports a history may take.
-const maxReports = 10000
-
-// showHistories prints a history a model of GPU; formats for programs hold one.
-func showHistories(e *env, out *outputFlags, workload string, all []*history.History) error {
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0:
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no report is given", workload)}
-	}
-	if len(all) > 1 && out.format != "text" {
-		return &exit{code: ExitUsage, err: errors.New("there are several models of GPU: give --baseline a directory with one, or take --format text")}
+	case len(all) > 1 && v.out.format != "text":
+		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
 	}
 	for i, h := range all {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := report.Render(out.format, out.to(e), h, out.options(e)); err != nil {
+		if err := report.Render(v.out.format, v.out.to(e), h, v.out.options(e)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// maxReports is how many saved reports a history may take.
+const maxReports = 10000

@@ -8,11 +8,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 type policyVerb struct{ policyFlags }
 
+// run prints every setting with the place that it comes from, those of a workload or rule under its name.
 func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 	if len(args.own) > 0 {
 		v.file = args.own[0]
@@ -21,14 +21,7 @@ func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	printPolicy(e, p)
-	return nil
-}
-
-// printPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
-func printPolicy(e *env, p *thresholds.Policy) {
 	t := tabwriter.NewWriter(e.text(), 0, 0, 2, ' ', 0)
-	defer t.Flush()
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
 	line("policy", cmp.Or(p.File, "none, the defaults hold"))
 	last, rule := "", 0
@@ -61,4 +54,6 @@ func printPolicy(e *env, p *thresholds.Policy) {
 		}
 		line(label, value)
 	}
+	t.Flush()
+	return nil
 }

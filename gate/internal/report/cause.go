@@ -219,9 +219,7 @@ func foldProgram(list []cause, program []row) []cause {
 		case r.Class == increased:
 			at = slices.IndexFunc(list, func(c cause) bool { return c.counts(r.F.Metric) })
 		case r.F.Scope == measure.ScopeOutput && !slower:
-		case len(list) > 0 && (!r.cost().Known() || sum >= explains*r.cost()) && r.Class >= list[0].Class:
-			at = 0
-		case len(list) > 0 && r.cost().Known() && sum >= explains*r.cost():
+		case len(list) > 0 && (sum >= explains*r.cost() || !r.cost().Known() && r.Class >= list[0].Class):
 			at = 0
 		}
 		if at < 0 {

@@ -16,7 +16,7 @@ type table struct {
 	Class        string // of a page's table
 	Columns      []column
 	Rows         []tableRow
-	// More says which rows are left out, "" for none.
+	// More says which rows text and a page leave out, "" for none.
 	More  string
 	limit int // rows in Markdown, 0 for all
 }
@@ -249,9 +249,6 @@ func (t *table) markdown(room int) string {
 			return b.String() + fmt.Sprintf("\n%d more rows are cut here; the JSON report holds all.\n", len(t.Rows)-r)
 		}
 		b.WriteString(line + "\n")
-	}
-	if t.More != "" && b.Len()+len(t.More)+note < room {
-		b.WriteString("\n" + prose(t.More) + "\n")
 	}
 	return b.String()
 }
