@@ -168,14 +168,12 @@ func (m *Live) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
 	return result, err
 }
 
-// sampling is the plan of the runs in which the GPU's metrics are sampled.
 func (m *Live) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
 	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs = true, false, 0, nil
 	return p
 }
 
-// stacks runs the head with call stacks of its CUDA calls.
 func (m *Live) stacks(ctx context.Context) ([]model.Trace, error) {
 	p := m.plan(1, nil)
 	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = true, false, "", 0, nil
@@ -187,7 +185,6 @@ func (m *Live) stacks(ctx context.Context) ([]model.Trace, error) {
 	return head, nil
 }
 
-// count profiles the builds interleaved with Nsight Compute.
 func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""

@@ -298,7 +298,6 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	return nil
 }
 
-// some are the worst of several changes.
 func some(changes []*result.Finding) string {
 	const most = 3
 	var words []string

@@ -34,7 +34,6 @@ func (s surroundings) administers() bool {
 	return err == nil && set&(1<<sysAdmin) != 0
 }
 
-// container reports whether this is the inside of one.
 func (s surroundings) container() bool {
 	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv", "run/secrets/kubernetes.io"}, func(name string) bool {
 		_, err := os.Stat(filepath.Join(s.root, name))

@@ -118,7 +118,6 @@ func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error 
 	return nil
 }
 
-// listBaseline prints the sessions of one baseline, newest first, and its warnings.
 func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string

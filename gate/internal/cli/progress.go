@@ -128,7 +128,6 @@ func (p *progress) line(text string) {
 	p.wrote = true
 }
 
-// clear takes the changing line away.
 func (p *progress) clear() {
 	if p.wrote {
 		fmt.Fprint(p.e.raw, "\r\x1b[K")

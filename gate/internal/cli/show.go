@@ -46,7 +46,6 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	return report.Render(v.out.format, v.out.to(e), summary, v.out.options(e))
 }
 
-// showCode lists the kernels in a file or directory with device code.
 func showCode(e *env, path string, out *outputFlags) error {
 	code, err := app.ReadDeviceCode(".", path)
 	if err != nil {
@@ -113,7 +112,6 @@ func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Ke
 
 var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}
 
-// codeRows are kernels as rows of a table, verbose ones with full names.
 func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	rows := make([][]string, len(kernels))
 	for i, k := range kernels {

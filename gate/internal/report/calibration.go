@@ -119,7 +119,6 @@ func (p *page) noise(c *calibrate.Calibration) {
 	}
 }
 
-// levels says that the runs of a kernel are bimodal.
 func levels(n calibrate.Noise) string {
 	l := n.Levels
 	return fmt.Sprintf("is bimodal: %d of %s near %s, the others near %s", l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit))

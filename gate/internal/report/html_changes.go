@@ -143,7 +143,6 @@ func tidy(text string) string {
 	return number + nb + unit
 }
 
-// tick prints a value at an axis.
 func tick(unit string) func(float64) string {
 	return func(v float64) string { return tidy(measure.Quantity(v, Clean(unit))) }
 }

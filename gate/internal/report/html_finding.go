@@ -22,7 +22,6 @@ type finding struct {
 	Cause      *counters
 }
 
-// counters is the cause that the counters of Nsight Compute give.
 type counters struct {
 	Summary, Limits string
 	Guides          []result.Guide
@@ -120,7 +119,6 @@ func sessionsOf(side *result.Side, runs int) []int {
 	return side.SessionUnprofiled
 }
 
-// launches draws how the times of a kernel's launches are distributed.
 func (s *reportSheet) launches(subject measure.Subject) []picture {
 	d := s.Report.Drawn
 	if d == nil || subject.Scope != measure.ScopeKernel {

@@ -13,7 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// steps draws a step of each side, on one time scale.
 func (s *reportSheet) steps() {
 	d := s.Report.Drawn
 	if d == nil {

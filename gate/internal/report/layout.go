@@ -50,7 +50,6 @@ func (p *page) title(s string) {
 // dim writes a text that matters less, no line for "".
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
-// list writes texts behind a mark, under a title.
 func (p *page) list(title, mark string, s style, texts []string) {
 	if len(texts) > 0 {
 		p.title(title)
@@ -60,14 +59,12 @@ func (p *page) list(title, mark string, s style, texts []string) {
 	}
 }
 
-// facts writes facts behind their labels, which are padded to a width.
 func (p *page) facts(list []fact, width int) {
 	for _, f := range list {
 		p.line(2, width+4, span{pad(f.Label, width) + nb + " ", dim}, span{f.Text, none})
 	}
 }
 
-// warnings and next are the lists that reports and calibrations have.
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
@@ -134,7 +131,6 @@ func (p *page) line(first, rest int, spans ...span) {
 	}
 }
 
-// paint joins spans in their colours.
 func (p *page) paint(line []span) string {
 	var b strings.Builder
 	for i, s := range line {

@@ -40,7 +40,6 @@ func openMetrics(v *view) (string, error) {
 	return b.String() + "# EOF\n", nil
 }
 
-// measured adds the values of a workload to the families.
 func (v *view) measured(families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {

@@ -229,7 +229,6 @@ func recording(s *result.Summary) []fact {
 	return factsOf(fact{"GPU", machine(s.Recorded.Environment)}, fact{"runs", side(s.Recorded)})
 }
 
-// barOf draws a part of a whole in the colour of its class.
 func barOf(share result.Number, class string, idle bool) plot.SVG {
 	colour := "calm"
 	switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// failed writes the causes, then where the time went.
 func (p *page) failed(v *view) {
 	p.b.WriteByte('\n')
 	if len(v.Causes) > 0 {
@@ -168,7 +167,6 @@ func (v *view) programTimes() (texts []string) {
 	return texts
 }
 
-// passed writes what the gate detects, then warnings, increased counts and improvements.
 func (p *page) passed(v *view) {
 	p.line(2, 2, span{v.unsaid(), none})
 	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report.Detects), "")))
@@ -208,7 +206,6 @@ func (v *view) first(list []string) []string {
 	return list
 }
 
-// undecided writes the open comparison and the command that settles it.
 func (p *page) undecided(v *view) {
 	runs, reason := 0, v.Reason
 	n := 0
@@ -247,7 +244,6 @@ func (v *view) settle(runs int) string {
 	return fmt.Sprintf("%s %s %d%s", check, v.Runs, runs, limited.ReplaceAllString(command, ""))
 }
 
-// refused writes why there is no verdict, and the way out.
 func (p *page) refused(v *view) {
 	p.line(2, 2, span{v.unsaid(), none})
 	p.labelled("Next", none, v.Next...)

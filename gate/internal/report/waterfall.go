@@ -139,7 +139,6 @@ func (f *fall) print() {
 	}
 }
 
-// about prints the step before and after.
 func (f *fall) about() string {
 	step := "step"
 	if f.Mean {
@@ -211,7 +210,6 @@ func place(where string) string {
 	return Elide(where, wherePlace)
 }
 
-// Interval prints that of the change, "" where there is none.
 func (x fallRow) Interval() string {
 	if !x.Low.Known() || !x.High.Known() {
 		return ""
