@@ -84,15 +84,12 @@ func (s Suite) together(judge func(*Check) (*result.Report, error)) (*result.Rep
 	return decide.Together(reports), nil
 }
 
-// devices are where drivers show a GPU: on Linux, and in Windows' Linux.
-var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
-
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.
 func NoGPU(ctx context.Context) *result.Report {
 	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
 		return nil
 	}
-	for _, pattern := range devices {
+	for _, pattern := range []string{"/dev/nvidia[0-9]*", "/dev/dxg"} { // of drivers on Linux, and in Windows' Linux
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
 			return nil
 		}

@@ -113,15 +113,11 @@ func (p *page) noise(c *calibrate.Calibration) {
 			count(c.Gates.Runs, "run"), unitOf(c.Measured)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
-		if n.Levels != nil {
-			p.line(2, 4, span{"! ", yellow}, span{named(n) + " " + levels(n) + "; no number of runs makes one value of it", none})
+		if l := n.Levels; l != nil {
+			p.line(2, 4, span{"! ", yellow}, span{fmt.Sprintf("%s is bimodal: %d of %s near %s, the others near %s; no number of runs makes one value of it",
+				named(n), l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit)), none})
 		}
 	}
-}
-
-func levels(n calibrate.Noise) string {
-	l := n.Levels
-	return fmt.Sprintf("is bimodal: %d of %s near %s, the others near %s", l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit))
 }
 
 func named(n calibrate.Noise) string {

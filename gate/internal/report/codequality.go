@@ -2,18 +2,16 @@ package report
 
 // codeIssue holds the six fields that GitLab reads of a Code Climate issue. Its parser stops at an issue that lacks one.
 type codeIssue struct {
-	Description string       `json:"description"`
-	CheckName   string       `json:"check_name"`
-	Fingerprint string       `json:"fingerprint"`
-	Severity    string       `json:"severity"`
-	Location    codeLocation `json:"location"`
-}
-
-type codeLocation struct {
-	Path  string `json:"path"`
-	Lines struct {
-		Begin int `json:"begin"`
-	} `json:"lines"`
+	Description string `json:"description"`
+	CheckName   string `json:"check_name"`
+	Fingerprint string `json:"fingerprint"`
+	Severity    string `json:"severity"`
+	Location    struct {
+		Path  string `json:"path"`
+		Lines struct {
+			Begin int `json:"begin"`
+		} `json:"lines"`
+	} `json:"location"`
 }
 
 // codeQuality writes remarks: failing causes and a missing verdict as major, slower causes as minor, undecided ones as info.

@@ -18,11 +18,14 @@ func (s *reportSheet) steps() {
 	if d == nil {
 		return
 	}
+	type side struct {
+		name string
+		*model.Drawing
+	}
+	sides := slices.DeleteFunc([]side{{"baseline", d.Base}, {"head", d.Head}}, func(x side) bool { return x.Drawing == nil || x.Step == nil })
 	length := 0.0
-	for _, x := range []*model.Drawing{d.Base, d.Head} {
-		if x != nil && x.Step != nil {
-			length = math.Max(length, float64(x.Step.Length))
-		}
+	for _, x := range sides {
+		length = math.Max(length, float64(x.Step.Length))
 	}
 	if !(length > 0) {
 		return
@@ -45,14 +48,8 @@ func (s *reportSheet) steps() {
 		}
 	}
 	var pictures []picture
-	for _, x := range []struct {
-		side string
-		of   *model.Drawing
-	}{{"baseline", d.Base}, {"head", d.Head}} {
-		if x.of == nil || x.of.Step == nil {
-			continue
-		}
-		step := x.of.Step
+	for _, x := range sides {
+		step := x.Step
 		about := fmt.Sprintf("run %d, %s", step.Run, quantity(result.Number(step.Length), ns))
 		if step.Step > 0 && step.Steps > 0 {
 			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, quantity(result.Number(step.Length), ns))
@@ -63,8 +60,8 @@ func (s *reportSheet) steps() {
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}
-		pictures = append(pictures, picture{Title: x.side, About: about, Zoom: true,
-			SVG: plot.Step("One step of the "+x.side, about, s.lanes(x.of, classes, titles), length, tick(ns))})
+		pictures = append(pictures, picture{Title: x.name, About: about, Zoom: true,
+			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length, tick(ns))})
 	}
 	said := "The step nearest the median of its side, by the GPU's clock"
 	if len(pictures) > 1 {

@@ -82,8 +82,8 @@ func (c column) Side(x cell) string {
 
 func (t *table) add(texts ...string) { t.Rows = append(t.Rows, tableRow{Cells: cells(texts...)}) }
 
-// shown are the indices of the columns that are not empty; with pics those of a page.
-func (t *table) shown(pics bool) []int {
+// Shown are the indices of the columns that are not empty; with pics those of a page.
+func (t *table) Shown(pics bool) []int {
 	var out []int
 	for i, c := range t.Columns {
 		empty := c.optional && !slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Cells[i].Text != "" })
@@ -94,13 +94,10 @@ func (t *table) shown(pics bool) []int {
 	return out
 }
 
-// Shown are the indices of the columns on a page.
-func (t *table) Shown() []int { return t.shown(true) }
-
 // table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
 func (p *page) table(t *table) {
 	const indent, gap, shortest = 2, 2, 8
-	at := t.shown(false)
+	at := t.Shown(false)
 	widths, rank := t.widths(at)
 	last := at[len(at)-1]
 	// over is the excess width of the table.
@@ -209,7 +206,7 @@ func (p *page) cards(t *table, at []int) {
 
 // markdown writes the table in at most room bytes, and counts the rows that do not fit.
 func (t *table) markdown(room int) string {
-	at := t.shown(false)
+	at := t.Shown(false)
 	if len(t.Rows) == 0 || len(at) == 0 {
 		return ""
 	}
