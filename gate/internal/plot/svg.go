@@ -19,18 +19,14 @@ type svg struct {
 
 // begin starts a drawing with a height in pixels; title and about describe it for screen readers.
 func begin(class string, height float64, title, about string) *svg {
-	s := new(svg)
-	role := `aria-hidden="true"`
+	s, said := new(svg), `aria-hidden="true">`
 	if title != "" {
-		role = `role="img"`
-	}
-	fmt.Fprintf(&s.b, `<svg class="%s" height="%s" %s>`, class, number(height), role)
-	if title != "" {
-		s.b.WriteString("<title>" + html.EscapeString(title) + "</title>")
+		said = `role="img"><title>` + html.EscapeString(title) + "</title>"
 	}
 	if about != "" {
-		s.b.WriteString("<desc>" + html.EscapeString(about) + "</desc>")
+		said += "<desc>" + html.EscapeString(about) + "</desc>"
 	}
+	fmt.Fprintf(&s.b, `<svg class="%s" height="%s" %s`, class, number(height), said)
 	return s
 }
 
@@ -160,11 +156,7 @@ func (s Scale) Ticks(about int) []float64 {
 	}
 	var out []float64
 	for i := math.Ceil(s.Low / step); i*step <= s.High+step*1e-9 && len(out) < 20; i++ {
-		if t := i * step; t != 0 {
-			out = append(out, t)
-		} else {
-			out = append(out, 0) // never -0
-		}
+		out = append(out, i*step+0) // which makes -0 to 0
 	}
 	return out
 }

@@ -203,7 +203,7 @@ func (v *view) idle(step row, program []row) (cause, bool) {
 const explains = 1.0 / 3
 
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
-// the cause that it belongs to. Any other comparison is a cause of its own.
+// the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []cause, program []row) []cause {
 	sum := result.Number(0)
 	for _, c := range list {
@@ -222,30 +222,21 @@ func foldProgram(list []cause, program []row) []cause {
 		case len(list) > 0 && (sum >= explains*r.cost() || !r.cost().Known() && r.Class >= list[0].Class):
 			at = 0
 		}
-		if at < 0 {
-			own = append(own, cause{Class: r.Class, Rows: []row{r}, Subject: r.Subject, Cost: r.cost()})
+		if at >= 0 {
+			list[at].take(r)
 			continue
 		}
-		list[at].take(r)
-	}
-	list = append(list, merged(own)...)
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
-}
-
-// merged makes one cause of the comparisons of the whole program that have no other cause.
-func merged(own []cause) []cause {
-	var out []cause
-	for _, c := range own {
-		i := slices.IndexFunc(out, func(x cause) bool {
-			return x.Class == c.Class && c.Class != increased && x.Rows[0].F.Scope == measure.ScopeWorkload && c.Rows[0].F.Scope == measure.ScopeWorkload
+		same := slices.IndexFunc(own, func(c cause) bool {
+			return c.Class == r.Class && r.Class != increased && c.Rows[0].F.Scope == measure.ScopeWorkload && r.F.Scope == measure.ScopeWorkload
 		})
-		if i < 0 {
-			out = append(out, c)
-			continue
+		if same >= 0 {
+			own[same].take(r)
+		} else {
+			own = append(own, cause{Class: r.Class, Rows: []row{r}, Subject: r.Subject, Cost: r.cost()})
 		}
-		out[i].take(c.Rows...)
 	}
-	return out
+	list = append(list, own...)
+	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
 }
 
 // counts reports whether an increased count of the whole program belongs to the cause.
