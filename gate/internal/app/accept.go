@@ -188,7 +188,7 @@ func newMoves(r *result.Report, head *model.Session, live []model.Session) moves
 	}
 	old := m.findings(r)
 	for x := range had {
-		if x.Scope == measure.ScopeKernel && !has[x] && (old[x.Name] || m.moved[x]) {
+		if x.Scope == measure.ScopeKernel && !has[x] && old[x.Name] {
 			m.gone[x] = true
 		}
 	}

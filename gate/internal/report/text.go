@@ -117,25 +117,17 @@ func (p *page) headline(v *view) {
 		return
 	}
 	p.line(0, columns(word)+2, span{word, s}, span{rest, none})
-	if tail != "" {
-		p.line(2, 2, span{strings.Replace(tail, nb+nb, nb+" ", 1), dim})
-	}
+	p.dim(2, strings.Replace(tail, nb+nb, nb+" ", 1))
 }
 
 func (p *page) labelled(label string, s style, texts ...string) {
-	in := 10
+	in, head := 10, pad(bind(label), 7)+" "
 	if p.Width < 60 {
-		in = 4
+		in, head = 4, bind(label)+nb+" "
 	}
-	for i, t := range texts {
-		if i > 0 {
-			label = ""
-		}
-		if in == 4 && i == 0 {
-			p.line(2, in, span{bind(label) + nb + " ", dim}, span{t, s})
-			continue
-		}
-		p.line(2, in, span{pad(bind(label), in-3) + " ", dim}, span{t, s})
+	for _, t := range texts {
+		p.line(2, in, span{head, dim}, span{t, s})
+		head = pad("", in-3) + " "
 	}
 }
 
