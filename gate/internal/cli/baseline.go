@@ -177,11 +177,8 @@ func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 
 func days(d time.Duration) string {
 	const day = 24 * time.Hour
-	switch {
-	case d < 0:
-		return "0h"
-	case d < 2*day:
-		return fmt.Sprintf("%dh", int(d.Hours()))
+	if d < 2*day {
+		return fmt.Sprintf("%dh", int(max(d, 0).Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d/day))
 }

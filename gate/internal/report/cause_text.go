@@ -177,13 +177,7 @@ func replaced(r row, per string) (why []string, short string) {
 		why = []string{few(fresh, " and ") + " " + verb + " the place of " + few(gone, " and ") + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
 	}
 	if len(gone)+len(fresh) > 2 {
-		const most = 3
-		for i, list := range times {
-			if len(list) > most {
-				times[i] = append(list[:most:most], fmt.Sprintf("%d more", len(list)-most))
-			}
-		}
-		why = append(why, "gone: "+strings.Join(times[0], ", ")+"; new: "+strings.Join(times[1], ", "))
+		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""), ", ")+"; new: "+strings.Join(beginning(times[1], 3, ""), ", "))
 	}
 	brief := func(names []string) string {
 		if len(names) == 1 {

@@ -67,7 +67,7 @@ func htmlSummary(m *result.Summary, _ Options) (string, error) {
 	name := Elide(trimmed(m.Workload), 100)
 	s := &sheet{Title: join(": ", name, headline(m)) + " · nsgate show", Headline: headline(m), Kicker: join(" · ", "nsgate show", name)}
 	s.warnings(nonempty(m.Warnings...))
-	s.add(part{ID: "patterns", Title: "Patterns", Said: told(m)})
+	s.add(part{ID: "patterns", Title: "Patterns", Said: sentences(m.Patterns)})
 	for _, t := range panels(m, true, false, func(path []string) string { return strings.Join(path, "/") }) {
 		about := t.About
 		t.About = ""

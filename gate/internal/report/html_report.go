@@ -54,12 +54,15 @@ func newReportSheet(v *view, at string) *sheet {
 	if at != "" {
 		s.Title = name + ": " + v.Word
 	}
-	for i, commit := range commits(v.Report) {
-		text := []string{"", "head "}[i]
-		if len(commits(v.Report)) > 1 {
-			text = []string{"baseline ", "head "}[i]
-		}
-		s.Source = append(s.Source, sourceLink{text + Elide(Clean(commit), 12), v.Source.commit(commit)})
+	link := func(label, commit string) {
+		s.Source = append(s.Source, sourceLink{label + Elide(Clean(commit), 12), v.Source.commit(commit)})
+	}
+	switch base, head := v.Report.Base.Commit, v.Report.Head.Commit; {
+	case base != "" && head != "" && base != head:
+		link("baseline ", base)
+		link("head ", head)
+	case trimmed(cmp.Or(head, base)) != "":
+		link("", trimmed(cmp.Or(head, base)))
 	}
 	all := groups(untold(v.Rows))
 	s.name(all)
@@ -85,14 +88,6 @@ func newReportSheet(v *view, at string) *sheet {
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands})
 	return s.sheet
-}
-
-func commits(r *result.Report) []string {
-	base, head := r.Base.Commit, r.Head.Commit
-	if base == "" || head == "" || base == head {
-		return nonempty(cmp.Or(head, base))
-	}
-	return []string{base, head}
 }
 
 // name gives each subject its ID on the page.

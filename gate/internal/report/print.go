@@ -249,6 +249,14 @@ func bars(runs, all []result.Number, limit result.Number, most int) string {
 	return text
 }
 
+// beginning cuts a list to so many texts, and adds how many are left out, with a hint at where they are.
+func beginning(list []string, most int, hint string) []string {
+	if left := len(list) - most; left > 0 {
+		return append(list[:most:most], fmt.Sprintf("%d more", left)+hint)
+	}
+	return list
+}
+
 // join joins the texts that are not empty.
 func join(between string, facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)

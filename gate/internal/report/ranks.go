@@ -33,11 +33,7 @@ func newRanks(r *result.Ranks) *ranks {
 	if r == nil || len(r.Ranks) == 0 {
 		return nil
 	}
-	x := &ranks{}
-	for _, remark := range r.Remarks {
-		x.Told = append(x.Told, Elide(Clean(cmp.Or(remark.Sentence, remark.Key)), maxPattern))
-	}
-	x.Told = nonempty(x.Told...)
+	x := &ranks{Told: sentences(r.Remarks)}
 	for _, of := range []struct {
 		label string
 		value func(result.Rank) result.Number

@@ -234,12 +234,10 @@ func match(f result.Finding) string {
 		return "summed over its geometries, between which its launches moved"
 	}
 	var names []string
-	for _, n := range f.BaseNames[:min(len(f.BaseNames), 3)] {
+	for _, n := range f.BaseNames {
 		names = append(names, Elide(Clean(n), 60))
 	}
-	if more := len(f.BaseNames) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
+	names = beginning(names, 3, "")
 	was := ""
 	switch {
 	case len(names) > 0 && f.Match == "rest":

@@ -37,17 +37,15 @@ func SourceOf(remote string) Source {
 		remote = "https://" + strings.Replace(rest, ":", "/", 1)
 	}
 	u, err := url.Parse(strings.TrimSuffix(remote, ".git"))
-	if err != nil || u.Host == "" {
+	if err != nil {
+		return Source{}
+	}
+	gitlab := strings.Contains(u.Host, "gitlab")
+	if !gitlab && u.Host != "github.com" {
 		return Source{}
 	}
 	u.Scheme, u.User = "https", nil
-	switch {
-	case u.Host == "github.com":
-		return Source{URL: u.String()}
-	case strings.Contains(u.Host, "gitlab"):
-		return Source{URL: u.String(), GitLab: true}
-	}
-	return Source{}
+	return Source{u.String(), gitlab}
 }
 
 func (s Source) link(parts ...string) string {

@@ -217,9 +217,10 @@ func otherTable(s *result.Summary) *table {
 	return t
 }
 
-func told(s *result.Summary) []string {
+// sentences are those of patterns or about ranks.
+func sentences(remarks []result.Remark) []string {
 	var out []string
-	for _, p := range s.Patterns {
+	for _, p := range remarks {
 		out = append(out, Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern))
 	}
 	return nonempty(out...)
@@ -248,7 +249,7 @@ func summaryText(s *result.Summary, o Options) (string, error) {
 	p.b.WriteByte('\n')
 	p.facts(recording(s), 4)
 	p.panels(s, o.Verbose)
-	p.list("Patterns", "•", yellow, told(s))
+	p.list("Patterns", "•", yellow, sentences(s.Patterns))
 	p.warnings(nonempty(s.Warnings...))
 	return p.b.String(), nil
 }
@@ -272,7 +273,7 @@ func summaryMarkdown(s *result.Summary, o Options) (string, error) {
 	for _, f := range recording(s) {
 		text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
 	}
-	text += bullets("Patterns", told(s), limit/4) + bullets("Warnings", nonempty(s.Warnings...), limit/4)
+	text += bullets("Patterns", sentences(s.Patterns), limit/4) + bullets("Warnings", nonempty(s.Warnings...), limit/4)
 	return panelsMarkdown(text, s, o.Verbose, limit), nil
 }
 

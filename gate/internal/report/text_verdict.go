@@ -45,11 +45,7 @@ func (p *page) also(v *view, list []cause, all bool) {
 		most = len(list)
 	}
 	var lines []string
-	for i, c := range list {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("%d more", len(list)-i))
-			break
-		}
+	for _, c := range list {
 		r := c.lead()
 		text := v.effectLine(&r, math.MaxInt, false)
 		if len(c.Why) > 0 && (c.rank || c.idle != nil || len(r.Parts) > 0 || len(c.oftener) > 0) {
@@ -62,7 +58,7 @@ func (p *page) also(v *view, list []cause, all bool) {
 		}
 		lines = append(lines, text)
 	}
-	p.labelled("Also", none, lines...)
+	p.labelled("Also", none, beginning(lines, most, "")...)
 }
 
 // besides counts the other comparisons that need a look.
@@ -180,7 +176,7 @@ func (p *page) passed(v *view) {
 		gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
 	}
 	p.increased(v)
-	p.labelled("Faster", green, v.first(gains)...)
+	p.labelled("Faster", green, beginning(gains, 3, wrapped(" (", v.ShowAll, ")"))...)
 	if v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01 {
 		p.waterfall(v)
 	}
@@ -195,15 +191,7 @@ func (p *page) increased(v *view) {
 			list = append(list, join(", ", slices.Concat([]string{strings.TrimPrefix(x.Subject+" ", "workload ") + x.Metric + " " + x.Values + " a " + unitOf(v.Report.Head)}, group(c.Rows).evidence())...))
 		}
 	}
-	p.labelled("New", yellow, v.first(list)...)
-}
-
-// first is the beginning of a list, with the number of what is left out.
-func (v *view) first(list []string) []string {
-	if n := len(list); n > 3 {
-		return append(list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.ShowAll, ")"))
-	}
-	return list
+	p.labelled("New", yellow, beginning(list, 3, wrapped(" (", v.ShowAll, ")"))...)
 }
 
 func (p *page) undecided(v *view) {

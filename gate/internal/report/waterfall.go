@@ -161,7 +161,6 @@ func (f *fall) Lines() []string {
 
 // longer names the largest parts that got longer; "" where all of them together are less than half of the change.
 func (f *fall) longer() string {
-	const named = 3
 	if f == nil {
 		return ""
 	}
@@ -175,10 +174,7 @@ func (f *fall) longer() string {
 	if len(parts) == 0 || 2*sum < f.Head-f.Base {
 		return ""
 	}
-	if more := len(parts) - named; more > 0 {
-		parts = append(parts[:named], strconv.Itoa(more)+" more")
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(beginning(parts, 3, ""), ", ")
 }
 
 func (f *fall) table() *table {
