@@ -47,10 +47,7 @@ func (a arguments) check(c *command) error {
 	name := c.name()
 	switch n := len(a.own); {
 	case n > 0 && len(c.parts) > 0:
-		var known []string
-		for _, p := range c.parts {
-			known = append(known, p.name())
-		}
+		known := mapped(c.parts, func(p command) string { return p.name() })
 		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
 	case n > 0 && c.workload && c.own == 0:
 		return usageError("unexpected argument %q; put the workload after --", a.own[0])

@@ -91,11 +91,7 @@ func root(e *env) *cobra.Command {
 
 // unknownCommand names the command that a word may have been meant for.
 func unknownCommand(root *cobra.Command, word string) error {
-	var known []string
-	for _, c := range root.Commands() {
-		known = append(known, c.Name())
-	}
-	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, known))
+	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, mapped(root.Commands(), (*cobra.Command).Name)))
 }
 
 // unknownFlag names the flag that a misspelt one may have been meant for.

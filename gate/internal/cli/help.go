@@ -35,29 +35,21 @@ func helpText(page string, lists map[string]func() string) string {
 func lists() map[string]func() string {
 	return map[string]func() string{
 		"{topics}": func() string {
-			return each(manual.Topics(), func(t manual.Topic) string { return fmt.Sprintf("    %-15s \t%s\n", t.Name, t.Title) })
+			return strings.Join(mapped(manual.Topics(), func(t manual.Topic) string { return fmt.Sprintf("    %-15s \t%s\n", t.Name, t.Title) }), "")
 		},
 		"{inputs}": func() string {
-			return each(profile.Formats(), func(f profile.Format) string {
+			return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
 				needs := ""
 				if f.Needs != "" {
 					needs = ", needs " + f.Needs
 				}
 				return fmt.Sprintf("    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
-			})
+			}), "")
 		},
 		"{patterns}": func() string {
-			return each(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("    %-22s %s\n", p.Key, p.When) })
+			return strings.Join(mapped(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("    %-22s %s\n", p.Key, p.When) }), "")
 		},
 	}
-}
-
-func each[T any](items []T, line func(T) string) string {
-	var b strings.Builder
-	for _, x := range items {
-		b.WriteString(line(x))
-	}
-	return b.String()
 }
 
 // filled replaces each line of a text that is one of the names.
@@ -75,7 +67,7 @@ func filled(text string, lines map[string]func() string) string {
 func overview(root *cobra.Command, e *env) string {
 	all := lists()
 	all["{commands}"] = func() string {
-		return each(root.Commands(), func(c *cobra.Command) string { return fmt.Sprintf("    nsgate %-11s \t%s\n", c.Name(), c.Short) })
+		return strings.Join(mapped(root.Commands(), func(c *cobra.Command) string { return fmt.Sprintf("    nsgate %-11s \t%s\n", c.Name(), c.Short) }), "")
 	}
 	return reflow(helpText("nsgate", all), max(width(e), 40))
 }
@@ -215,9 +207,7 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 
 // subjects are the words that help knows.
 func subjects(root *cobra.Command) (names []string) {
-	for _, t := range manual.Topics() {
-		names = append(names, t.Name)
-	}
+	names = mapped(manual.Topics(), func(t manual.Topic) string { return t.Name })
 	for _, c := range root.Commands() {
 		if !strings.HasPrefix(c.Name(), "__") { // commands that completion scripts call
 			names = append(names, c.Name())

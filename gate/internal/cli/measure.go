@@ -146,10 +146,7 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 		return nil, err
 	}
 	if len(jobs) > 1 {
-		var of []string
-		for _, j := range jobs {
-			of = append(of, j.Workload)
-		}
+		of := mapped(jobs, func(j *job) string { return j.Workload })
 		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)", strings.Join(of, ", "))
 	}
 	return jobs[0], nil
@@ -359,9 +356,5 @@ func (m *measureFlags) choose(p *thresholds.Policy, command []string) ([]thresho
 }
 
 func names(workloads []thresholds.Workload) string {
-	var out []string
-	for _, w := range workloads {
-		out = append(out, w.Name)
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
 }

@@ -78,15 +78,9 @@ func (e *env) elided() *strings.Replacer {
 // stored is a report as files and pipes get it: no text of it holds an absolute path of the command line.
 func (e *env) stored(r *result.Report) *result.Report {
 	paths := e.elided()
-	all := func(texts []string) (out []string) {
-		for _, text := range texts {
-			out = append(out, paths.Replace(text))
-		}
-		return out
-	}
 	out := *r
 	out.Reason, out.Reproduce, out.Accept = paths.Replace(r.Reason), paths.Replace(r.Reproduce), paths.Replace(r.Accept)
-	out.Next, out.Warnings, out.Notes = all(r.Next), all(r.Warnings), all(r.Notes)
+	out.Next, out.Warnings, out.Notes = mapped(r.Next, paths.Replace), mapped(r.Warnings, paths.Replace), mapped(r.Notes, paths.Replace)
 	out.Workloads = nil
 	for _, w := range r.Workloads {
 		out.Workloads = append(out.Workloads, e.stored(w))

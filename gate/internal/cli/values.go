@@ -45,6 +45,14 @@ func (o *single) String() string { return string(*o) }
 
 func (o *single) Type() string { return "string" }
 
+// mapped is what a function makes of each item.
+func mapped[T any](items []T, of func(T) string) (out []string) {
+	for _, x := range items {
+		out = append(out, of(x))
+	}
+	return out
+}
+
 // meant is "did you mean --threshold? ", "" where nothing known is near.
 func meant(mark, word string, known []string) string {
 	near := thresholds.Nearest(word, known)
