@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ func (m *Measurement) add(o *Measurement) {
 	if m.Place.Start.IsZero() {
 		m.Place = o.Place
 	}
-	if m.Throttled == "" {
-		m.Throttled = o.Throttled
-	}
+	m.Throttled = cmp.Or(m.Throttled, o.Throttled)
 	m.Longest = max(m.Longest, o.Longest)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
@@ -139,10 +138,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
-	for _, h := range result.GPU.Slowdowns {
-		if h.Unsound() && out.Throttled == "" {
-			out.Throttled = h.String()
-		}
+	if i := slices.IndexFunc(result.GPU.Slowdowns, run.Slowdown.Unsound); i >= 0 {
+		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
 		if result, err = m.collect(ctx, m.sampling(base)); err != nil {

@@ -46,7 +46,7 @@ func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
 	return &exit{code: code, passed: true}
 }
 
-// jobOfLauncher is a name for the job that its launcher has given all ranks: "job-4711.0".
+// jobOfLauncher is a name for the job that its launcher has given all ranks: "job-4711-0".
 func jobOfLauncher(getenv func(string) string) string {
 	parts := []string{"job"}
 	for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID"} {

@@ -110,12 +110,7 @@ func (p *page) table(t *table) {
 		}
 		return total - p.Width
 	}
-	least := func(i int) int {
-		if least := t.Columns[i].least; least > 0 {
-			return min(widths[i], least)
-		}
-		return widths[i]
-	}
+	least := func(i int) int { return min(widths[i], cmp.Or(t.Columns[i].least, widths[i])) }
 	for rank > 0 && over(least) > 0 {
 		rank--
 	}
