@@ -33,9 +33,6 @@ func (v *view) markdown(title string, limit int, next bool) string {
 		head += " · " + prose(sides)
 	}
 	head += "\n"
-	if len(head) > limit {
-		return Cut(head, limit)
-	}
 	body := ""
 	if v.judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
@@ -67,10 +64,7 @@ func (v *view) markdown(title string, limit int, next bool) string {
 	}
 	rows := slices.Concat(v.of(failing, warned, open, increased), notable(v.of(differing)), v.of(improved, added, removed))
 	body += v.changed(rows, room-len(body))
-	if more := v.counters(room - len(body)); len(body)+len(more) <= room {
-		body += more
-	}
-	return head + body + foot
+	return head + body + v.counters(room-len(body)) + foot
 }
 
 // markdowns writes the verdict on all workloads with a row for each, then the report on each that does not plainly pass.
@@ -84,11 +78,9 @@ func markdowns(whole *view, limit int) string {
 		}
 	}
 	foot := bullets("Warnings", whole.Warnings, limit/8)
-	if whole.Next == nil { // the first that a workload has
-		for _, v := range changed {
-			if whole.Next = v.Next; v.Next != nil {
-				break
-			}
+	for _, v := range changed { // the first that a workload has
+		if whole.Next == nil {
+			whole.Next = v.Next
 		}
 	}
 	foot += whole.next(limit / 8)

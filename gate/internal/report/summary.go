@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -208,11 +207,7 @@ func copyTable(s *result.Summary) *table {
 func otherTable(s *result.Summary) *table {
 	t := &table{Title: "Also measured", Columns: []column{{least: 12, Name: true}, {Title: "of", least: 12, optional: true}, {Title: "value", Right: true, Label: "value"}}}
 	for _, x := range s.Others {
-		of := trimmed(x.Name)
-		if role := trimmed(x.Role); role != "" {
-			of += " in " + role
-		}
-		t.add(metric(x.Metric), of, quantity(x.Value, x.Unit))
+		t.add(metric(x.Metric), trimmed(x.Name)+wrapped(" in ", trimmed(x.Role), ""), quantity(x.Value, x.Unit))
 	}
 	return t
 }
@@ -240,7 +235,7 @@ func barOf(share result.Number, class string, idle bool) plot.SVG {
 	case strings.Contains(class, "cop"), strings.Contains(class, "memset"):
 		colour = "copy"
 	}
-	return plot.Part(math.Max(float64(share), 0), colour)
+	return plot.Part(float64(share), colour)
 }
 
 func summaryText(s *result.Summary, o Options) (string, error) {
