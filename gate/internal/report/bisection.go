@@ -52,9 +52,7 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 
 // nearest says what the ends could show, and how many runs would show the nearest change.
 func (p *page) nearest(b *history.Bisection) {
-	if s := detects(b.Ends.Detects); s != "" {
-		p.line(0, 2, span{fmt.Sprintf("%s a side detect %s (80 %% power).", count(b.Ends.Head.Runs, "run"), s), none})
-	}
+	p.line(0, 2, span{wrapped(count(b.Ends.Head.Runs, "run")+" a side detect ", detects(b.Ends.Detects), " (80 % power)."), none})
 	f := b.Nearest
 	if f == nil {
 		return

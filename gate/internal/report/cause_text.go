@@ -88,9 +88,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 			text += ", " + x.Metric + " " + x.Values
 		}
 	}
-	if role := Clean(r.F.Role); role != "" {
-		text += ", in range " + role
-	}
+	text += wrapped(", in range ", Clean(r.F.Role), "")
 	if r.Share != "" && r.F.Scope == measure.ScopeKernel {
 		text += ", " + r.Share + " of GPU time"
 	}

@@ -207,10 +207,7 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	forms := v.effectForms(r, why)
 	for _, wide := range []int{60, 30, 16} {
 		for _, f := range forms {
-			text := bind(Elide(name, wide)) + " " + values
-			if change := roughly(r.F.Change); change != "" {
-				text += nb + " " + change
-			}
+			text := bind(Elide(name, wide)) + " " + values + wrapped(nb+" ", roughly(r.F.Change), "")
 			text += wrapped(" (", f[0], ")") + wrapped(": ", f[1], "")
 			if columns(text) <= room {
 				return text

@@ -43,9 +43,7 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 	if len(line.Hosts) > 0 {
 		about += ", a tick at the foot where the host changed"
 	}
-	if anchor := anchorOf(h); anchor != "" {
-		about += ", the bright line " + anchor + ", the anchor"
-	}
+	about += wrapped(", the bright line ", anchorOf(h), ", the anchor")
 	for i := range t.Rows {
 		x := h.Trends[i]
 		var at []int

@@ -28,19 +28,12 @@ func markdown(v *view) (string, error) {
 
 // markdown writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
 func (v *view) markdown(title string, limit int, next bool) string {
-	head := title + "\n\n**" + prose(v.lead()) + "**" + wrapped(" ", prose(flat(v.unsaid())), "")
-	if sides := v.sides(); sides != "" {
-		head += " · " + prose(sides)
-	}
-	head += "\n"
+	head := title + "\n\n**" + prose(v.lead()) + "**" + wrapped(" ", prose(flat(v.unsaid())), "") + wrapped(" · ", prose(v.sides()), "") + "\n"
 	body := ""
 	if v.judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
 	}
-	if told := v.unjudged(); told != "" {
-		body += "\nNot judged: " + prose(told) + "\n"
-	}
-	body += v.why(limit/3) + bullets("Warnings", v.Warnings, limit/4)
+	body += wrapped("\nNot judged: ", prose(v.unjudged()), "\n") + v.why(limit/3) + bullets("Warnings", v.Warnings, limit/4)
 	if v.Report.Verdict != result.Pass && v.Fall != nil && len(v.Fall.Rows) > 0 {
 		body += v.Fall.table().markdown(limit / 4)
 	}

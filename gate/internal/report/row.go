@@ -172,11 +172,7 @@ func (r row) delta() string {
 
 // describe is a finding's numbers: "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
 func (r row) describe() string {
-	s := r.Values
-	if d := r.delta(); d != "" {
-		s += " (" + d + ")"
-	}
-	return unbind(join(", ", s, r.Allowed))
+	return unbind(join(", ", r.Values+wrapped(" (", r.delta(), ")"), r.Allowed))
 }
 
 func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit) }

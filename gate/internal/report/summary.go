@@ -28,10 +28,7 @@ func headline(s *result.Summary) string {
 	default:
 		what = count(len(s.Kernels), "kernel")
 	}
-	if gpu := trimmed(s.Recorded.Environment.GPU); gpu != "" {
-		what += " on " + gpu
-	}
-	return what
+	return what + wrapped(" on ", trimmed(s.Recorded.Environment.GPU), "")
 }
 
 // per is the unit that amounts are given for.
