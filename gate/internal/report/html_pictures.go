@@ -54,9 +54,7 @@ func (s *reportSheet) steps() {
 		if step.Step > 0 && step.Steps > 0 {
 			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, quantity(result.Number(step.Length), ns))
 		}
-		if step.Rank != "" {
-			about = Clean(step.Rank) + ", " + about
-		}
+		about = wrapped("", Clean(step.Rank), ", ") + about
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}

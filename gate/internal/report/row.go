@@ -141,9 +141,7 @@ func (r row) place() string {
 	if o.File != "" {
 		at = fmt.Sprintf("%s:%d in %s", Clean(o.File), o.Line, at)
 	}
-	if o.Call != "" {
-		at += ", which calls " + Clean(o.Call)
-	}
+	at += wrapped(", which calls ", Clean(o.Call), "")
 	if o.Share.Known() && o.Share < 0.9995 {
 		of := "its launches"
 		switch {

@@ -133,12 +133,11 @@ func newView(r *result.Report, o Options) *view {
 			v.tell(&list[i], shown)
 		}
 	}
-	v.each = []*view{v}
-	if len(r.Workloads) > 0 {
-		v.each = nil
-	}
 	for _, w := range r.Workloads {
 		v.each = append(v.each, newView(w, o))
+	}
+	if v.each == nil {
+		v.each = []*view{v}
 	}
 	return v
 }
