@@ -269,13 +269,10 @@ func (m *measureFlags) limit(w *thresholds.Workload, baselines app.Baselines) (t
 			return 0, usageError("%s: %v", source(m.fs, "timeout"), err)
 		}
 	}
-	switch given {
-	case thresholds.NoTimeout:
-		return 0, nil
-	case 0:
+	if given == 0 {
 		return baselines.Timeout(), nil
 	}
-	return given, nil
+	return max(given, 0), nil // none is negative
 }
 
 // within is the time that the runs of a check may take, 0 for any: the flag, else the policy file.

@@ -119,7 +119,6 @@ func (s *sheet) add(p part) {
 	}
 }
 
-func (s *sheet) next(steps []string) { s.add(part{ID: "next", Title: "What to do next", Said: steps}) }
 func (s *sheet) warnings(texts []string) {
 	s.add(part{ID: "warnings", Title: "Warnings", Mark: "doubtful", Said: texts})
 }

@@ -70,7 +70,7 @@ func newReportSheet(v *view, at string) *sheet {
 	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
 		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].places())})
 	}
-	s.sheet.next(v.Next)
+	s.add(part{ID: "next", Title: "What to do next", Said: v.Next})
 	s.warnings(v.Warnings)
 	guilty := len(v.Causes) > 0 && v.Causes[0].rank && v.Report.Verdict == result.Fail
 	if guilty {

@@ -85,10 +85,7 @@ func kernelTable(s *result.Summary, all, full bool) *table {
 	t := &table{Title: "Kernels", Columns: []column{{Title: "", least: 24, Name: true}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "a launch", Right: true, Label: "a launch"},
 		{Title: "launches", Right: true, rank: 2, optional: true, Label: "launches"}, {Title: "total", Right: true, rank: 1, optional: true, Label: "total"}, {Title: "of the step", Right: true, rank: 4, optional: true, Label: "of the step"},
 		{Title: "geometry", rank: 3, optional: true}, {Title: "range", rank: 5, least: 12, optional: true}}}
-	launches := " launches"
-	if s.Launches == 1 {
-		launches = " launch"
-	}
+	launches := map[bool]string{true: " launch", false: " launches"}[s.Launches == 1]
 	t.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", launches, per(s)))...)
 	var rest result.SummaryKernel
 	left := 0
