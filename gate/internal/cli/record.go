@@ -148,6 +148,7 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	}
 }
 
+// printDifferences prints the noise of the runs, their warm-up, and how the measurement differs from the baseline.
 func printDifferences(w io.Writer, done *app.Recorded, width int) {
 	if len(done.Noise) > 0 {
 		times := done.Sessions[0]
