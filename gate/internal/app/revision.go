@@ -110,7 +110,7 @@ func ask(ctx context.Context, dir string, args ...string) string {
 
 // ignoredBy is the rule by which git ignores a file, "FILE:LINE:PATTERN", "" for none.
 func ignoredBy(ctx context.Context, file string) string {
-	rule, _, _ := strings.Cut(ask(ctx, filepath.Dir(file), "check-ignore", "--verbose", "--", filepath.Base(file)), "\t")
+	rule, _, _ := strings.Cut(ask(ctx, filepath.Dir(file), "check-ignore", "-v", "--", filepath.Base(file)), "\t")
 	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
 		return ""
 	}
