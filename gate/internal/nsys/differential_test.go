@@ -24,7 +24,7 @@ func readSQL(ctx context.Context, file string) ([]model.Trace, error) {
 	}
 	defer db.close()
 	clear(db.plain)
-	return newReader(db).read(file)
+	return (&reader{db: db}).read(file)
 }
 
 // compareReaders checks that the pages give what SQLite gives. It reports whether they were refused where SQLite reads on.

@@ -153,18 +153,7 @@ func (f *facts) find(d device) (gpu, bool) {
 // environment is where and how a process was measured. Devices that the export does not describe become a warning.
 func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
 	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema, Tick: tick(t.Launches)}
-	var used []int32
-	nodes := false
-	for i := range t.Launches {
-		x := &t.Launches[i]
-		nodes = nodes || x.Node
-		if i > 0 && x.Device == t.Launches[i-1].Device {
-			continue
-		}
-		if !slices.Contains(used, x.Device) {
-			used = append(used, x.Device)
-		}
-	}
+	used := model.Devices(t.Launches)
 	var names, uuids []string
 	for _, d := range used {
 		if g, ok := f.find(device{int64(t.Process), int64(d)}); ok {
@@ -180,7 +169,7 @@ func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
 	switch {
 	case graphs:
 		e.GraphTrace = "graph"
-	case nodes:
+	case slices.ContainsFunc(t.Launches, func(l model.Launch) bool { return l.Node }):
 		e.GraphTrace = "node"
 	}
 	if e.Start = f.origin.time; !t.Zero.IsZero() {

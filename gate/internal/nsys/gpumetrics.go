@@ -99,13 +99,8 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 		return nil
 	}
 	var used []*gpuSamples
-	devices := make(map[int32]bool)
-	for i := range t.Launches {
-		if devices[t.Launches[i].Device] {
-			continue
-		}
-		devices[t.Launches[i].Device] = true
-		d := int64(t.Launches[i].Device)
+	for _, number := range model.Devices(t.Launches) {
+		d := int64(number)
 		if g, ok := f.find(device{int64(t.Process), d}); ok {
 			d = g.id
 		}

@@ -63,7 +63,7 @@ func (r *reader) readLaunches() error {
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			p = r.launching(id, expected)
 		}
-		key := variantKey{
+		key := variant{
 			demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
 			grid:      measure.Dim3{X: row.extent(10), Y: row.extent(11), Z: row.extent(12)},
 			block:     measure.Dim3{X: row.extent(13), Y: row.extent(14), Z: row.extent(15)},
@@ -83,7 +83,7 @@ func (r *reader) readGraphs() error {
 	if err := r.db.require(graphTable, "start", "end"); err != nil {
 		return err
 	}
-	graph := variantKey{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1, dynamicShared: -1, localPerThread: -1}
+	graph := variant{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1, dynamicShared: -1, localPerThread: -1}
 	return r.db.scan(graphTable, "", []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
 		start, end := row.span(0, 1)
 		p := r.launching(row.intOr(3, 0)&processMask, 0)
@@ -102,7 +102,7 @@ func (r *reader) readGraphs() error {
 func (r *reader) launching(id int64, room int) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
+		p = &process{id: id, variant: make(map[variant]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
 		if len(r.processes) == 0 {
 			p.launches, p.ids = make([]model.Launch, 0, room), make([]int64, 0, room)
 		}
@@ -111,55 +111,37 @@ func (r *reader) launching(id int64, room int) *process {
 	return p
 }
 
-// intern numbers the variants of a process and counts their launches.
-func (p *process) intern(key variantKey) int32 {
+// intern numbers the variants of a process.
+func (p *process) intern(key variant) int32 {
 	// Most launches have the variant that was found last at their place.
 	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
-	if i := int(*seat); i < len(p.variants) && p.variants[i].variantKey == key {
-		p.variants[i].launches++
-		return int32(i)
+	if i := *seat; int(i) < len(p.variants) && p.variants[i] == key {
+		return i
 	}
 	i, ok := p.variant[key]
 	if !ok {
 		i = int32(len(p.variants))
 		p.variant[key] = i
-		p.variants = append(p.variants, variant{variantKey: key})
+		p.variants = append(p.variants, key)
 	}
 	*seat = i
-	p.variants[i].launches++
 	if len(p.variants) > len(p.recent)/2 {
 		p.recent = make([]int32, 2*len(p.recent))
 	}
 	return i
 }
 
-// kernels names the variants and merges those of one subject. It renumbers the launches of the process.
-func (r *reader) kernels(p *process) ([]model.KernelInfo, error) {
-	subjects := map[string]measure.Subject{} // by name: few differ
+// kernels are the variants of a process.
+func (r *reader) kernels(p *process) []model.KernelInfo {
 	r.strings[wholeGraph] = "(CUDA graph)"
-	kernels, launches := make([]model.KernelInfo, len(p.variants)), make([]int, len(p.variants))
+	out := make([]model.KernelInfo, len(p.variants))
 	for i, v := range p.variants {
-		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
-		if err := r.budget.Add(r.db.name, raw); err != nil {
-			return nil, err
+		out[i] = model.KernelInfo{
+			Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short]),
+			Registers: v.registers, StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
 		}
-		subject, known := subjects[raw]
-		if !known {
-			subject = model.KernelSubject(raw, v.grid, v.block)
-			subjects[raw] = subject
-		}
-		subject.Grid, subject.Block = v.grid, v.block
-		kernels[i] = model.KernelInfo{
-			Subject: subject, Raw: raw, Registers: v.registers,
-			StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
-		}
-		launches[i] = v.launches
 	}
-	merged, to := model.MergeKernels(kernels, launches)
-	for i := range p.launches {
-		p.launches[i].Kernel = to[p.launches[i].Kernel]
-	}
-	return merged, nil
+	return out
 }
 
 func (r *reader) readCopies() error {

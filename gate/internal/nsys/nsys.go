@@ -30,7 +30,8 @@ func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 		return nil, err
 	}
 	defer db.close()
-	traces, err := newReader(db).read(file)
+	r := reader{db: db}
+	traces, err := r.read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
 		return nil, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
 			"%s is being written: %s", db.name, "it changed while it was read")
@@ -103,13 +104,12 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
-		Requests: p.requests,
+		Requests: p.requests, Kernels: r.kernels(p),
 	}
 	if slices.ContainsFunc(p.categories, func(c string) bool { return c != "" }) {
 		t.RangeCategories = p.categories
 	}
-	var err error
-	if t.Kernels, err = r.kernels(p); err != nil {
+	if err := t.NameKernels(r.db.name, &r.budget); err != nil {
 		return t, err
 	}
 	t.Callers = r.callers(p)

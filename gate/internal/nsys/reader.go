@@ -31,10 +31,6 @@ type reader struct {
 	silent map[int64]int
 }
 
-func newReader(db *database) *reader {
-	return &reader{db: db}
-}
-
 type process struct {
 	id       int64 // globalPid
 	launches []model.Launch
@@ -42,7 +38,7 @@ type process struct {
 	ids      []int64 // correlation id of every launch
 	copyIDs  []int64 // correlation id of every copy
 	variants []variant
-	variant  map[variantKey]int32
+	variant  map[variant]int32
 	recent   []int32         // by hash: the variant that was found there last
 	tids     map[int64]int32 // the numbers of its threads, by globalTid
 	ranges   []model.Range
@@ -143,17 +139,11 @@ type category struct {
 	number int64
 }
 
-// variantKey is what a row of the kernel table says about the kernel; names are numbers of StringIds.
-type variantKey struct {
+// variant is what a row of the kernel table says about the kernel; names are numbers of StringIds.
+type variant struct {
 	demangled, mangled, short                              int64
 	grid, block                                            measure.Dim3
 	registers, staticShared, dynamicShared, localPerThread int64
-}
-
-// variant is a kernel in one geometry with one set of attributes, and how often it was launched.
-type variant struct {
-	variantKey
-	launches int
 }
 
 const (

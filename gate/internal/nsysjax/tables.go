@@ -315,9 +315,7 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 		}
 		t.Ranges, programs = append(t.Ranges, x), append(programs, program)
 	}
-	var budget model.NameBudget
-	var counts []int
-	kernels, used, tuned, several := map[string]int32{}, map[int32]bool{}, 0, 0
+	kernels, tuned, several := map[string]int32{}, 0, 0
 	for i := range spans {
 		s := &spans[i]
 		if !s.leaf() {
@@ -337,30 +335,22 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 		}
 		var known bool
 		if x.Kernel, known = kernels[raw]; !known {
-			if err := budget.Add(r.name, raw); err != nil {
-				return err
-			}
 			x.Kernel = int32(len(kernels))
-			kernels[raw], counts = x.Kernel, append(counts, 0)
-			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: model.KernelSubject(raw, measure.Dim3{}, measure.Dim3{}), Raw: raw,
-				Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1})
+			kernels[raw] = x.Kernel
+			t.Kernels = append(t.Kernels, model.KernelInfo{Raw: raw, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1})
 		}
 		if s.several {
 			several++
 		}
-		counts[x.Kernel]++
-		used[x.Device] = true
 		t.Launches = append(t.Launches, x)
 	}
-	var to []int32
-	t.Kernels, to = model.MergeKernels(t.Kernels, counts)
-	for i := range t.Launches {
-		t.Launches[i].Kernel = to[t.Launches[i].Kernel]
+	if err := t.NameKernels(r.name, new(model.NameBudget)); err != nil {
+		return err
 	}
 	slices.SortStableFunc(t.Launches, func(a, b model.Launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
-	t.GPUs = len(used)
+	t.GPUs = len(model.Devices(t.Launches))
 	t.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start }, 1), model.ShortestTick)
 	if tuned > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d thunks are left out: XLA ran them while it compiled, to choose among kernels", tuned))

@@ -35,15 +35,12 @@ type traceRow struct {
 
 // tracer collects the rows of a table of single launches.
 type tracer struct {
-	table    *table
-	launches []model.Launch
-	copies   []model.Copy
-	kernels  []model.KernelInfo
-	number   map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
-	count    []int                      // launches of each kernel
-	devices  map[string]gpu             // by the text of the cell
-	used     []gpu                      // GPUs that launched kernels
-	ignored  int                        // rows that are neither a kernel nor a copy
+	table *table
+	model.Trace
+	number  map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
+	devices map[string]gpu             // by the text of the cell
+	used    []gpu                      // GPUs that launched kernels
+	ignored int                        // rows that are neither a kernel nor a copy
 }
 
 type gpu struct {
@@ -99,7 +96,7 @@ func operation(name string) (kind model.CopyKind, ok bool) {
 }
 
 func (t *table) readTrace() (*model.Trace, error) {
-	x := &tracer{table: t, number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}}
+	x := &tracer{table: t, Trace: model.Trace{Source: t.file, MemoryPeak: -1}, number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}}
 	if err := each(t, x.row); err != nil {
 		return nil, err
 	}
@@ -124,7 +121,7 @@ func (x *tracer) row(r *traceRow) error {
 		if kind == model.Memset { // the one kind of memory of a memset stands in the first column
 			c.Source, c.Target = model.MemoryUnknown, c.Source
 		}
-		x.copies = append(x.copies, c)
+		x.Copies = append(x.Copies, c)
 		return nil
 	case labelled(r.Name):
 		x.ignored++
@@ -138,7 +135,7 @@ func (x *tracer) row(r *traceRow) error {
 		k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
 	}
 	d := x.device(r.Device)
-	x.launches = append(x.launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
+	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
 		Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
 	if !slices.Contains(x.used, d) {
 		x.used = append(x.used, d)
@@ -146,53 +143,42 @@ func (x *tracer) row(r *traceRow) error {
 	return nil
 }
 
-// intern numbers the kernels and counts their launches.
+// intern numbers the kernels.
 func (x *tracer) intern(k model.KernelInfo) int32 {
 	i, ok := x.number[k]
 	if !ok {
 		k.Raw = strings.Clone(k.Raw) // the cell is part of a whole row
-		i = int32(len(x.kernels))
+		i = int32(len(x.Kernels))
 		x.number[k] = i
-		x.kernels = append(x.kernels, k)
-		x.count = append(x.count, 0)
+		x.Kernels = append(x.Kernels, k)
 	}
-	x.count[i]++
 	return i
 }
 
 func (x *tracer) finish() (*model.Trace, error) {
-	t := x.table
+	t, out := x.table, &x.Trace
 	switch {
-	case len(x.launches) == 0:
-		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, measure.Count(len(x.copies), "copy"))
-	case !slices.ContainsFunc(x.launches, func(l model.Launch) bool { return l.End > l.Start }):
-		return nil, model.Refuse(model.ZeroLength, nanosecond, "%s: all %d launches took no time", t.place(), len(x.launches))
+	case len(x.Launches) == 0:
+		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, measure.Count(len(x.Copies), "copy"))
+	case !slices.ContainsFunc(x.Launches, func(l model.Launch) bool { return l.End > l.Start }):
+		return nil, model.Refuse(model.ZeroLength, nanosecond, "%s: all %d launches took no time", t.place(), len(x.Launches))
 	}
-	slices.SortStableFunc(x.copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
-	slices.SortStableFunc(x.launches, func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) })
-	for i := range x.kernels {
-		k := &x.kernels[i]
-		if err := t.budget.Add(t.file, k.Raw); err != nil {
-			return nil, err
-		}
-		k.Subject = model.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
-	}
-	kernels, to := model.MergeKernels(x.kernels, x.count)
-	for i := range x.launches {
-		x.launches[i].Kernel = to[x.launches[i].Kernel]
+	slices.SortStableFunc(x.Copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(x.Launches, func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) })
+	if err := out.NameKernels(t.file, &t.budget); err != nil {
+		return nil, err
 	}
 	var models []string
 	for _, d := range x.used {
 		models = append(models, d.model)
 	}
-	trace := &model.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, Kernels: kernels, MemoryPeak: -1,
-		Environment: model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
-			Tick: max(model.Tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, 1), model.ShortestTick, t.step)}}
+	out.Environment = model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
+		Tick: max(model.Tick(len(x.Launches), func(i int) int64 { return x.Launches[i].End - x.Launches[i].Start }, 1), model.ShortestTick, t.step)}
 	if t.open {
-		trace.Warnings = append(trace.Warnings, t.place()+": the last row has no line end; if the file was cut there, launches are missing")
+		out.Warnings = append(out.Warnings, t.place()+": the last row has no line end; if the file was cut there, launches are missing")
 	}
 	if x.ignored > 0 {
-		trace.Warnings = append(trace.Warnings, fmt.Sprintf("%s: %s of neither kernels nor copies, not judged", t.place(), measure.Count(x.ignored, "row")))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s of neither kernels nor copies, not judged", t.place(), measure.Count(x.ignored, "row")))
 	}
-	return trace, nil
+	return out, nil
 }

@@ -32,15 +32,13 @@ func (t *trace) finish() (*model.Trace, error) {
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
-	kernels, to, err := t.kernels()
-	if err != nil {
-		return nil, err
-	}
-	out.Kernels = kernels
+	out.Kernels = t.kernels()
 	out.Launches = make([]model.Launch, len(t.launches))
 	for i, l := range t.launches {
-		l.Kernel = to[l.Kernel]
 		out.Launches[i] = l.Launch
+	}
+	if err := out.NameKernels(out.Source, new(model.NameBudget)); err != nil {
+		return nil, err
 	}
 	out.Copies = []model.Copy{}
 	if t.unsized == 0 { // or the bytes of the others would pass for all
@@ -129,34 +127,21 @@ func (t *trace) nameCalls() []string {
 	return clean.list
 }
 
-// kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of
-// static and dynamic shared memory, which stands as dynamic.
-func (t *trace) kernels() (kernels []model.KernelInfo, to []int32, err error) {
-	var budget model.NameBudget
-	launches := make([]int, len(t.variants.list))
-	for _, l := range t.launches {
-		launches[l.Kernel]++
-	}
+// kernels are the variants. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
+func (t *trace) kernels() (kernels []model.KernelInfo) {
 	raw := make([]string, len(t.names.list))
-	subjects := make([]measure.Subject, len(raw)) // by name, each normalised once
 	for i, name := range t.names.list {
 		raw[i] = text([]byte(name))
-		if err := budget.Add(string(t.source), raw[i]); err != nil {
-			return nil, nil, err
-		}
-		subjects[i] = model.KernelSubject(raw[i], measure.Dim3{}, measure.Dim3{})
 	}
 	for _, v := range t.variants.list {
-		k := model.KernelInfo{Subject: subjects[v.name], Raw: raw[v.name], Registers: v.registers,
+		k := model.KernelInfo{Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: raw[v.name], Registers: v.registers,
 			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1}
-		k.Subject.Grid, k.Subject.Block = v.grid, v.block
 		if v.shared == 0 {
 			k.StaticShared = 0
 		}
 		kernels = append(kernels, k)
 	}
-	kernels, to = model.MergeKernels(kernels, launches)
-	return kernels, to, nil
+	return kernels
 }
 
 // doubt adds what does not forbid a judgement.
@@ -194,12 +179,7 @@ func (t *trace) environment(launches []model.Launch) model.Environment {
 	e := model.Environment{
 		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: t.tick(launches),
 	}
-	var used []int32
-	for i := range launches {
-		if !slices.Contains(used, launches[i].Device) {
-			used = append(used, launches[i].Device)
-		}
-	}
+	used := model.Devices(launches)
 	e.GPUs = len(used)
 	e.GPU = t.models(used)
 	// Times count from the base; without one from 1970, or from a start that nothing tells.

@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"hash/maphash"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +21,7 @@ type sight struct {
 
 // look notes what the choice of the step and of the runs needs while the trace is not loaded.
 func (c *cut) look(step string) {
-	c.seen = sight{launches: len(c.Launches), candidates: c.candidates(step)}
+	c.seen = sight{launches: len(c.Launches), devices: model.Devices(c.Launches), candidates: c.candidates(step)}
 	if n := len(c.Launches); n > 0 {
 		c.seen.span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
 	}
@@ -32,9 +31,6 @@ func (c *cut) look(step string) {
 		l := &c.Launches[i]
 		maphash.WriteComparable(&hash, *l)
 		c.seen.busy += l.End - l.Start
-		if !slices.Contains(c.seen.devices, l.Device) {
-			c.seen.devices = append(c.seen.devices, l.Device)
-		}
 	}
 	c.seen.print = hash.Sum64()
 }

@@ -119,7 +119,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 	}
 	var period, all, exposed, hidden, n float64
 	owned := map[measure.Subject]float64{}
-	for _, device := range c.devicesUsed() {
+	for _, device := range model.Devices(c.launches) {
 		steps, of := periods(c.firsts(device))
 		if len(steps) == 0 {
 			continue
@@ -153,16 +153,6 @@ func (c *cut) reduceSteps(run int, t *table) {
 		t.set(run, measure.Workload, model.ExposedCommunication, exposed/n)
 		t.set(run, measure.Workload, model.HiddenCommunication, hidden/n)
 	}
-}
-
-// devicesUsed are the devices on which the run launched kernels.
-func (c *cut) devicesUsed() (out []int32) {
-	for i := range c.launches {
-		if !slices.Contains(out, c.launches[i].Device) {
-			out = append(out, c.launches[i].Device)
-		}
-	}
-	return out
 }
 
 // owner is the subject of an owner.
