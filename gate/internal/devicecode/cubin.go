@@ -37,15 +37,14 @@ const (
 	formatSized   = 4    // the value follows; else it is the two bytes
 )
 
-// cubin reads the kernels of a device ELF image, whose relocated instructions it clears.
+// cubin reads the kernels of a device ELF image, whose version it sets and whose relocated instructions it clears.
 func cubin(image []byte) ([]Kernel, error) {
 	if len(image) < headerSize || string(image[:4]) != elf.ELFMAG {
 		return nil, errors.New("damaged device code: no ELF header")
 	}
 	// CUDA 12 writes its own number where ELF has the version 1.
-	header := bytes.Clone(image[:headerSize])
-	binary.LittleEndian.PutUint32(header[20:], uint32(elf.EV_CURRENT))
-	f, err := elf.NewFile(patched{header, image})
+	binary.LittleEndian.PutUint32(image[20:], uint32(elf.EV_CURRENT))
+	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, fmt.Errorf("damaged device code: %w", err)
 	}
@@ -89,17 +88,6 @@ func cubin(image []byte) ([]Kernel, error) {
 		out = append(out, k)
 	}
 	return out, nil
-}
-
-// patched is an image whose first bytes are replaced by head.
-type patched struct{ head, image []byte }
-
-func (p patched) ReadAt(b []byte, at int64) (int, error) {
-	n, err := bytes.NewReader(p.image).ReadAt(b, at)
-	if at < int64(len(p.head)) {
-		copy(b[:n], p.head[at:])
-	}
-	return n, err
 }
 
 // architecture is the compute capability of a device ELF image (90) and the suffix of code for it alone ("a"), by e_flags.

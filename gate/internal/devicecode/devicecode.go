@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Kernel is the compiled code of one kernel for one architecture. Sizes are in bytes.
@@ -48,9 +47,3 @@ const (
 	maxImage   = 512 << 20 // bytes of one decompressed cubin
 	maxKernels = 4 << 20
 )
-
-// sorted puts kernels in order and drops the copies of one kernel that several translation units carry.
-func sorted(kernels []Kernel) []Kernel {
-	slices.SortFunc(kernels, Kernel.Compare)
-	return slices.Compact(kernels)
-}

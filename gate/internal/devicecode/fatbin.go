@@ -3,7 +3,6 @@ package devicecode
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 
@@ -49,10 +48,9 @@ func (e *entry) suffix() string {
 
 // fatReader reads the fat binaries of a section or file, one entry at a time.
 type fatReader struct {
-	r    *io.SectionReader
-	end  int64 // of the current fat binary
-	at   int64
-	read int // fat binaries so far
+	r   *io.SectionReader
+	end int64 // of the current fat binary
+	at  int64
 }
 
 // next is the next entry; io.EOF behind the last.
@@ -106,7 +104,6 @@ func (f *fatReader) header() error {
 			return fmt.Errorf("damaged fat binary at byte %d", f.at)
 		}
 		f.at, f.end = f.at+header, f.at+header+int64(size)
-		f.read++
 		return nil
 	}
 	return io.EOF
@@ -153,8 +150,6 @@ func room(buffer *[]byte, n uint64) []byte {
 	return (*buffer)[:n]
 }
 
-var errCompression = errors.New("unknown compression")
-
 // image is the device ELF of an entry, until the next call.
 func (d *decompressor) image(r io.ReaderAt, e *entry) ([]byte, error) {
 	stored := room(&d.stored, uint64(e.stored))
@@ -183,5 +178,5 @@ func (d *decompressor) image(r io.ReaderAt, e *entry) ([]byte, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("%w (flags %#x); build with --compress-mode=none", errCompression, e.flags)
+	return nil, fmt.Errorf("unknown compression (flags %#x); build with --compress-mode=none", e.flags)
 }

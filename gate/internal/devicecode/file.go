@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unique"
 )
 
 // Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of [Kernel.Compare].
@@ -35,7 +36,8 @@ func Read(path, name string) ([]Kernel, error) {
 	for i := range kernels {
 		kernels[i].File = name
 	}
-	return sorted(kernels), nil
+	slices.SortFunc(kernels, Kernel.Compare)
+	return slices.Compact(kernels), nil // several translation units carry copies of one kernel
 }
 
 func read(f io.ReaderAt, size int64) ([]Kernel, error) {
@@ -59,25 +61,6 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 		return cubin(image)
 	}
 	return hostKernels(f)
-}
-
-// hasCode reports whether f is a cubin, a fat binary, or a host ELF file with a section of device code.
-func hasCode(f io.ReaderAt) bool {
-	var head [20]byte
-	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
-		return false
-	}
-	if binary.LittleEndian.Uint32(head[:]) == fatMagic {
-		return true
-	}
-	if string(head[:4]) != elf.ELFMAG {
-		return false
-	}
-	if elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA {
-		return true
-	}
-	file, err := elf.NewFile(f)
-	return err == nil && slices.ContainsFunc(file.Sections, func(s *elf.Section) bool { return slices.Contains(fatSections, s.Name) })
 }
 
 // fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device linking (-rdc).
@@ -131,7 +114,6 @@ func (e *entry) held() int64 {
 type found struct {
 	mu      sync.Mutex
 	kernels []Kernel
-	names   map[string]string // one copy of each name, for architectures share them
 	err     error
 }
 
@@ -139,10 +121,7 @@ func (f *found) add(kernels []Kernel, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range kernels {
-		if _, ok := f.names[k.Name]; !ok {
-			f.names[k.Name] = k.Name
-		}
-		k.Name = f.names[k.Name]
+		k.Name = unique.Make(k.Name).Value() // architectures share names
 		f.kernels = append(f.kernels, k)
 	}
 	if err == nil && len(f.kernels) > maxKernels {
@@ -163,7 +142,7 @@ func (f *found) failed() bool {
 func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	var (
 		fat     = fatReader{r: r}
-		out     = found{names: map[string]string{}}
+		out     found
 		entries = make(chan *entry)
 		held    = make(chan struct{}, maxHeld)
 		wait    sync.WaitGroup

@@ -1,6 +1,8 @@
 package devicecode
 
 import (
+	"debug/elf"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"os"
@@ -59,5 +61,14 @@ func HasCode(path string) bool {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	return hasCode(f)
+	var head [20]byte
+	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
+		return false
+	}
+	isCubin := string(head[:4]) == elf.ELFMAG && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA
+	if isCubin || binary.LittleEndian.Uint32(head[:]) == fatMagic {
+		return true
+	}
+	file, err := elf.NewFile(f)
+	return err == nil && slices.ContainsFunc(file.Sections, func(s *elf.Section) bool { return slices.Contains(fatSections, s.Name) })
 }
