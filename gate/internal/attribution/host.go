@@ -1,6 +1,10 @@
 package attribution
 
-import "github.com/nsgate/nsgate/gate/internal/model"
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
 
 // host says what the CPU's threads did at any time.
 type host struct {
@@ -23,8 +27,7 @@ func newHost(t *model.Trace) *host {
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
 	}
-	ranges := make([]model.Range, len(t.Ranges)) // nesting writes to them
-	copy(ranges, t.Ranges)
+	ranges := slices.Clone(t.Ranges) // nesting writes to them
 	h.ranges = model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 	h.all = model.Nest(len(ranges), func(i int) (*model.Range, int) { return &ranges[i], 0 })[0]
 	return h
@@ -80,16 +83,12 @@ func (h *host) callAfter(thread int32, time int64) model.CallCursor {
 func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
 	call := h.callAfter(thread, a)
 	for a < b {
-		o := Cause{Class: Starved, Kernel: -1, Call: -1, After: -1}
-		until := b
-		switch {
-		case call.OK && call.Call.Start <= a:
-			if o.Call = call.Call.Name; h.waits[o.Call] {
-				o.Class = Blocking
-			}
+		o, until := nobody(Starved), b
+		if call.OK && call.Call.Start <= a {
+			o = h.within(call.Call.Name)
 			until = min(b, call.Call.End)
 			call.Next()
-		default:
+		} else {
 			if call.Before >= 0 && h.waits[call.Before] {
 				o.After = call.Before
 			}
@@ -106,15 +105,22 @@ func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
 
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
 func (h *host) issuing(next *work) Cause {
-	o := Cause{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
-	call := h.callAfter(next.thread, next.api-1)
+	o, call := nobody(Starved), h.callAfter(next.thread, next.api-1)
 	for call.OK && call.Call.Start < next.api {
 		call.Next()
 	}
 	if call.OK && call.Call.Start == next.api {
-		if o.Call = call.Call.Name; h.waits[o.Call] {
-			o.Class = Blocking
-		}
+		o = h.within(call.Call.Name)
+	}
+	o.Range = h.rangeAt(next.thread, next.api)
+	return o
+}
+
+// within owns time that the host spends in a call.
+func (h *host) within(call int32) Cause {
+	o := nobody(Starved)
+	if o.Call = call; h.waits[call] {
+		o.Class = Blocking
 	}
 	return o
 }

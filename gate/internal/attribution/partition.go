@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -27,9 +28,9 @@ type Breakdown struct {
 
 // Partition divides the periods of one device, which are sorted and do not overlap, among their owners.
 func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
-	p := partition{t: t, host: newHost(t), steps: make([]Breakdown, len(periods)), sums: map[Cause]int64{}}
-	for i := range periods {
-		p.steps[i].Interval = periods[i]
+	p := partition{t: t, host: newHost(t), sums: map[Cause]int64{}}
+	for _, x := range periods {
+		p.steps = append(p.steps, Breakdown{Interval: x})
 	}
 	var active []work
 	now := int64(0)
@@ -73,61 +74,34 @@ func (p *partition) operations(device int32) []work {
 			classes[i] = Communication
 		}
 	}
-	n := 0
-	for i := range t.Launches {
-		if t.Launches[i].Device == device {
-			n++
+	out := make([]work, 0, len(t.Launches)+len(t.Copies))
+	copies := t.Copies
+	copiesBefore := func(start int64) { // of operations that start together launches come first
+		for ; len(copies) > 0 && copies[0].Start < start; copies = copies[1:] {
+			if c := &copies[0]; c.Device == device {
+				o := nobody(Copy)
+				if o.Copy = c.Kind; c.Kind == model.Memset {
+					o.Class = Memset
+				}
+				out = append(out, work{c.Start, c.End, c.API, o, c.Thread, c.API != c.Start})
+			}
 		}
 	}
-	launches, copies := make([]work, 0, n), make([]work, 0, len(t.Copies))
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
-			launches = append(launches, work{l.Start, l.End, l.API, nobody(Cause{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
+			copiesBefore(l.Start)
+			o := nobody(classes[l.Kernel])
+			o.Kernel = l.Kernel
+			out = append(out, work{l.Start, l.End, l.API, o, l.Thread, l.API != l.Start})
 		}
 	}
-	for i := range t.Copies {
-		c := &t.Copies[i]
-		if c.Device != device {
-			continue
-		}
-		o := Cause{Class: Copy, Kernel: -1, Copy: c.Kind}
-		if c.Kind == model.Memset {
-			o.Class = Memset
-		}
-		copies = append(copies, work{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
-	}
-	return inTurn(byStart(launches), byStart(copies))
+	copiesBefore(math.MaxInt64)
+	return out
 }
 
-// byStart sorts operations, which most recordings have in this order.
-func byStart(list []work) []work {
-	order := func(a, b work) int { return cmp.Compare(a.start, b.start) }
-	if !slices.IsSortedFunc(list, order) {
-		slices.SortStableFunc(list, order)
-	}
-	return list
-}
-
-// inTurn merges operations by their starts; of those that start together the first list's come first.
-func inTurn(a, b []work) []work {
-	if len(b) == 0 {
-		return a
-	}
-	out := make([]work, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].start < a[0].start {
-			out, b = append(out, b[0]), b[1:]
-		} else {
-			out, a = append(out, a[0]), a[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
-// nobody is an owner for which the host plays no part.
-func nobody(o Cause) Cause {
-	o.Call, o.After, o.Range = -1, -1, -1
-	return o
+// nobody is an owner for which neither a kernel nor the host plays a part.
+func nobody(class Class) Cause {
+	return Cause{Class: class, Kernel: -1, Call: -1, After: -1, Range: -1}
 }
 
 // partition is the work of [Partition].
@@ -204,7 +178,7 @@ func (p *partition) idle(a, b, from, to int64, next *work) {
 		if busy.Start > a {
 			p.pause(a, busy.Start, from, to, next)
 		}
-		p.sums[nobody(Cause{Class: Profiler, Kernel: -1})] += busy.End - busy.Start
+		p.sums[nobody(Profiler)] += busy.End - busy.Start
 		a = busy.End
 	}
 	if b > a {
@@ -214,7 +188,7 @@ func (p *partition) idle(a, b, from, to int64, next *work) {
 
 // pause is idle without the profiler's part.
 func (p *partition) pause(a, b, from, to int64, next *work) {
-	whole := nobody(Cause{Class: Unknown, Kernel: -1})
+	whole := nobody(Unknown)
 	switch {
 	case next == nil || !next.known:
 	case next.api <= from && to-from < MicroGap:
