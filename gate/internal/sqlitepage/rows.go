@@ -13,13 +13,11 @@ func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(
 	if !f.plain {
 		return ErrUnusual
 	}
-	leaves := leafLists.Get().(*[]leaf)
-	defer leafLists.Put(leaves)
-	*leaves = (*leaves)[:0]
-	if err := f.walk(root, func(x leaf) { *leaves = append(*leaves, x) }); err != nil {
+	leaves, err := f.leaves(root)
+	if err != nil {
 		return err
 	}
-	s := scan{file: f, columns: len(columns), leaves: *leaves}
+	s := scan{file: f, columns: len(columns), leaves: leaves}
 	for i, c := range columns {
 		for len(s.want) <= c {
 			s.want = append(s.want, -1)
@@ -60,11 +58,8 @@ type work struct {
 	done   chan struct{}
 }
 
-// buffers and leafLists are for the next scan.
-var (
-	buffers   = sync.Pool{New: func() any { return new(Rows) }}
-	leafLists = sync.Pool{New: func() any { return new([]leaf) }}
-)
+// buffers are for the next scan.
+var buffers = sync.Pool{New: func() any { return new(Rows) }}
 
 func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
 	workers := min(runtime.GOMAXPROCS(0), 4)
@@ -102,10 +97,6 @@ func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
 			}
 		}
 	})
-	return s.visit(ctx, order, free, visit)
-}
-
-func (s *scan) visit(ctx context.Context, order <-chan *work, free chan<- *Rows, visit func(*Rows) error) error {
 	overflowed := uint64(0)
 	for w := range order {
 		<-w.done

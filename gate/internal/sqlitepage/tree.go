@@ -86,19 +86,20 @@ func (p *page) full(bytes int) error {
 
 // Size is how many bytes the pages take that hold the rows of a table.
 func (f *File) Size(root uint32) (bytes int64, err error) {
-	err = f.walk(root, func(leaf) { bytes += int64(f.pageSize) })
-	return bytes, err
+	leaves, err := f.leaves(root)
+	return int64(len(leaves)) * int64(f.pageSize), err
 }
 
-// walk shows the pages of a table that hold its rows to found, in the order of the rows.
-func (f *File) walk(root uint32, found func(leaf)) error {
-	w := walker{file: f, found: found}
-	return w.walk(leaf{root, math.MinInt64, math.MaxInt64}, 0)
+// leaves are the pages of a table that hold its rows, in the order of the rows.
+func (f *File) leaves(root uint32) ([]leaf, error) {
+	w := walker{file: f}
+	err := w.walk(leaf{root, math.MinInt64, math.MaxInt64}, 0)
+	return w.leaves, err
 }
 
 type walker struct {
 	file    *File
-	found   func(leaf)
+	leaves  []leaf
 	visited uint32
 	depth   int // of the leaves; 0 until the first leaf
 }
@@ -109,7 +110,7 @@ func (w *walker) walk(x leaf, depth int) error {
 		return malformed(x.page, "pages of a table repeat")
 	}
 	if w.depth > 0 && depth == w.depth {
-		w.found(x)
+		w.leaves = append(w.leaves, x)
 		return nil
 	}
 	data, err := w.file.read(nil, x.page, 1)
@@ -128,7 +129,7 @@ func (w *walker) walk(x leaf, depth int) error {
 			return malformed(x.page, "it is not as deep in its table as other pages with rows")
 		}
 		w.depth = depth
-		w.found(x)
+		w.leaves = append(w.leaves, x)
 		return nil
 	}
 	if p.cells == 0 && depth > 0 {
