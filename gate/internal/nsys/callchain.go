@@ -73,24 +73,16 @@ func (r *reader) readFrames() error {
 		}
 	}
 	r.chains = make(map[int64][]nativeFrame)
-	type deep struct {
-		depth int64
-		nativeFrame
-	}
-	found := make(map[int64][]deep)
 	err := r.db.scan(chainTable, "", []string{"id", "symbol", "module", "unresolved", "stackDepth"}, func(row *row) {
 		if id := row.intOr(0, 0); needed[id] && row.intOr(3, 0) == 0 {
-			found[id] = append(found[id], deep{row.intOr(4, 0), nativeFrame{row.intOr(1, noName), row.intOr(2, noName)}})
+			r.chains[id] = append(r.chains[id], nativeFrame{row.intOr(4, 0), row.intOr(1, noName), row.intOr(2, noName)})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	for id, frames := range found {
-		slices.SortStableFunc(frames, func(a, b deep) int { return cmp.Compare(a.depth, b.depth) })
-		for _, f := range frames {
-			r.chains[id] = append(r.chains[id], f.nativeFrame)
-		}
+	for _, frames := range r.chains {
+		slices.SortStableFunc(frames, func(a, b nativeFrame) int { return cmp.Compare(a.depth, b.depth) })
 	}
 	// The strings that are missing so far: few, and only in recordings with stacks.
 	return r.db.scan("StringIds", "", []string{"id", "value"}, func(row *row) {

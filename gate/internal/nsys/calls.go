@@ -178,23 +178,21 @@ func (r *reader) dropFailed(names *names) error {
 	if !r.db.has(runtimeTable, "returnValue") {
 		return nil
 	}
-	failed := make(map[*process]map[int64]bool)
+	type call struct {
+		process *process
+		start   int64
+	}
+	failed := make(map[call]bool)
 	err := r.db.scan(runtimeTable, "returnValue <> 0 AND "+names.launches(), []string{"globalTid", "start"}, func(row *row) {
 		tid := row.intOr(0, 0)
-		switch p := r.of(tid); {
-		case p == nil:
-			if r.silent[pid(tid)]--; r.silent[pid(tid)] <= 0 {
-				delete(r.silent, pid(tid))
-			}
-		case failed[p] == nil:
-			failed[p] = make(map[int64]bool)
-			fallthrough
-		default:
-			failed[p][row.int(1)] = true
+		if p := r.of(tid); p != nil {
+			failed[call{p, row.int(1)}] = true
+		} else if r.silent[pid(tid)]--; r.silent[pid(tid)] <= 0 {
+			delete(r.silent, pid(tid))
 		}
 	})
-	for p, starts := range failed {
-		p.found.lost = slices.DeleteFunc(p.found.lost, func(start int64) bool { return starts[start] })
+	for _, p := range r.processes {
+		p.found.lost = slices.DeleteFunc(p.found.lost, func(start int64) bool { return failed[call{p, start}] })
 	}
 	return err
 }
@@ -331,9 +329,9 @@ func (r *reader) readStrings() error {
 			r.strings[n.id] = ""
 		}
 	}
-	for _, d := range slices.AppendSeq(slices.Collect(maps.Values(r.domains)), maps.Values(r.categories)) {
-		if d.text == "" {
-			r.strings[d.id] = ""
+	for _, n := range r.groups {
+		if n.text == "" {
+			r.strings[n.id] = ""
 		}
 	}
 	delete(r.strings, noName)

@@ -102,17 +102,14 @@ func (p *process) outsideGraphs() int {
 	var graphs []model.Interval
 	depth := 0
 	for _, m := range p.found.graphs {
-		switch {
-		case m.start && depth == 0:
-			graphs = append(graphs, model.Interval{Start: m.time, End: unended})
-			depth++
-		case m.start:
-			depth++
-		case depth == 1:
-			graphs[len(graphs)-1].End = m.time
-			depth--
-		case depth > 1:
-			depth--
+		if m.start {
+			if depth++; depth == 1 {
+				graphs = append(graphs, model.Interval{Start: m.time, End: unended})
+			}
+		} else if depth > 0 {
+			if depth--; depth == 0 {
+				graphs[len(graphs)-1].End = m.time
+			}
 		}
 	}
 	outside := 0

@@ -16,23 +16,19 @@ import (
 
 // lost lists the messages of an nsys that lost events, with their refusals, the most telling first.
 var lost = []struct {
-	text       string
+	text       func() *regexp.Regexp
 	kind       model.Kind
 	next, what string
 }{
-	{"Cannot find string for an exterior index", model.ImporterString,
+	{input.Pattern("Cannot find string for an exterior index"), model.ImporterString,
 		"record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)",
 		"the importer of nsys failed on an NVTX string and lost events"},
-	{"Wrong event order", model.ImporterFailed, updateNsys, "the importer of nsys met events in the wrong order and lost some"},
-	{"Unknown driver API function index", model.OldNsys, updateNsys, "nsys is older than the CUDA driver and lost events"},
-	{"TargetProfilingFailed", model.ProfilingFailed, recordAgain, "nsys could not record the workload to its end"},
-	{"Import failed", model.ImporterFailed, updateNsys, importFailed},
-	{"Error when processing events", model.ImporterFailed, updateNsys, importFailed},
-	{"ProcessEventsError", model.ImporterFailed, updateNsys, importFailed},
-	{"Errors occurred while processing the raw events", model.ImporterFailed, updateNsys, importFailed},
+	{input.Pattern("Wrong event order"), model.ImporterFailed, updateNsys, "the importer of nsys met events in the wrong order and lost some"},
+	{input.Pattern("Unknown driver API function index"), model.OldNsys, updateNsys, "nsys is older than the CUDA driver and lost events"},
+	{input.Pattern("TargetProfilingFailed"), model.ProfilingFailed, recordAgain, "nsys could not record the workload to its end"},
+	{input.Pattern("Import failed|Error when processing events|ProcessEventsError|Errors occurred while processing the raw events"),
+		model.ImporterFailed, updateNsys, "the importer of nsys failed on some events and lost them"},
 }
-
-const importFailed = "the importer of nsys failed on some events and lost them"
 
 // missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their refusals.
 // The groups of the expression are the details of the sentence.
@@ -126,7 +122,7 @@ func (db *database) diagnose() (diagnosis, error) {
 		severity, text, process := row.intOr(0, 0), row.text(1), row.intOr(2, 0)
 		if severity != info {
 			for i, x := range lost[:found] {
-				if strings.Contains(text, x.text) {
+				if x.text().MatchString(text) {
 					found = i
 					break
 				}

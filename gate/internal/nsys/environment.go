@@ -152,7 +152,8 @@ func (f *facts) find(d device) (gpu, bool) {
 
 // environment is where and how a process was measured. Devices that the export does not describe become a warning.
 func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
-	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema, Tick: tick(t.Launches)}
+	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema}
+	e.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start }, 1), model.ShortestTick)
 	used := model.Devices(t.Launches)
 	var names, uuids []string
 	for _, d := range used {
@@ -176,9 +177,4 @@ func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
 		e.Start = t.Zero.Add(time.Duration(t.Launches[0].Start))
 	}
 	return e
-}
-
-func tick(launches []model.Launch) float64 {
-	found := model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 1)
-	return cmp.Or(found, model.ShortestTick)
 }

@@ -28,15 +28,7 @@ type state struct {
 
 // inspect reads the first bytes of a file and refuses one that is not a SQLite database or still being written.
 func inspect(file, name string) (s state, err error) {
-	// Before the file is opened: opening a named pipe waits for its other end.
-	info, err := os.Stat(file)
-	if err != nil {
-		return s, err
-	}
-	if !info.Mode().IsRegular() {
-		return s, fmt.Errorf("%s: not a regular file; name the .sqlite file of an nsys export", name)
-	}
-	f, err := os.Open(file)
+	f, err := input.Open(file)
 	if err != nil {
 		return s, err
 	}

@@ -29,7 +29,7 @@ func (r *reader) readRanges() error {
 	if err != nil {
 		return err
 	}
-	r.domains, r.categories = make(map[domain]rangeName), make(map[category]rangeName)
+	r.groups = make(map[group]rangeName)
 	number := make(map[rangeName]int32)
 	const longestRange = 4 << 10 // bytes: longer names are cut
 	buffer := make([]byte, longestText)
@@ -53,14 +53,11 @@ func (r *reader) readRanges() error {
 		if len(text) == 0 {
 			n.id = row.intOr(6, noName)
 		}
-		if kind == domainCreated {
-			n.text = string(text)
-			r.domains[domain{p, n.domain}] = n
-			return
-		}
-		if kind == categoryNamed {
-			n.text = string(text)
-			r.categories[category{domain{p, n.domain}, n.category}] = n
+		if kind == domainCreated || kind == categoryNamed {
+			if n.text = string(text); kind == domainCreated {
+				n.category = whole
+			}
+			r.groups[group{p, n.domain, n.category}] = n
 			return
 		}
 		start, end := row.int(0), row.intOr(1, unended)
@@ -104,10 +101,8 @@ func (r *reader) nameRanges() error {
 			index[i] = -1
 			continue
 		}
-		if d, ok := r.domains[domain{n.process, n.domain}]; ok && n.domain != 0 {
-			if prefix := measure.NormalizeRange(cmp.Or(d.text, r.strings[d.id])); prefix != "" {
-				text = prefix + ":" + text
-			}
+		if prefix := r.groupOf(group{n.process, n.domain, whole}); prefix != "" && n.domain != 0 {
+			text = prefix + ":" + text
 		}
 		if n.mark {
 			text = model.MarkPrefix + text
@@ -117,7 +112,11 @@ func (r *reader) nameRanges() error {
 			k = int32(len(n.process.names))
 			known[name{n.process, text}] = k
 			n.process.names = append(n.process.names, text)
-			n.process.categories = append(n.process.categories, r.categoryOf(n))
+			category := ""
+			if n.category != 0 {
+				category = cmp.Or(r.groupOf(group{n.process, n.domain, n.category}), strconv.FormatInt(n.category, 10))
+			}
+			n.process.categories = append(n.process.categories, category)
 		}
 		index[i] = k
 	}
@@ -126,25 +125,20 @@ func (r *reader) nameRanges() error {
 		for i := range p.ranges {
 			p.ranges[i].Name = index[p.ranges[i].Name]
 		}
-		p.sortRanges()
+		slices.SortStableFunc(p.ranges, func(a, b model.Range) int { // of equal starts the outer one comes first
+			return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
+		})
 		p.lines = model.Nest(len(p.ranges), func(i int) (*model.Range, int32) { return &p.ranges[i], p.ranges[i].Thread })
 	}
 	r.rangeNames = nil
 	return nil
 }
 
-// categoryOf is the name of a range's category, its number where it has no name, "" for none.
-func (r *reader) categoryOf(n rangeName) string {
-	if n.category == 0 {
+// groupOf is the name of a domain or category, "" for none.
+func (r *reader) groupOf(g group) string {
+	n, ok := r.groups[g]
+	if !ok {
 		return ""
 	}
-	c := r.categories[category{domain{n.process, n.domain}, n.category}]
-	return cmp.Or(measure.NormalizeRange(cmp.Or(c.text, r.strings[c.id])), strconv.FormatInt(n.category, 10))
-}
-
-// sortRanges sorts the ranges by start, of equal starts the outer one first.
-func (p *process) sortRanges() {
-	slices.SortStableFunc(p.ranges, func(a, b model.Range) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
-	})
+	return measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
 }

@@ -23,8 +23,7 @@ type reader struct {
 	launches   int
 	budget     model.NameBudget
 	rangeNames []rangeName
-	domains    map[domain]rangeName
-	categories map[category]rangeName
+	groups     map[group]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	chains     map[int64][]nativeFrame
 	// silent counts the launches of processes without a kernel in the recording, by pid.
@@ -112,8 +111,8 @@ type backtraced struct {
 	python              string // the stack as JSON, "" for none
 }
 
-// nativeFrame is a frame of machine code, by StringIds.
-type nativeFrame struct{ symbol, module int64 }
+// nativeFrame is a frame of machine code, by StringIds, and its depth.
+type nativeFrame struct{ depth, symbol, module int64 }
 
 // unended is the end of a range that was still open when the recording ended.
 const unended = math.MaxInt64
@@ -129,15 +128,13 @@ type rangeName struct {
 	category int64
 }
 
-type domain struct {
-	process *process
-	number  int64
+// group is a category of a domain of ranges, or the whole domain.
+type group struct {
+	process          *process
+	domain, category int64
 }
 
-type category struct {
-	domain
-	number int64
-}
+const whole = -1 // in place of a category
 
 // variant is what a row of the kernel table says about the kernel; names are numbers of StringIds.
 type variant struct {
