@@ -132,18 +132,6 @@ func text(b jsontext.Value) (s string) {
 	return s
 }
 
-// parseExtent reads [x, y, z]; a missing value is the zero extent.
-func parseExtent(b jsontext.Value) (measure.Dim3, bool) {
-	if len(b) == 0 || string(b) == "null" {
-		return measure.Dim3{}, true
-	}
-	var v []uint32
-	if json.Unmarshal(b, &v) != nil || len(v) != 3 {
-		return measure.Dim3{}, false
-	}
-	return measure.Dim3{X: v[0], Y: v[1], Z: v[2]}, true
-}
-
 // torch.profiler names each step with its number; all of them become one range, stepName.
 const (
 	stepPrefix = "ProfilerStep#"

@@ -19,7 +19,9 @@ func (t *trace) finish() (*model.Trace, error) {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.id, b.id),
 			cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Stream, b.Stream))
 	})
-	t.dropTwice()
+	written := len(t.launches) // some of them twice
+	t.launches = slices.CompactFunc(t.launches, func(a, b launch) bool { return a == b && a.End > a.Start && a.id != 0 })
+	t.twice = written - len(t.launches)
 	slices.SortStableFunc(t.copies, func(a, b transfer) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
@@ -28,7 +30,7 @@ func (t *trace) finish() (*model.Trace, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list}
+	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list, Ranges: t.ranges}
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
@@ -46,11 +48,6 @@ func (t *trace) finish() (*model.Trace, error) {
 			out.Copies = append(out.Copies, c.Copy)
 		}
 	}
-	out.Ranges = make([]model.Range, len(t.ranges))
-	for i, r := range t.ranges {
-		out.Ranges[i] = r.Range
-		out.Ranges[i].Thread = r.thread
-	}
 	if t.undated == 0 { // or the others would pass for all
 		out.CallNames = t.nameCalls()
 		out.Calls = t.made
@@ -61,13 +58,6 @@ func (t *trace) finish() (*model.Trace, error) {
 		out.Warnings = append(out.Warnings, "the trace is of an AMD GPU and does not say of which model")
 	}
 	return out, nil
-}
-
-// dropTwice takes out launches that are written twice, and counts them.
-func (t *trace) dropTwice() {
-	before := len(t.launches)
-	t.launches = slices.CompactFunc(t.launches, func(a, b launch) bool { return a == b && a.End > a.Start && a.id != 0 })
-	t.twice = before - len(t.launches)
 }
 
 // joinCalls makes one of the calls of one id: the runtime's, and the driver's inside it, which begins later.
@@ -88,10 +78,10 @@ func (t *trace) joinCalls() {
 // attach gives each launch and copy the time of its call, and the innermost range around that on the same thread. It
 // counts the launches that have no call.
 func (t *trace) attach() (missing int) {
-	slices.SortStableFunc(t.ranges, func(a, b span) int {
+	slices.SortStableFunc(t.ranges, func(a, b model.Range) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
 	})
-	lines := model.Nest(len(t.ranges), func(i int) (*model.Range, int32) { return &t.ranges[i].Range, t.ranges[i].thread })
+	lines := model.Nest(len(t.ranges), func(i int) (*model.Range, int32) { return &t.ranges[i], t.ranges[i].Thread })
 	find := func(id int64) *call {
 		i, ok := slices.BinarySearchFunc(t.calls, id, func(c call, id int64) int { return cmp.Compare(c.id, id) })
 		if !ok {
@@ -164,7 +154,7 @@ func (t *trace) doubt(out *model.Trace, missing int) {
 
 // readTrace reads a Chrome trace to its end.
 func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
-	t := &trace{scanner: newScanner(name, in), bounds: within}
+	t := &trace{scanner: newScanner(name, in), bounds: within, extents: map[string]measure.Dim3{}}
 	if err := t.walk(t.readFact, t.add); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type trace struct {
 	calls     []call      // those with an id
 	made      model.Calls // all, of callNames
 	called    int         // how many were made
-	ranges    []span
+	ranges    []model.Range
 	names     interned[string] // of kernels, as the file has them
 	spans     interned[string] // of ranges, normalised
 	callNames interned[string] // as the file has them
@@ -80,12 +80,6 @@ type call struct {
 	thread          int32
 	launches, graph bool // it launches a kernel, a CUDA graph
 	answered        bool // it has a launch
-}
-
-// span is an occurrence of a range on the CPU.
-type span struct {
-	model.Range
-	thread int32
 }
 
 // interned numbers values.
@@ -158,7 +152,8 @@ func (t *trace) addWork(e *event) error {
 		return model.Refuse(model.BadValue, profileAgain, "%s, near byte %d: a %s starts at %v µs", t.source, t.begin, what, float64(start)/1000)
 	}
 	t.fractional = t.fractional || pointed || pointed2
-	id := integerOr(e.Args.Correlation, 0)
+	id, device := integerOr(e.Args.Correlation, 0), small(e.Args.Device, e.Pid)
+	stream := small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream ")))
 	if e.kind != kernelEvent {
 		kind, source, target := parseCopy(text(e.Name))
 		size, ok := integer(e.Args.Bytes)
@@ -167,7 +162,7 @@ func (t *trace) addWork(e *event) error {
 		}
 		t.copies = append(t.copies, transfer{id: id, Copy: model.Copy{
 			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source, Target: target, Thread: -1,
-			Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
+			Device: device, Stream: stream,
 		}})
 		return t.bounded(len(t.copies))
 	}
@@ -176,38 +171,39 @@ func (t *trace) addWork(e *event) error {
 		t.timeless++
 	}
 	v := variant{registers: max(-1, integerOr(e.Args.Registers, -1)), shared: max(-1, integerOr(e.Args.Shared, -1))}
-	if v.grid, ok = t.extent(e.Args.Grid); !ok {
-		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source, t.begin, "grid")
-	}
-	if v.block, ok = t.extent(e.Args.Block); !ok {
-		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source, t.begin, "block")
-	}
 	var err error
+	if v.grid, err = t.extent("grid", e.Args.Grid); err != nil {
+		return err
+	}
+	if v.block, err = t.extent("block", e.Args.Block); err != nil {
+		return err
+	}
 	if v.name, err = t.intern(&t.names, e.Name); err != nil {
 		return err
 	}
 	number, _ := t.variants.of(v)
 	t.launches = append(t.launches, launch{id: id, Launch: model.Launch{
-		Start: start, End: start + duration, API: start, Kernel: number, Range: -1, Thread: -1,
-		Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
+		Start: start, End: start + duration, API: start, Kernel: number, Range: -1, Thread: -1, Device: device, Stream: stream,
 	}})
 	return t.bounded(len(t.launches))
 }
 
-// extent reads the size of a grid or block: few differ.
-func (t *trace) extent(b jsontext.Value) (measure.Dim3, bool) {
-	if d, ok := t.extents[string(b)]; ok {
-		return d, true
+// extent reads the size of a grid or block, [x, y, z], the zero extent where it is missing: few differ.
+func (t *trace) extent(what string, b jsontext.Value) (measure.Dim3, error) {
+	d, known := t.extents[string(b)]
+	if known || len(b) == 0 || string(b) == "null" {
+		return d, nil
 	}
-	d, ok := parseExtent(b)
+	var v []uint32
+	if json.Unmarshal(b, &v) != nil || len(v) != 3 {
+		return d, model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source, t.begin, what)
+	}
+	d = measure.Dim3{X: v[0], Y: v[1], Z: v[2]}
 	const most = 1 << 12
-	if ok && len(t.extents) < most {
-		if t.extents == nil {
-			t.extents = make(map[string]measure.Dim3)
-		}
+	if len(t.extents) < most {
 		t.extents[string(b)] = d
 	}
-	return d, ok
+	return d, nil
 }
 
 // small is the first of several texts that is a number, 0 if none is.
@@ -279,7 +275,7 @@ func (t *trace) addRange(e *event) error {
 	if err != nil {
 		return err
 	}
-	t.ranges = append(t.ranges, span{model.Range{Start: start, End: start + duration, Name: number}, thread})
+	t.ranges = append(t.ranges, model.Range{Start: start, End: start + duration, Name: number, Thread: thread})
 	return t.bounded(len(t.ranges))
 }
 
