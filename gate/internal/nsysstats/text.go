@@ -14,17 +14,11 @@ import (
 type lines struct {
 	file   string
 	in     *bufio.Reader
-	line   int      // number of the current line
-	text   string   // of it
-	last   bool     // it is the last one and has no end
-	held   bool     // it is to be given again
-	starts []int    // where the columns of a printed table begin, in characters; nil outside of one
-	ahead  *rawLine // the next line, where it was read already
-}
-
-type rawLine struct {
-	text string
-	err  error
+	line   int    // number of the current line
+	text   string // of it
+	last   bool   // it is the last one and has no end
+	held   bool   // it is to be given again
+	starts []int  // where the columns of a printed table begin, in characters; nil outside of one
 }
 
 func newLines(file string, in io.Reader) *lines {
@@ -40,37 +34,28 @@ func (s *lines) next() (string, error) {
 		s.held = false
 		return s.text, nil
 	}
-	r := s.read()
-	if r.err != nil && (r.err != io.EOF || r.text == "") {
-		return "", r.err
+	text, err := cells.Line(s.in)
+	if err != nil && (err != io.EOF || text == "") {
+		return "", err
 	}
 	s.line++
-	s.last = r.err == io.EOF
-	s.text = strings.TrimRight(r.text, "\r\n")
+	s.last = err == io.EOF
+	s.text = strings.TrimRight(text, "\r\n")
 	switch {
 	case s.starts != nil && strings.TrimSpace(s.text) == "":
 		s.starts = nil
 	case s.starts != nil:
 		s.text = s.cut(s.text)
 	case !s.last && printedHeader().MatchString(s.text):
-		under := s.read()
-		if s.starts = cells.Rule(under.text); s.starts == nil {
-			s.ahead = &under
-			break
+		ahead, _ := s.in.Peek(s.in.Size()) // an error comes with the next line
+		under, _, _ := strings.Cut(string(ahead), "\n")
+		if s.starts = cells.Rule(under); s.starts != nil {
+			_, _ = cells.Line(s.in)
+			s.line++
+			s.text = s.cut(s.text)
 		}
-		s.line++
-		s.text = s.cut(s.text)
 	}
 	return s.text, nil
-}
-
-func (s *lines) read() rawLine {
-	if r := s.ahead; r != nil {
-		s.ahead = nil
-		return *r
-	}
-	text, err := cells.Line(s.in)
-	return rawLine{text, err}
 }
 
 // cut writes a line of a printed table as CSV.
