@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -18,78 +19,63 @@ func (j *job) match() {
 		step int
 		channel
 	}
-	members := map[channel][]int{}                // ranks that take part
-	made := make([]map[group][]int, len(j.ranks)) // indices of collectives
+	members := map[channel][]int{} // ranks that take part
+	made := map[group][][]*collective{}
 	var all []int
 	for r, c := range j.ranks {
 		all = append(all, r)
-		made[r] = map[group][]int{}
-		for i, m := range c.moves {
+		for i := range c.moves {
+			m := &c.moves[i]
 			g := group{m.step, m.channel}
-			made[r][g] = append(made[r][g], i)
+			if made[g] == nil {
+				made[g] = make([][]*collective, len(j.ranks))
+			}
+			made[g][r] = append(made[g][r], m)
 			if of := members[m.channel]; len(of) == 0 || of[len(of)-1] != r {
 				members[m.channel] = append(of, r)
 			}
 		}
 	}
-	done := map[group]bool{}
-	for r := range j.ranks {
-		for g := range made[r] {
-			if done[g] {
-				continue
+	for g, byRank := range made {
+		ranks := members[g.channel]
+		if g.communicator == 0 {
+			ranks = all
+		}
+		if !j.agree(ranks, byRank) {
+			continue
+		}
+		for i := range byRank[ranks[0]] {
+			var same []*collective
+			for _, r := range ranks {
+				same = append(same, byRank[r][i])
 			}
-			done[g] = true
-			ranks := members[g.channel]
-			if g.communicator == 0 {
-				ranks = all
-			}
-			if j.agree(ranks, func(r int) []int { return made[r][g] }) {
-				for i := range made[r][g] {
-					j.meet(ranks, func(r int) *collective { return &j.ranks[r].moves[made[r][g][i]] })
-				}
-			}
+			meet(same)
 		}
 	}
 }
 
 // agree reports whether ranks make the same collectives, one after the other.
-func (j *job) agree(ranks []int, made func(rank int) []int) bool {
-	if len(ranks) < 2 {
-		return false
-	}
-	first := made(ranks[0])
-	for _, r := range ranks[1:] {
-		own := made(r)
-		if len(own) != len(first) {
-			return false
-		}
-		for i := range own {
-			if j.ranks[r].nameOf(own[i]) != j.ranks[ranks[0]].nameOf(first[i]) {
-				return false
-			}
-		}
-	}
-	return true
+func (j *job) agree(ranks []int, byRank [][]*collective) bool {
+	first := j.names(ranks[0], byRank)
+	return len(ranks) > 1 && !slices.ContainsFunc(ranks[1:], func(r int) bool { return !slices.Equal(first, j.names(r, byRank)) })
 }
 
-// nameOf is the short name of the kernel of a collective.
-func (c *cut) nameOf(move int) string { return c.Kernels[c.moves[move].kernel].Subject.Short() }
+// names are the short names of the kernels of a rank's collectives.
+func (j *job) names(rank int, byRank [][]*collective) (out []string) {
+	for _, m := range byRank[rank] {
+		out = append(out, j.ranks[rank].Kernels[m.kernel].Subject.Short())
+	}
+	return out
+}
 
 // meet says of one collective who came last, and what it took without the waiting.
-func (j *job) meet(ranks []int, of func(rank int) *collective) {
-	last, sum := of(ranks[0]), int64(0)
-	for _, r := range ranks {
-		m := of(r)
+func meet(same []*collective) {
+	last := slices.MinFunc(same, func(a, b *collective) int { return cmp.Compare(a.own, b.own) })
+	n, sum := int64(len(same)), int64(0)
+	for _, m := range same {
 		sum += m.own
-		if m.own < last.own {
-			last = m
-		}
-	}
-	for _, r := range ranks {
-		m := of(r)
 		m.transfer, m.matched = last.own, true
 	}
-	n := int64(len(ranks))
 	last.caused = (sum - n*last.own) / (n - 1)
 }
 

@@ -31,7 +31,8 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 	var sync, allocations float64
 	names := map[int32]*sum{}
-	lines := c.timelines()
+	ranges := slices.Clone(c.Ranges) // nesting writes to them
+	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 	for call := range c.Calls.All() {
 		if !waits[call.Name] && !fills[call.Name] || !c.counts(call.Start) {
 			continue
@@ -54,14 +55,8 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	t.set(run, measure.Workload, measure.Allocations, allocations/per)
 	for name, s := range names {
 		subject := measure.Subject{Scope: measure.ScopeCall, Name: c.CallNames[name]}
-		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.name(heaviest(s.in))
+		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.names[heaviest(s.in)]
 	}
-}
-
-// timelines say which range of a thread is the innermost at any time.
-func (c *cut) timelines() map[int32]*model.Timeline {
-	ranges := slices.Clone(c.Ranges) // nesting writes to them
-	return model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 }
 
 // counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.

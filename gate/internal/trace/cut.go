@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -72,18 +71,15 @@ var loading = make(chan struct{}, runtime.GOMAXPROCS(0))
 // each calls f with every trace loaded, several at once, and gives the first error in their order. f calls no each.
 func each(cuts []*cut, f func(i int, c *cut) error) error {
 	errs := make([]error, len(cuts))
-	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(cap(loading), len(cuts)) {
+	for i, c := range cuts {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(cuts); i = int(next.Add(1)) - 1 {
-				loading <- struct{}{}
-				if errs[i] = cuts[i].load(); errs[i] == nil {
-					errs[i] = f(i, cuts[i])
-				}
-				cuts[i].unload()
-				<-loading
+			loading <- struct{}{}
+			if errs[i] = c.load(); errs[i] == nil {
+				errs[i] = f(i, c)
 			}
+			c.unload()
+			<-loading
 		})
 	}
 	group.Wait()
@@ -104,17 +100,8 @@ func (c *cut) load() error {
 		return model.Refuse(model.NoCapture, "call it where the steady part begins, or let the warm-up be found (auto)",
 			"%s: the workload never called cudaProfilerStart, so there is no capture to judge", c.file())
 	}
-	c.launches, c.copies = nil, nil
-	for _, l := range c.Launches {
-		if within(c.Captures, l.API) {
-			c.launches = append(c.launches, l)
-		}
-	}
-	for _, x := range c.Copies {
-		if within(c.Captures, x.API) {
-			c.copies = append(c.copies, x)
-		}
-	}
+	c.launches = slices.DeleteFunc(slices.Clone(c.Launches), func(l model.Launch) bool { return !within(c.Captures, l.API) })
+	c.copies = slices.DeleteFunc(slices.Clone(c.Copies), func(x model.Copy) bool { return !within(c.Captures, x.API) })
 	if len(c.launches) == 0 {
 		return model.Refuse(model.NoCapture, "move the calls around the launches, or let the warm-up be found (auto)",
 			"%s: no kernel was launched between cudaProfilerStart and cudaProfilerStop", c.file())

@@ -32,10 +32,6 @@ const (
 // Draw takes out of the traces of one side what pictures of it need, cut as [Reduce] cuts them by the step that is named: the step
 // nearest the median, of one rank where that is named and there is one, and how the launches of these kernels spread.
 func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank string) (*model.Drawing, error) {
-	if len(traces) == 0 {
-		return nil, nil
-	}
-	o.Warmup = cmp.Or(o.Warmup, Auto)
 	sides, err := newSides(o, [][]model.Trace{traces})
 	if err != nil {
 		return nil, err
@@ -160,11 +156,7 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, 
 			s.Step = at + 1
 		}
 		for ; in >= 0; in = c.Ranges[in].Parent {
-			x, ok := within[in]
-			if !ok {
-				x = model.Interval{Start: a, End: b}
-			}
-			within[in] = model.Interval{Start: min(x.Start, a), End: max(x.End, b)}
+			within[in] = cover(within[in], a, b)
 		}
 	}
 	roles := c.newRoles()

@@ -100,28 +100,17 @@ func namedJobs(cuts []*cut) ([]job, error) {
 		}
 		out = append(out, j)
 	}
-	all := ranksOf(out)
+	all := slices.Clone(cuts)
+	slices.SortStableFunc(all, func(a, b *cut) int { return cmp.Compare(a.Rank, b.Rank) })
 	for _, j := range out {
-		for _, rank := range all {
-			if !slices.ContainsFunc(j.ranks, func(c *cut) bool { return c.Rank == rank }) {
+		for _, other := range all {
+			if !slices.ContainsFunc(j.ranks, func(c *cut) bool { return c.Rank == other.Rank }) {
 				return nil, model.Refuse(model.RankMissing, "find out why that rank wrote none, and measure the job again; or judge one rank alone, in a directory of its own",
-					"rank %d of %s is missing: its recording is not among the files", rank, j.first().Job)
+					"rank %d of %s is missing: its recording is not among the files", other.Rank, j.first().Job)
 			}
 		}
 	}
 	return alike(out)
-}
-
-// ranksOf are the ranks that any of the jobs has.
-func ranksOf(all []job) []int {
-	var out []int
-	for _, j := range all {
-		for _, c := range j.ranks {
-			out = append(out, c.Rank)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // alike refuses jobs of different numbers of ranks.

@@ -88,21 +88,17 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 				at = i
 			}
 		}
-		addUnprofiled(&sessions[at], run, outputs)
+		one := model.Session{Runs: []model.Run{{Unprofiled: true, Steady: true, Start: run.Start}}}
+		set := func(subject measure.Subject, metric measure.Metric, value float64) {
+			one.Series = append(one.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}})
+		}
+		set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
+		for i, o := range outputs {
+			set(o.Subject(), o.Metric(), run.Outputs[i])
+		}
+		add(&sessions[at], &one)
 	}
 	for i := range sessions {
 		sessions[i].SortSeries()
 	}
-}
-
-func addUnprofiled(s *model.Session, run model.Unprofiled, outputs []measure.Output) {
-	one := model.Session{Runs: []model.Run{{Unprofiled: true, Steady: true, Start: run.Start}}}
-	set := func(subject measure.Subject, metric measure.Metric, value float64) {
-		one.Series = append(one.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}})
-	}
-	set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
-	for i, o := range outputs {
-		set(o.Subject(), o.Metric(), run.Outputs[i])
-	}
-	add(s, &one)
 }

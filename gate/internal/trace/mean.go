@@ -44,9 +44,9 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 		return info, err
 	}
 	info = infos[0]
-	for i := range infos[1:] {
-		info.Launches += infos[i+1].Launches
-		info.Steady = info.Steady && infos[i+1].Steady
+	for _, x := range infos[1:] {
+		info.Launches += x.Launches
+		info.Steady = info.Steady && x.Steady
 	}
 	j.merge(run, tables, t)
 	return info, nil

@@ -38,7 +38,10 @@ func (c *cut) addUp(roles *roles) sums {
 		k.times = append(k.times, ns)
 		out.onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
-		k.addRole(roles.path(r), ns)
+		if k.roles == nil {
+			k.roles = map[int32]float64{}
+		}
+		k.roles[roles.path(r)] += ns
 		seen = seen[:0]
 		for ; r >= 0; r = c.Ranges[r].Parent {
 			if name := c.Ranges[r].Name; !slices.Contains(seen, name) {
@@ -114,7 +117,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		}
 		info.Launches += len(steady)
 
-		role, spread := roles.name(k.role()), -1.0
+		role, spread := roles.names[k.role()], -1.0
 		if len(steady) >= fewest {
 			spread = stats.MAD(steady)
 		}
@@ -224,13 +227,6 @@ type kernelSum struct {
 	times []float64
 	first int64             // call of its first launch
 	roles map[int32]float64 // kernel time by path of ranges
-}
-
-func (k *kernelSum) addRole(path int32, ns float64) {
-	if k.roles == nil {
-		k.roles = map[int32]float64{}
-	}
-	k.roles[path] += ns
 }
 
 // role is the path in which the kernel spent most of its time.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -167,10 +168,7 @@ func (c *cut) blocks(x *replayed) blocking {
 // calibrate takes latencies from operations whose stream was empty when they were issued, and gaps from those that waited for it.
 func (r *replay) calibrate() {
 	latency, kinds, gaps := map[int16][]float64{}, map[int16][]float64{}, map[[2]int32][]float64{}
-	last := map[onStream]int64{}
-	for on, end := range r.before {
-		last[on] = end
-	}
+	last := maps.Clone(r.before)
 	for _, calls := range r.steps {
 		for _, x := range calls {
 			for _, o := range x.ops {
@@ -204,10 +202,10 @@ func medians[K comparable](of map[K][]float64, least int) map[K]int64 {
 // starts of the first operations of the steps.
 func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
 	now, previous := float64(r.bounds[0]), r.bounds[0]
-	last, seen := map[onStream]float64{}, map[onStream]int64{} // ends of the streams, in the replay and as recorded
+	last, seen := map[onStream]float64{}, maps.Clone(r.before) // ends of the streams, in the replay and as recorded
 	busy, recorded := 0.0, int64(0)                            // the largest of each
 	for on, end := range r.before {
-		last[on], seen[on] = float64(end), end
+		last[on] = float64(end)
 		busy, recorded = max(busy, float64(end)), max(recorded, end)
 	}
 	for i, calls := range r.steps {
@@ -225,7 +223,7 @@ func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
 			now += float64(max(x.Start-previous, 0)) * code
 			copied := 0.0
 			for _, o := range x.ops {
-				start := max(now+float64(r.latencyOf(o)), last[o.on]+float64(r.gapOf(o, x, seen)))
+				start := max(now+float64(or(r.latency, o.kind, defaultLatency)), last[o.on]+float64(r.gapOf(o, x, seen)))
 				end := start + float64(o.end-o.start)
 				last[o.on], seen[o.on] = max(last[o.on], end), max(seen[o.on], o.end)
 				busy, recorded = max(busy, end), max(recorded, o.end)
@@ -253,25 +251,20 @@ func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
 	return firsts
 }
 
-func (r *replay) latencyOf(o replayedOp) int64 {
-	if v, ok := r.latency[o.kind]; ok {
-		return v
-	}
-	return defaultLatency
-}
-
 // gapOf is the time between an operation and the one before on its stream where it waits for that: its own where it did.
 func (r *replay) gapOf(o replayedOp, x *replayed, seen map[onStream]int64) int64 {
 	if end, ok := seen[o.on]; ok && o.start-x.End > queuedFrom {
 		return o.start - end
 	}
-	if v, ok := r.gaps[[2]int32{o.place, int32(o.kind)}]; ok {
+	return or(r.gaps, [2]int32{o.place, int32(o.kind)}, or(r.kinds, o.kind, defaultGap))
+}
+
+// or is a value of a map, or another one where the map has none.
+func or[K comparable](in map[K]int64, k K, another int64) int64 {
+	if v, ok := in[k]; ok {
 		return v
 	}
-	if v, ok := r.kinds[o.kind]; ok {
-		return v
-	}
-	return defaultGap
+	return another
 }
 
 // medianPeriod is the median distance between first operations, NaN for none.

@@ -11,8 +11,8 @@ import (
 // roles finds the ranges around launches and numbers the paths of their names.
 type roles struct {
 	c     *cut
-	ids   []int32 // path by range, 0 while unknown
-	names []string
+	ids   []int32  // path by range, 0 while unknown
+	names []string // by path
 	known map[string]int32
 	// inside lists the ranges below each step, by start, for launches of threads without ranges of their own.
 	inside [][]int32
@@ -71,8 +71,6 @@ func (r *roles) path(x int32) int32 {
 	r.ids[x] = id
 	return id
 }
-
-func (r *roles) name(id int32) string { return r.names[id] }
 
 // Ranges that are worth a row: those with at least this share of the kernel time, and not more than this many.
 const (

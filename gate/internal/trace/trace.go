@@ -88,16 +88,12 @@ func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
 		return nil, err
 	}
 	for _, s := range sides {
-		if s.step = step; step == "" && o.Step == "" {
-			if s.step, err = chooseStep(s.cuts, ""); err != nil {
-				return nil, err
-			}
+		if s.step = step; o.Step != "" { // they were divided when they were looked at
+			continue
 		}
-	}
-	if o.Step != "" { // they were divided when they were looked at
-		return sides, nil
-	}
-	for _, s := range sides {
+		if step == "" {
+			s.step, _ = chooseStep(s.cuts, "")
+		}
 		if err := each(s.cuts, func(_ int, c *cut) error { c.divide(s.step); return nil }); err != nil {
 			return nil, err
 		}
