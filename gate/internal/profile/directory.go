@@ -84,10 +84,10 @@ func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recor
 	for i := range parts {
 		to.Add(&parts[i])
 	}
+	own := to.Traces[before:]
 	for i := range parts {
 		n := len(parts[i].Traces)
-		files[i].traces = to.Traces[before : before+n]
-		before += n
+		files[i].traces, own = own[:n], own[n:]
 	}
 	return files, nil
 }

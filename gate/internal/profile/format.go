@@ -238,11 +238,8 @@ func exportBeside(report string) string {
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	p, err := ncu.ReadReport(files[0], t.Metrics...)
-	if err == nil {
-		to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
-	}
 	if !errors.Is(err, ncu.ErrLayout) {
-		return err
+		return to.addCounters(p, err)
 	}
 	return proc.InPrivate(func(dir string) error {
 		page, err := ncu.Export(ctx, cmp.Or(t.Ncu, "ncu"), files[0], dir)
@@ -260,11 +257,7 @@ func readCounters(_ context.Context, t Tools, files []string, to *Recording) err
 // readPage reads a page of ncu; name stands for it in messages.
 func readPage(file, name string, to *Recording, raw []string) error {
 	return opened(file, func(f *os.File) error {
-		p, err := ncu.Read(f, name, raw...)
-		if err == nil {
-			to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
-		}
-		return err
+		return to.addCounters(ncu.Read(f, name, raw...))
 	})
 }
 
@@ -295,9 +288,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 func readTorch(ctx context.Context, _ Tools, files []string, to *Recording) error {
 	return opened(files[0], func(f *os.File) error {
 		run, err := torch.Read(ctx, f, filepath.Base(files[0]))
-		if err == nil {
-			to.add(run.Trace, run.Summary)
-		}
+		to.add(run.Trace, run.Summary)
 		return err
 	})
 }
@@ -314,9 +305,7 @@ func readStats(ctx context.Context, _ Tools, names []string, to *Recording) erro
 		files = append(files, nsysstats.File{Name: filepath.Base(name), Reader: f})
 	}
 	run, err := nsysstats.Read(ctx, files...)
-	if err == nil {
-		to.add(run.Trace, run.Summary)
-	}
+	to.add(run.Trace, run.Summary)
 	return err
 }
 

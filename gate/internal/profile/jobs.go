@@ -54,7 +54,8 @@ var perProcess = regexp.MustCompile(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/
 func nameJobs(dir string, files []file) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
 	if byWord, some, all := numbered(files, rankWord); some {
-		jobs := by(byWord, masked(rankWord))
+		stem := masked(rankWord)
+		jobs := gather(byWord, func(a, b file) bool { return stem(a) == stem(b) }, stem)
 		switch groups, known := together(byWord, rankWord); {
 		case !all:
 			return ambiguous(dir, jobs)
@@ -132,11 +133,6 @@ func gather(files []file, belongs func(first, f file) bool, name func(file) stri
 	return out
 }
 
-// by groups files by a name.
-func by(files []file, key func(file) string) []group {
-	return gather(files, func(a, b file) bool { return key(a) == key(b) }, key)
-}
-
 // together groups files that were recorded at the same time and whose names differ in what processes of one job differ in; known is
 // false where one does not say when it was.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
@@ -187,16 +183,12 @@ func uniform(groups []group) bool {
 
 // disjoint reports whether no rank is in two groups, which then may be parts of one job.
 func disjoint(groups []group) bool {
-	seen := map[int]bool{}
+	var all []int
 	for _, g := range groups {
-		for _, r := range g.ranks() {
-			if seen[r] {
-				return false
-			}
-			seen[r] = true
-		}
+		all = append(all, g.ranks()...)
 	}
-	return true
+	slices.Sort(all)
+	return len(slices.Compact(slices.Clone(all))) == len(all)
 }
 
 // communicates reports whether a process talks to others by a collective kernel.

@@ -26,11 +26,8 @@ func (x *rankStatuses) take(name string) bool {
 		return false
 	}
 	text, err := input.Read(name, most)
-	if err != nil {
-		return false
-	}
 	l, ok := rank.ParseStatus(text)
-	if ok {
+	if ok = ok && err == nil; ok {
 		*x = append(*x, rankStatus{name, l})
 	}
 	return ok
@@ -45,7 +42,7 @@ func (l *rankStatus) job() string {
 func (x rankStatuses) check() error {
 	for i := range x {
 		l := &x[i]
-		what := ""
+		of, what := l.Rank, ""
 		switch {
 		case !l.Done:
 			what = "did not come to an end"
@@ -57,15 +54,14 @@ func (x rankStatuses) check() error {
 		case l.ExitCode != 0:
 			what = fmt.Sprintf("exited with %d", l.ExitCode)
 		}
+		for n := 0; n < l.Size && what == ""; n++ {
+			if !slices.ContainsFunc(x, func(o rankStatus) bool { return o.job() == l.job() && o.Rank == n }) {
+				of, what = n, fmt.Sprintf("of %d left nothing", l.Size)
+			}
+		}
 		if what != "" {
 			return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
-				"%s says that rank %d %s, so the job is no measurement", l.file, l.Rank, what)
-		}
-		for n := range l.Size {
-			if !slices.ContainsFunc(x, func(o rankStatus) bool { return o.job() == l.job() && o.Rank == n }) {
-				return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
-					"%s says that rank %d %s, so the job is no measurement", l.file, n, fmt.Sprintf("of %d left nothing", l.Size))
-			}
+				"%s says that rank %d %s, so the job is no measurement", l.file, of, what)
 		}
 	}
 	return nil

@@ -52,6 +52,13 @@ func (r *Recording) add(trace *model.Trace, summary *model.Session) {
 	}
 }
 
+func (r *Recording) addCounters(p *ncu.Profile, err error) error {
+	if err == nil {
+		r.Counters, r.Warnings = append(r.Counters, p), append(r.Warnings, p.Warnings...)
+	}
+	return err
+}
+
 // Whole reports whether some of it was summed up by the profiler, so that no warm-up can be left out.
 func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
 
