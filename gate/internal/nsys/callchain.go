@@ -105,7 +105,7 @@ func (r *reader) callers(p *process) []model.Caller {
 			kernel[id] = p.launches[i].Kernel
 		}
 	}
-	index := make(map[string]int)
+	var stacks model.Interned[string]
 	var out []model.Caller
 	for _, x := range p.traced {
 		k, ok := kernel[x.id]
@@ -117,10 +117,8 @@ func (r *reader) callers(p *process) []model.Caller {
 		for _, f := range r.chains[x.chain] {
 			key += " " + strconv.FormatInt(f.symbol, 36) + "," + strconv.FormatInt(f.module, 36)
 		}
-		i, ok := index[key]
-		if !ok {
-			i = len(out)
-			index[key] = i
+		i, isNew := stacks.Of(key)
+		if isNew {
 			c := model.Caller{Kernel: k, Call: measure.NormalizeLine(call), Python: r.pythonFrames(x.python)}
 			for _, f := range r.chains[x.chain] {
 				c.Native = append(c.Native, model.Frame{Function: r.frameText(f.symbol), File: r.frameText(f.module)})

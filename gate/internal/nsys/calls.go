@@ -15,7 +15,7 @@ import (
 // name gives every call the index of its name among those that it returns.
 func (c *calls) name(names *names) (list []string) {
 	c.all.Settle(func(name int32) int32 {
-		list = append(list, names.texts[name])
+		list = append(list, names.texts.List[name])
 		return int32(len(list) - 1)
 	})
 	return list
@@ -38,9 +38,9 @@ var versioned = input.Pattern(`_v[0-9]+$`)
 
 // names are those of the calls.
 type names struct {
-	ids    map[int64]callName // by StringIds
-	recent [64]callName       // the last ones asked for, by StringIds modulo their number
-	texts  []string           // without the version, each once
+	ids    map[int64]callName     // by StringIds
+	recent [64]callName           // the last ones asked for, by StringIds modulo their number
+	texts  model.Interned[string] // without the version
 	count  map[role]int
 }
 
@@ -48,10 +48,8 @@ type names struct {
 type callName struct {
 	id   int64 // of StringIds
 	role role
-	text int32 // index into texts
+	text int32 // number among texts
 }
-
-const unnamed = 0 // among the texts
 
 // of gives the name of a call, without a role if StringIds lacks it.
 func (n *names) of(id int64) callName {
@@ -65,8 +63,8 @@ func (n *names) of(id int64) callName {
 
 // readNames finds the names of the calls.
 func (r *reader) readNames() (*names, error) {
-	n := &names{ids: make(map[int64]callName), texts: []string{unnamed: "a CUDA call"}, count: make(map[role]int)}
-	index := make(map[string]int32)
+	n := &names{ids: make(map[int64]callName), count: make(map[role]int)}
+	n.texts.Of("a CUDA call") // one without a name
 	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
 		name := row.text(1)
 		x := callName{id: row.int(0)}
@@ -75,14 +73,7 @@ func (r *reader) readNames() (*names, error) {
 				x.role = known.role
 			}
 		}
-		name = versioned().ReplaceAllString(name, "")
-		at, ok := index[name]
-		if !ok {
-			at = int32(len(n.texts))
-			index[name] = at
-			n.texts = append(n.texts, name)
-		}
-		x.text = at
+		x.text, _ = n.texts.Of(versioned().ReplaceAllString(name, ""))
 		n.ids[x.id] = x
 	})
 	n.recent[0] = n.ids[0]
@@ -210,7 +201,7 @@ func (r *reader) caller(tid int64) *caller {
 	c := &caller{process: r.of(tid), tid: tid}
 	if c.process != nil {
 		c.process.found.seen = true
-		c.number = c.process.thread(tid)
+		c.number, _ = c.process.tids.Of(tid)
 		c.line = model.Cursor{Timeline: c.process.lines[c.number]}
 	}
 	return c
@@ -320,11 +311,11 @@ func (r *reader) readStrings() error {
 	}
 	r.strings = make(map[int64]string)
 	for _, p := range r.processes {
-		for _, v := range p.variants {
+		for _, v := range p.variants.List {
 			r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short] = "", "", ""
 		}
 	}
-	for _, n := range r.rangeNames {
+	for _, n := range r.rangeNames.List {
 		if n.text == "" {
 			r.strings[n.id] = ""
 		}

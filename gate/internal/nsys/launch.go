@@ -102,7 +102,7 @@ func (r *reader) readGraphs() error {
 func (r *reader) launching(id int64, room int) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, variant: make(map[variant]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
+		p = &process{id: id, memory: -1, recent: make([]int32, fewVariants)}
 		if len(r.processes) == 0 {
 			p.launches, p.ids = make([]model.Launch, 0, room), make([]int64, 0, room)
 		}
@@ -115,17 +115,12 @@ func (r *reader) launching(id int64, room int) *process {
 func (p *process) intern(key variant) int32 {
 	// Most launches have the variant that was found last at their place.
 	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
-	if i := *seat; int(i) < len(p.variants) && p.variants[i] == key {
+	if i := *seat; int(i) < len(p.variants.List) && p.variants.List[i] == key {
 		return i
 	}
-	i, ok := p.variant[key]
-	if !ok {
-		i = int32(len(p.variants))
-		p.variant[key] = i
-		p.variants = append(p.variants, key)
-	}
+	i, _ := p.variants.Of(key)
 	*seat = i
-	if len(p.variants) > len(p.recent)/2 {
+	if len(p.variants.List) > len(p.recent)/2 {
 		p.recent = make([]int32, 2*len(p.recent))
 	}
 	return i
@@ -134,8 +129,8 @@ func (p *process) intern(key variant) int32 {
 // kernels are the variants of a process.
 func (r *reader) kernels(p *process) []model.KernelInfo {
 	r.strings[wholeGraph] = "(CUDA graph)"
-	out := make([]model.KernelInfo, len(p.variants))
-	for i, v := range p.variants {
+	out := make([]model.KernelInfo, len(p.variants.List))
+	for i, v := range p.variants.List {
 		out[i] = model.KernelInfo{
 			Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short]),
 			Registers: v.registers, StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,

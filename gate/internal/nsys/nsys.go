@@ -102,7 +102,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 
 func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
-		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
+		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names.List, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
 		Requests: p.requests, Kernels: r.kernels(p),
 	}

@@ -30,7 +30,6 @@ func (r *reader) readRanges() error {
 		return err
 	}
 	r.groups = make(map[group]rangeName)
-	number := make(map[rangeName]int32)
 	const longestRange = 4 << 10 // bytes: longer names are cut
 	buffer := make([]byte, longestText)
 	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText", "category"}
@@ -71,31 +70,24 @@ func (r *reader) readRanges() error {
 		if len(text) == 0 && n.id == noName {
 			return
 		}
-		i, ok := number[rangeName{p, n.domain, n.id, string(text), n.mark, n.category}]
-		if !ok {
+		i, known := r.rangeNames.Number[rangeName{p, n.domain, n.id, string(text), n.mark, n.category}]
+		if !known {
 			n.text = string(text)
-			i = int32(len(r.rangeNames))
-			number[n] = i
-			r.rangeNames = append(r.rangeNames, n)
+			i, _ = r.rangeNames.Of(n)
 		}
 		if p.ranges == nil && len(r.processes) == 1 {
 			p.ranges = make([]model.Range, 0, expected)
 		}
-		x := model.Range{Start: start, End: end, Name: i, Parent: -1, Thread: p.thread(tid)}
-		p.ranges = append(p.ranges, x)
-		p.readMessage(x.Thread, start, row.text(8))
+		thread, _ := p.tids.Of(tid)
+		p.ranges = append(p.ranges, model.Range{Start: start, End: end, Name: i, Parent: -1, Thread: thread})
+		p.readMessage(thread, start, row.text(8))
 	})
 }
 
 // nameRanges resolves the names, drops ranges without one, and sorts and nests the others.
 func (r *reader) nameRanges() error {
-	index := make([]int32, len(r.rangeNames)) // into the names of the process
-	type name struct {
-		process *process
-		text    string
-	}
-	known := make(map[name]int32)
-	for i, n := range r.rangeNames {
+	index := make([]int32, len(r.rangeNames.List)) // into the names of the process
+	for i, n := range r.rangeNames.List {
 		text := measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
 		if text == "" {
 			index[i] = -1
@@ -107,18 +99,14 @@ func (r *reader) nameRanges() error {
 		if n.mark {
 			text = model.MarkPrefix + text
 		}
-		k, ok := known[name{n.process, text}]
-		if !ok {
-			k = int32(len(n.process.names))
-			known[name{n.process, text}] = k
-			n.process.names = append(n.process.names, text)
+		var isNew bool
+		if index[i], isNew = n.process.names.Of(text); isNew {
 			category := ""
 			if n.category != 0 {
 				category = cmp.Or(r.groupOf(group{n.process, n.domain, n.category}), strconv.FormatInt(n.category, 10))
 			}
 			n.process.categories = append(n.process.categories, category)
 		}
-		index[i] = k
 	}
 	for _, p := range r.processes {
 		p.ranges = slices.DeleteFunc(p.ranges, func(x model.Range) bool { return index[x.Name] < 0 })
@@ -130,7 +118,7 @@ func (r *reader) nameRanges() error {
 		})
 		p.lines = model.Nest(len(p.ranges), func(i int) (*model.Range, int32) { return &p.ranges[i], p.ranges[i].Thread })
 	}
-	r.rangeNames = nil
+	r.rangeNames = model.Interned[rangeName]{}
 	return nil
 }
 

@@ -22,7 +22,7 @@ type reader struct {
 	oneProcess bool
 	launches   int
 	budget     model.NameBudget
-	rangeNames []rangeName
+	rangeNames model.Interned[rangeName]
 	groups     map[group]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	chains     map[int64][]nativeFrame
@@ -36,18 +36,17 @@ type process struct {
 	copies   []model.Copy
 	ids      []int64 // correlation id of every launch
 	copyIDs  []int64 // correlation id of every copy
-	variants []variant
-	variant  map[variant]int32
-	recent   []int32         // by hash: the variant that was found there last
-	tids     map[int64]int32 // the numbers of its threads, by globalTid
+	variants model.Interned[variant]
+	recent   []int32               // by hash: the variant that was found there last
+	tids     model.Interned[int64] // globalTid of its threads
 	ranges   []model.Range
 	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
 	messages map[messageAt]model.Message
 	found    calls
-	unknown  int // launches whose call was not recorded
-	early    int // launches that began before their call
-	backward int // ranges that end before they begin
-	names    []string
+	unknown  int                    // launches whose call was not recorded
+	early    int                    // launches that began before their call
+	backward int                    // ranges that end before they begin
+	names    model.Interned[string] // of ranges
 	// categories are those of names.
 	categories []string
 	// callNames are the names of found.all; overhead is when the profiler delayed the process.
@@ -59,15 +58,6 @@ type process struct {
 	graphs    int64 // launches of whole graphs
 	graphTime int64 // of them, ns
 	warnings  []string
-}
-
-func (p *process) thread(tid int64) int32 {
-	i, ok := p.tids[tid]
-	if !ok {
-		i = int32(len(p.tids))
-		p.tids[tid] = i
-	}
-	return i
 }
 
 // of gives the process of a globalPid or globalTid, nil for a process without launches.

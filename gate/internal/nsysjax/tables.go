@@ -295,7 +295,7 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 		}
 		return p
 	}
-	programs, names := []*label{}, map[string]int32{} // programs by range
+	programs, names := []*label{}, model.Interned[string]{} // programs by range
 	for i := range spans {
 		s := &spans[i]
 		if s.leaf() {
@@ -308,14 +308,11 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 				program = programs[x.Parent]
 			}
 		}
-		var known bool
-		if x.Name, known = names[s.text]; !known {
-			x.Name = int32(len(names))
-			names[s.text], t.RangeNames = x.Name, append(t.RangeNames, s.text)
-		}
+		x.Name, _ = names.Of(s.text)
 		t.Ranges, programs = append(t.Ranges, x), append(programs, program)
 	}
-	kernels, tuned, several := map[string]int32{}, 0, 0
+	t.RangeNames = names.List
+	kernels, tuned, several := model.Interned[string]{}, 0, 0
 	for i := range spans {
 		s := &spans[i]
 		if !s.leaf() {
@@ -333,10 +330,8 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 				raw = program.module + "::" + raw
 			}
 		}
-		var known bool
-		if x.Kernel, known = kernels[raw]; !known {
-			x.Kernel = int32(len(kernels))
-			kernels[raw] = x.Kernel
+		var isNew bool
+		if x.Kernel, isNew = kernels.Of(raw); isNew {
 			t.Kernels = append(t.Kernels, model.KernelInfo{Raw: raw, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1})
 		}
 		if s.several {

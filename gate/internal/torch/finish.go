@@ -30,7 +30,7 @@ func (t *trace) finish() (*model.Trace, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list, Ranges: t.ranges}
+	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.List, Ranges: t.ranges}
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
@@ -109,21 +109,21 @@ func (t *trace) attach() (missing int) {
 
 // nameCalls gives every call the index of its name among those that it returns.
 func (t *trace) nameCalls() []string {
-	var clean interned[string]
+	var clean model.Interned[string]
 	t.made.Settle(func(name int32) int32 {
-		to, _ := clean.of(callName(text([]byte(t.callNames.list[name]))))
+		to, _ := clean.Of(callName(text([]byte(t.callNames.List[name]))))
 		return to
 	})
-	return clean.list
+	return clean.List
 }
 
 // kernels are the variants. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
 func (t *trace) kernels() (kernels []model.KernelInfo) {
-	raw := make([]string, len(t.names.list))
-	for i, name := range t.names.list {
+	raw := make([]string, len(t.names.List))
+	for i, name := range t.names.List {
 		raw[i] = text([]byte(name))
 	}
-	for _, v := range t.variants.list {
+	for _, v := range t.variants.List {
 		k := model.KernelInfo{Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: raw[v.name], Registers: v.registers,
 			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1}
 		if v.shared == 0 {

@@ -32,17 +32,17 @@ type trace struct {
 	*scanner
 	bounds
 	facts
-	variants  interned[variant]
+	variants  model.Interned[variant]
 	launches  []launch
 	copies    []transfer
 	calls     []call      // those with an id
 	made      model.Calls // all, of callNames
 	called    int         // how many were made
 	ranges    []model.Range
-	names     interned[string] // of kernels, as the file has them
-	spans     interned[string] // of ranges, normalised
-	callNames interned[string] // as the file has them
-	threads   interned[string]
+	names     model.Interned[string] // of kernels, as the file has them
+	spans     model.Interned[string] // of ranges, normalised
+	callNames model.Interned[string] // as the file has them
+	threads   model.Interned[string]
 	texts     int // bytes of all names
 
 	twice      int // launches that are written twice
@@ -80,25 +80,6 @@ type call struct {
 	thread          int32
 	launches, graph bool // it launches a kernel, a CUDA graph
 	answered        bool // it has a launch
-}
-
-// interned numbers values.
-type interned[T comparable] struct {
-	number map[T]int32
-	list   []T
-}
-
-// of gives the number of a value, and whether it is new.
-func (n *interned[T]) of(x T) (i int32, isNew bool) {
-	if i, ok := n.number[x]; ok {
-		return i, false
-	}
-	if n.number == nil {
-		n.number = make(map[T]int32)
-	}
-	n.number[x] = int32(len(n.list))
-	n.list = append(n.list, x)
-	return n.number[x], true
 }
 
 func (t *trace) add(text []byte) error {
@@ -181,7 +162,7 @@ func (t *trace) addWork(e *event) error {
 	if v.name, err = t.intern(&t.names, e.Name); err != nil {
 		return err
 	}
-	number, _ := t.variants.of(v)
+	number, _ := t.variants.Of(v)
 	t.launches = append(t.launches, launch{id: id, Launch: model.Launch{
 		Start: start, End: start + duration, API: start, Kernel: number, Range: -1, Thread: -1, Device: device, Stream: stream,
 	}})
@@ -285,11 +266,11 @@ func (t *trace) thread(pid, tid jsontext.Value) (int32, error) {
 }
 
 // intern numbers a name, and counts the bytes of those that stay in memory.
-func (t *trace) intern(among *interned[string], name []byte) (int32, error) {
-	if number, ok := among.number[string(name)]; ok {
+func (t *trace) intern(among *model.Interned[string], name []byte) (int32, error) {
+	if number, ok := among.Number[string(name)]; ok {
 		return number, nil
 	}
-	number, _ := among.of(string(name))
+	number, _ := among.Of(string(name))
 	t.texts += len(name)
 	if t.texts > t.bounds.text {
 		return 0, model.Refuse(model.TooLarge, fewerSteps, "%s holds names of more than %d MB", t.source, t.bounds.text>>20)

@@ -55,7 +55,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	t.set(run, measure.Workload, measure.Allocations, allocations/per)
 	for name, s := range names {
 		subject := measure.Subject{Scope: measure.ScopeCall, Name: c.CallNames[name]}
-		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.names[heaviest(s.in)]
+		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.paths.List[heaviest(s.in)]
 	}
 }
 

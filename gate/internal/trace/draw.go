@@ -43,7 +43,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	if err := skipWarmup(cuts, o); err != nil {
 		return nil, err
 	}
-	d := drawing{index: map[measure.Subject]int{}}
+	var d drawing
 	times := make([][]float64, len(kernels))
 	var all []drawable
 	if !slices.ContainsFunc(cuts, func(c *cut) bool { return c.rankName() == rank }) {
@@ -67,23 +67,19 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	for i, k := range kernels {
 		d.launches(k, times[i])
 	}
+	d.Subjects = d.known.List
 	return &d.Drawing, nil
 }
 
 // drawing is the work of [Draw].
 type drawing struct {
 	model.Drawing
-	index map[measure.Subject]int
+	known model.Interned[measure.Subject]
 }
 
 // of is the index of a subject, which is added where it is new.
 func (d *drawing) of(s measure.Subject) int64 {
-	i, ok := d.index[s]
-	if !ok {
-		i = len(d.Subjects)
-		d.index[s] = i
-		d.Subjects = append(d.Subjects, s)
-	}
+	i, _ := d.known.Of(s)
 	return int64(i)
 }
 

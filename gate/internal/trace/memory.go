@@ -22,7 +22,7 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 			requested[c.Ranges[inside].Name] += float64(x.Bytes)
 		}
 	}
-	peak.Note = roles.names[roles.path(inside)] // of the last request, which made the peak
+	peak.Note = roles.paths.List[roles.path(inside)] // of the last request, which made the peak
 	for name, bytes := range requested {
 		if bytes > 0 {
 			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.MemoryHeld, bytes)

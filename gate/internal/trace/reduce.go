@@ -117,7 +117,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		}
 		info.Launches += len(steady)
 
-		role, spread := roles.names[k.role()], -1.0
+		role, spread := roles.paths.List[k.role()], -1.0
 		if len(steady) >= fewest {
 			spread = stats.MAD(steady)
 		}

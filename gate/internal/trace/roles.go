@@ -11,15 +11,15 @@ import (
 // roles finds the ranges around launches and numbers the paths of their names.
 type roles struct {
 	c     *cut
-	ids   []int32  // path by range, 0 while unknown
-	names []string // by path
-	known map[string]int32
+	ids   []int32                // path by range, 0 while unknown
+	paths model.Interned[string] // their names
 	// inside lists the ranges below each step, by start, for launches of threads without ranges of their own.
 	inside [][]int32
 }
 
 func (c *cut) newRoles() *roles {
-	r := &roles{c: c, ids: make([]int32, len(c.Ranges)), names: []string{""}, known: map[string]int32{"": 0}}
+	r := &roles{c: c, ids: make([]int32, len(c.Ranges))}
+	r.paths.Of("")
 	if len(c.steps) == 0 {
 		return r
 	}
@@ -61,15 +61,8 @@ func (r *roles) path(x int32) int32 {
 		names = append(names, r.c.RangeNames[r.c.Ranges[at].Name])
 	}
 	slices.Reverse(names)
-	full := strings.Join(names, "/")
-	id, ok := r.known[full]
-	if !ok {
-		id = int32(len(r.names))
-		r.known[full] = id
-		r.names = append(r.names, full)
-	}
-	r.ids[x] = id
-	return id
+	r.ids[x], _ = r.paths.Of(strings.Join(names, "/"))
+	return r.ids[x]
 }
 
 // Ranges that are worth a row: those with at least this share of the kernel time, and not more than this many.
