@@ -49,36 +49,28 @@ func Parse[Text string | []byte](s Text) (Number, Form) {
 		return n, form
 	}
 	text := string(s)
-	sign, bare := int64(1), text
+	bare := text
 	if text != "" && (text[0] == '-' || text[0] == '+') {
-		if bare = text[1:]; text[0] == '-' {
-			sign = -1
-		}
+		bare = text[1:]
 	}
-	switch {
-	case grouped.MatchString(bare):
-		n, form := simple(strings.ReplaceAll(bare, ",", ""))
-		switch {
-		case form == NoNumber:
-			return n, form
-		case strings.Count(bare, ",") == 1 && !strings.Contains(bare, "."):
-			form = ThreeAfterComma
-		default:
-			form = Thousands
-		}
-		n.Digits *= sign
-		return n, form
-	case foreign.MatchString(bare):
+	n, form := simple(strings.ReplaceAll(bare, ",", ""))
+	switch english := grouped.MatchString(bare); {
+	case !english && foreign.MatchString(bare):
 		return Number{}, Foreign
-	case bare != text:
-		n, form := simple(bare)
-		if form == NoNumber {
+	case !english:
+		if n, form = simple(bare); form == NoNumber {
 			n, form = scientific(bare)
 		}
-		n.Digits *= sign
-		return n, form
+	case form == NoNumber: // more than an int64
+	case strings.Count(bare, ",") == 1 && !strings.Contains(bare, "."):
+		form = ThreeAfterComma
+	default:
+		form = Thousands
 	}
-	return scientific(text)
+	if bare != text && text[0] == '-' {
+		n.Digits = -n.Digits
+	}
+	return n, form
 }
 
 // scientific reads 1.5e3.

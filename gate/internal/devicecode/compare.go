@@ -43,7 +43,10 @@ func Compare(base, head []Kernel) *Comparison {
 	for _, at := range keys {
 		b, h := groups[at][0], groups[at][1]
 		for i := 0; i < len(b); {
-			j := slices.IndexFunc(h, func(k Kernel) bool { return k.same(b[i]) })
+			j := slices.IndexFunc(h, func(k Kernel) bool {
+				k.File = b[i].File
+				return k == b[i]
+			})
 			if j < 0 {
 				i++
 				continue
@@ -59,10 +62,4 @@ func Compare(base, head []Kernel) *Comparison {
 		out.Added = append(out.Added, h[pairs:]...)
 	}
 	return out
-}
-
-// same reports whether two kernels are equal but for their files.
-func (k Kernel) same(o Kernel) bool {
-	k.File = o.File
-	return k == o
 }

@@ -98,7 +98,11 @@ func (r *reader) readCalls() error {
 	if err != nil {
 		return err
 	}
-	if names.count[profilerStart]+names.count[profilerStop] == 0 && !r.ranges() && len(r.diagnosis.few) == 0 {
+	ranges := 0
+	for _, p := range r.processes {
+		ranges += len(p.ranges)
+	}
+	if names.count[profilerStart]+names.count[profilerStop]+ranges+len(r.diagnosis.few) == 0 {
 		if more, err := r.moreCalls(names); !more || err != nil {
 			return err
 		}
@@ -119,16 +123,6 @@ func (r *reader) readCalls() error {
 		return nil
 	}
 	return r.dropFailed(names)
-}
-
-// ranges reports whether any process has ranges.
-func (r *reader) ranges() bool {
-	for _, p := range r.processes {
-		if len(p.ranges) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // moreCalls reports whether more launches were asked for than there are kernels that a call launched.

@@ -41,9 +41,6 @@ type gpuSamples struct {
 	values [][]float64 // by measure.GPUMetrics; NaN where the GPU does not count it
 }
 
-// gpuOf is the GPU that a typeId stands for, as TARGET_INFO_GPU numbers it.
-func gpuOf(typeID int64) int64 { return typeID & 0xFF }
-
 // readGPUMetrics reads the samples of every GPU, nil if there are none.
 func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	if r.db.columns[gpuMetricTable] == nil {
@@ -69,10 +66,11 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 		if !ok {
 			return
 		}
-		s := found[gpuOf(typeID)]
+		gpu := typeID & 0xFF // as TARGET_INFO_GPU numbers it
+		s := found[gpu]
 		if s == nil {
 			s = &gpuSamples{values: make([][]float64, len(measure.GPUMetrics))}
-			found[gpuOf(typeID)] = s
+			found[gpu] = s
 		}
 		// A sample is one row a metric, one after the other.
 		if at := x.int(0); len(s.times) == 0 || s.times[len(s.times)-1] != at {
@@ -114,7 +112,7 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 		at int
 	}
 	var samples []sample
-	var gaps []int64
+	out := &model.Sampling{}
 	for _, s := range used {
 		var own []int64
 		for i := 1; i < len(s.times); i++ {
@@ -125,7 +123,7 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 		}
 		sorted := slices.Sorted(slices.Values(own))
 		period := sorted[len(sorted)/2]
-		gaps = append(gaps, period)
+		out.Period = max(out.Period, period)
 		for i, gap := range own {
 			if gap > 0 && 2*gap < 3*period { // else samples between them were lost
 				samples = append(samples, sample{model.Interval{Start: s.times[i], End: s.times[i+1]}, s, i})
@@ -136,7 +134,6 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 		return nil
 	}
 	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.Start, b.Start) })
-	out := &model.Sampling{Period: slices.Max(gaps)}
 	for _, x := range samples {
 		out.Spans = append(out.Spans, x.Interval)
 	}

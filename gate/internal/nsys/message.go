@@ -9,31 +9,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// The names under which NCCL describes its calls in the payloads of its NVTX ranges (NCCL 2.27; other releases leave out its own name
-// before the communicator's).
-const (
-	messageBytes        = "Message size [bytes]"
-	messageCommunicator = "ommunicator ID"
-)
-
-// communicators are the names of a communicator.
-var communicators = []string{"NCCL communicator ID", "Communicator ID"}
-
-// readMessage keeps the collective that the payload of a range describes, if it describes one.
-func (p *process) readMessage(thread int32, start int64, payload string) {
-	m := message(payload)
-	if m == (model.Message{}) {
-		return
-	}
-	if p.messages == nil {
-		p.messages = map[messageAt]model.Message{}
-	}
-	p.messages[messageAt{thread, start}] = m
-}
+// messageBytes is the name under which NCCL tells the size of a message in the payloads of its NVTX ranges.
+const messageBytes = "Message size [bytes]"
 
 // message reads a payload in JSON, whose numbers may be text. Any other payload gives the zero message.
 func message(payload string) model.Message {
-	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, messageCommunicator) {
+	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, "ommunicator ID") {
 		return model.Message{}
 	}
 	var fields map[string]json.RawMessage
@@ -48,7 +29,7 @@ func message(payload string) model.Message {
 		}
 		return 0
 	}
-	m := model.Message{Communicator: number(communicators...)}
+	m := model.Message{Communicator: number("NCCL communicator ID", "Communicator ID")} // NCCL 2.27, and other releases
 	if n := number(messageBytes); n <= math.MaxInt64 {
 		m.Bytes = int64(n)
 	}

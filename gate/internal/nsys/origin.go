@@ -73,21 +73,18 @@ func (db *database) readOrigin() error {
 
 // number is the n-th number of a version, -1 where it has none.
 func number(version string, n int) int {
-	parts := strings.Split(version, ".")
-	if n >= len(parts) {
-		return -1
+	if parts := strings.Split(version, "."); n < len(parts) {
+		if v, err := strconv.Atoi(parts[n]); err == nil {
+			return v
+		}
 	}
-	v, err := strconv.Atoi(parts[n])
-	if err != nil {
-		return -1
-	}
-	return v
+	return -1
 }
 
-func (o *origin) year() int { return number(strings.TrimPrefix(o.tool, "nsys "), 0) }
-
 // newer reports whether the export comes from a release that this package does not know.
-func (o *origin) newer() bool { return o.year() > newestYear || number(o.schema, 0) > newestSchema }
+func (o *origin) newer() bool {
+	return number(strings.TrimPrefix(o.tool, "nsys "), 0) > newestYear || number(o.schema, 0) > newestSchema
+}
 
 // warnings are the doubts that come from how the export was made.
 func (o *origin) warnings() (warnings []string) {

@@ -80,7 +80,9 @@ func (r *reader) readRanges() error {
 		}
 		thread, _ := p.tids.Of(tid)
 		p.ranges = append(p.ranges, model.Range{Start: start, End: end, Name: i, Parent: -1, Thread: thread})
-		p.readMessage(thread, start, row.text(8))
+		if m := message(row.text(8)); m != (model.Message{}) {
+			p.messages[messageAt{thread, start}] = m
+		}
 	})
 }
 

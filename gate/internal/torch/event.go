@@ -103,10 +103,6 @@ const (
 	foreignEvent
 )
 
-func (k kind) String() string {
-	return [...]string{"other event", "kernel", "copy", "memset", "call", "annotation", "operator", "call"}[k]
-}
-
 // kinds go by the category. Those in capitals are of 2021.
 var kinds = map[string]kind{
 	"kernel": kernelEvent, "Kernel": kernelEvent,

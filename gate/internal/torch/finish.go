@@ -167,7 +167,10 @@ func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, erro
 // environment is where and how the run was measured.
 func (t *trace) environment(launches []model.Launch) model.Environment {
 	e := model.Environment{
-		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: t.tick(launches),
+		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: microsecond,
+	}
+	if t.fractional { // Kineto rounds start and end each for itself, so that durations are a multiple to within 2 ns
+		e.Tick = model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
 	}
 	used := model.Devices(launches)
 	e.GPUs = len(used)
@@ -199,15 +202,6 @@ func (t *trace) models(used []int32) string {
 		names = append(names, name)
 	}
 	return model.Models(names)
-}
-
-// tick is the resolution of the GPU's timer, 0 where that is not known: Kineto rounds start and end each for itself, so that
-// durations are a multiple to within 2 ns. Times that were written in whole microseconds cannot tell more than that.
-func (t *trace) tick(launches []model.Launch) float64 {
-	if !t.fractional {
-		return 1000
-	}
-	return model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
 }
 
 // Each call that launches a kernel has a record of that kernel, except for a few at the ends of the profile. A trace that

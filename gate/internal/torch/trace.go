@@ -118,7 +118,7 @@ func (t *trace) add(text []byte) error {
 
 // addWork reads a kernel, a copy or a memset.
 func (t *trace) addWork(e *event) error {
-	what := e.kind.String()
+	what := [...]string{kernelEvent: "kernel", copyEvent: "copy", setEvent: "memset"}[e.kind]
 	start, pointed, ok := decimal(e.Ts, microsecond)
 	if !ok {
 		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: a %s has no time (ts)", t.source, t.begin, what)
