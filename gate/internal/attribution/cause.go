@@ -140,7 +140,6 @@ func Synchronises(call string) bool {
 	return synchronises().MatchString(call) || blockingCopy().MatchString(call) && !strings.Contains(call, "Async")
 }
 
-// work is a launch or a copy.
 type work struct {
 	start, end, api int64
 	owner           Cause

@@ -104,7 +104,6 @@ func nobody(class Class) Cause {
 	return Cause{Class: class, Kernel: -1, Call: -1, After: -1, Range: -1}
 }
 
-// partition is the work of [Partition].
 type partition struct {
 	t     *model.Trace
 	host  *host
@@ -115,7 +114,6 @@ type partition struct {
 
 func (p *partition) done() bool { return p.at >= len(p.steps) }
 
-// close ends a step.
 func (p *partition) close() {
 	step := &p.steps[p.at]
 	for owner, time := range p.sums {

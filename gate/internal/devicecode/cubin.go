@@ -103,7 +103,6 @@ func architecture(image []byte) (sm int, suffix string) {
 	return int(number), suffix
 }
 
-// image64 is a parsed device ELF image.
 type image64 struct {
 	data              []byte
 	sections          map[string]*elf.Section
@@ -144,7 +143,6 @@ func (c *image64) info(s *elf.Section, take func(attr byte, value []byte)) {
 	}
 }
 
-// kernel reads one kernel by its name and the number of its symbol.
 func (c *image64) kernel(name string, symbol uint32) (Kernel, error) {
 	text := c.sections[".text."+name]
 	code := c.bytes(text)

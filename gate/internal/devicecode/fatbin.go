@@ -35,7 +35,6 @@ type entry struct {
 	size   uint64 // of the decompressed image, 0 without compression
 }
 
-// suffix is that of the entry's architecture.
 func (e *entry) suffix() string {
 	switch {
 	case e.flags&flagExact != 0:

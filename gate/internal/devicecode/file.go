@@ -138,7 +138,6 @@ func (f *found) failed() bool {
 	return f.err != nil
 }
 
-// fatKernels reads all kernels of a section of fat binaries, images in parallel.
 func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	var (
 		fat     = fatReader{r: r}

@@ -36,7 +36,6 @@ var roles = []struct {
 // versioned matches the version at the end of the names of the runtime's functions: cudaLaunchKernel_v7000.
 var versioned = input.Pattern(`_v[0-9]+$`)
 
-// names are those of the calls.
 type names struct {
 	ids    map[int64]callName     // by StringIds
 	recent [64]callName           // the last ones asked for, by StringIds modulo their number
@@ -61,7 +60,6 @@ func (n *names) of(id int64) callName {
 	return *seat
 }
 
-// readNames finds the names of the calls.
 func (r *reader) readNames() (*names, error) {
 	n := &names{ids: make(map[int64]callName), count: make(map[role]int)}
 	n.texts.Of("a CUDA call") // one without a name

@@ -209,7 +209,6 @@ func (db *database) damaged(err error) error {
 	return model.Refuse(model.Damaged, exportAgain, "%s is damaged (%s)", db.name, measure.NormalizeControl(why))
 }
 
-// has reports whether the table has a column.
 func (db *database) has(table, column string) bool { return slices.Contains(db.columns[table], column) }
 
 // require refuses a table that lacks one of the columns; an absent table lacks nothing.

@@ -101,7 +101,6 @@ func writtenBy(report string) (string, error) {
 
 const oneTableNsys = "this nsys cannot export single tables: update it to 2024.2 or later"
 
-// exportFailures lists the failures that nsys names, with their refusals.
 var exportFailures = []struct {
 	text string
 	kind model.Kind

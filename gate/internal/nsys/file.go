@@ -70,7 +70,6 @@ func look(f *os.File) (s state, head []byte, err error) {
 	return s, head, nil
 }
 
-// changed reports whether a file changed while it was read.
 func changed(file string, before state) bool {
 	f, err := os.Open(file)
 	if err != nil {

@@ -35,7 +35,6 @@ func gpuMetric(name string) (measure.Metric, bool) {
 	return measure.Metric{}, false
 }
 
-// gpuSamples are the samples of one GPU, column by column.
 type gpuSamples struct {
 	times  []int64
 	values [][]float64 // by measure.GPUMetrics; NaN where the GPU does not count it

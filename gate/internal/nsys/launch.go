@@ -45,7 +45,6 @@ func (r *reader) readKernels() error {
 	return nil
 }
 
-// readLaunches reads the launches of each process.
 func (r *reader) readLaunches() error {
 	expected, err := r.db.room(kernelTable)
 	if err != nil {
@@ -111,7 +110,6 @@ func (r *reader) launching(id int64, room int) *process {
 	return p
 }
 
-// intern numbers the variants of a process.
 func (p *process) intern(key variant) int32 {
 	// Most launches have the variant that was found last at their place.
 	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
@@ -126,7 +124,6 @@ func (p *process) intern(key variant) int32 {
 	return i
 }
 
-// kernels are the variants of a process.
 func (r *reader) kernels(p *process) []model.KernelInfo {
 	r.strings[wholeGraph] = "(CUDA graph)"
 	out := make([]model.KernelInfo, len(p.variants.List))

@@ -94,7 +94,6 @@ const (
 	graphEnd
 )
 
-// backtraced is a CUDA call whose stack was recorded.
 type backtraced struct {
 	start, end, tid, id int64
 	name, chain         int64

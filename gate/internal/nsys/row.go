@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 )
 
-// row is the row at which a scan stands.
 type row struct {
 	kinds   []sqlitepage.Kind // by column
 	values  []int64           // of those that hold integers
@@ -34,7 +33,6 @@ func (r *row) refuse(db *database) error {
 	return model.Refuse(model.BadValue, exportAgain, "%s: table %s, row %d: %s", db.name, r.table, r.number, r.reason)
 }
 
-// wrong notes the first thing that is wrong with the row.
 func (r *row) wrong(format string, args ...any) {
 	if r.reason == "" {
 		r.reason = fmt.Sprintf(format, args...)
@@ -57,7 +55,6 @@ func (r *row) fromPages(rows *sqlitepage.Rows, i int) {
 	r.kinds, r.values = rows.Kinds[i*n:][:n], rows.Values[i*n:][:n]
 }
 
-// kinds are SQLite's numbers of them.
 var kinds = [...]sqlitepage.Kind{
 	sqlite.TypeInteger: sqlitepage.Integer, sqlite.TypeFloat: sqlitepage.Real, sqlite.TypeText: sqlitepage.Text, sqlite.TypeBlob: sqlitepage.Blob,
 	sqlite.TypeNull: sqlitepage.Null,
@@ -90,7 +87,6 @@ func (r *row) orNull(column int, absent int64) int64 {
 	return absent
 }
 
-// odd notes that a column holds no integer.
 func (r *row) odd(column int) {
 	holds := [...]string{sqlitepage.Null: "nothing", sqlitepage.Text: "text", sqlitepage.Real: "a fraction", sqlitepage.Blob: "bytes"}
 	r.wrong("column %s holds %s, not an integer", r.columns[column], holds[r.kinds[column]])

@@ -92,7 +92,6 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 	return files, nil
 }
 
-// open opens an archive.
 func open(archive string) (a source, from *zip.ReadCloser, err error) {
 	a.name = show(filepath.Base(archive))
 	info, err := os.Stat(archive)
@@ -117,7 +116,6 @@ func open(archive string) (a source, from *zip.ReadCloser, err error) {
 	return a, nil, err
 }
 
-// copy unpacks a report.
 func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 	damaged := func(what string) error {
 		return model.Refuse(model.Damaged, copyAgain, "%s in %s is damaged: %s", r.show(), a.name, what)
@@ -148,7 +146,6 @@ func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 	return nil
 }
 
-// member is a file in the archive.
 type member struct {
 	*zip.File
 	path      string // as in the archive, with "/"

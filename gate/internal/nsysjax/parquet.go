@@ -55,7 +55,6 @@ func (c *column) number(row int, or int64) int64 {
 
 var errCut = errors.New("it ends early")
 
-// openTable reads the footer of a file.
 func openTable(data []byte) (*table, error) {
 	const magic, ends = "PAR1", 8 // length of the footer and magic
 	end := len(data) - ends

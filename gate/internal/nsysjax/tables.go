@@ -149,7 +149,6 @@ type thread struct{ pid, tid int64 }
 // leaf reports whether it stands as a kernel.
 func (s *span) leaf() bool { return s.thunk && !s.inner }
 
-// label is what the text of a range says.
 type label struct {
 	text     string // without the number of a program, which counts those that were compiled before
 	thunk    bool
@@ -179,7 +178,6 @@ func newLabel(raw string) *label {
 	return l
 }
 
-// read reads the traces of a recording.
 func (r *reader) read() (out []model.Trace, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library's fault

@@ -48,7 +48,6 @@ func Read(ctx context.Context, files ...File) (Run, error) {
 	return c.finish()
 }
 
-// collection is the tables of one run.
 type collection struct {
 	files  []string
 	tables map[kind]*table

@@ -18,7 +18,6 @@ const (
 	noKernel   = "see that the workload did not fail, that it uses the GPU, and that the capture range covers its kernels"
 )
 
-// kind says which report a table is.
 type kind int
 
 // The reports that are read. Everything else that nsys prints is other.

@@ -123,7 +123,6 @@ func summarize(t *table, sums map[kind][]sum) (*model.Session, error) {
 	return s, s.Check()
 }
 
-// merged adds up the rows of one subject.
 func merged(sums []sum) []sum {
 	var out []sum
 	at := map[measure.Subject]int{}

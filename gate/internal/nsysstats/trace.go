@@ -143,7 +143,6 @@ func (x *tracer) row(r *traceRow) error {
 	return nil
 }
 
-// intern numbers the kernels.
 func (x *tracer) intern(k model.KernelInfo) int32 {
 	i, ok := x.number[k]
 	if !ok {

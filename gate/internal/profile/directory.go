@@ -102,7 +102,6 @@ type entry struct {
 // where their content is that of no profile.
 var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
-// listing is the content of a directory.
 type listing struct {
 	found         []entry
 	left          []string // names of files that may have been meant as profiles
@@ -166,7 +165,6 @@ func (l *listing) irregular(path string, directory bool) error {
 	return nil
 }
 
-// take lists the files of one recording.
 func (l *listing) take(files []string) error {
 	format, err := formatOf(files[0])
 	switch name := filepath.Base(files[0]); {
@@ -274,7 +272,6 @@ func distinct(found []entry) error {
 	return nil
 }
 
-// size is how many bytes its files have.
 func (e entry) size() (n int64) {
 	for _, name := range e.files {
 		if info, err := os.Stat(name); err == nil {

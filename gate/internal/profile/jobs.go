@@ -110,7 +110,6 @@ func masked(pattern *regexp.Regexp) func(file) string {
 	}
 }
 
-// group is the files of a possible job.
 type group struct {
 	name  string
 	files []file
@@ -159,7 +158,6 @@ func alongside(a, b file) bool {
 	return 2*both >= min(a.lasts, b.lasts) && both > 0
 }
 
-// ranked reports whether a group has more than one file.
 func ranked(groups []group) bool {
 	return slices.ContainsFunc(groups, func(g group) bool { return len(g.files) > 1 })
 }

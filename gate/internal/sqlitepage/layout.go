@@ -21,7 +21,6 @@ type number struct {
 	left, right  uint8
 }
 
-// text is a text or bytes in a record.
 type text struct{ column, at, size int }
 
 // decoder reads records. Those of a table have few headers.
@@ -137,7 +136,6 @@ func (r *Rows) Bytes(i int) []byte {
 // mostText is how much of a text is read, in bytes.
 const mostText = 64 << 10
 
-// scan is the reading of one table.
 type scan struct {
 	file    *File
 	leaves  []leaf

@@ -89,7 +89,6 @@ func category(text []byte) (cat, rest []byte, ok bool) {
 	}
 }
 
-// kind is the class of an event.
 type kind int8
 
 const (

@@ -13,7 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// finish makes the trace, or refuses it.
 func (t *trace) finish() (*model.Trace, error) {
 	slices.SortFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.id, b.id),
@@ -152,7 +151,6 @@ func (t *trace) doubt(out *model.Trace, missing int) {
 		longest/1000)
 }
 
-// readTrace reads a Chrome trace to its end.
 func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
 	t := &trace{scanner: newScanner(name, in), bounds: within, extents: map[string]measure.Dim3{}}
 	if err := t.walk(t.readFact, t.add); err != nil {
@@ -164,7 +162,6 @@ func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, erro
 	return t.finish()
 }
 
-// environment is where and how the run was measured.
 func (t *trace) environment(launches []model.Launch) model.Environment {
 	e := model.Environment{
 		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: microsecond,
@@ -211,7 +208,6 @@ const (
 	leastCalls = 20  // so many must lack their kernel as well
 )
 
-// check refuses a trace that is not complete.
 func (t *trace) check() error {
 	calls, unanswered := t.unanswered()
 	launches := len(t.launches)

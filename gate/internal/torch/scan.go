@@ -95,7 +95,6 @@ func (s *scanner) value() ([]byte, error) {
 	return v, s.broken(err)
 }
 
-// skip reads over a value.
 func (s *scanner) skip() error { return s.broken(s.json.SkipValue()) }
 
 // end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands there.

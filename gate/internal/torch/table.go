@@ -39,7 +39,6 @@ func tableHeader(line string) (columns []string, ok bool) {
 	return columns, columns[0] == "Name" && slices.Contains(columns, "# of Calls") && slices.Contains(columns, "Self CPU")
 }
 
-// printed is a table that is being read.
 type printed struct {
 	src     source
 	line    int    // of the header
@@ -141,10 +140,8 @@ func (t *printed) check(header string) error {
 	return nil
 }
 
-// place names the header of the table in messages.
 func (t *printed) place() string { return fmt.Sprintf("%s:%d", t.src, t.line) }
 
-// read reads a line behind the header.
 func (t *printed) read(line string, number int) error {
 	refuse := func(kind model.Kind, format string, args ...any) error {
 		return model.Refuse(kind, printAgain, "%s:%d: %s", t.src, number, fmt.Sprintf(format, args...))
@@ -223,7 +220,6 @@ func (t *printed) cut(line string) (row map[string]string, ok bool) {
 	return row, true
 }
 
-// session turns a table into a session of one run.
 func (t *printed) session() (*model.Session, error) {
 	switch {
 	case !t.closed:

@@ -24,7 +24,6 @@ var usual = bounds{records: 3_000_000, text: 256 << 20}
 // microsecond is the unit of times, in ns.
 const microsecond = 1000
 
-// trace is what has been read of a Chrome trace.
 type trace struct {
 	event   event                   // the last one
 	extents map[string]measure.Dim3 // by how they stand in the file
@@ -68,7 +67,6 @@ type variant struct {
 	registers, shared int64
 }
 
-// transfer is a copy or memset.
 type transfer struct {
 	model.Copy
 	id int64
@@ -116,7 +114,6 @@ func (t *trace) add(text []byte) error {
 	return nil
 }
 
-// addWork reads a kernel, a copy or a memset.
 func (t *trace) addWork(e *event) error {
 	what := [...]string{kernelEvent: "kernel", copyEvent: "copy", setEvent: "memset"}[e.kind]
 	start, pointed, ok := decimal(e.Ts, microsecond)
@@ -278,7 +275,6 @@ func (t *trace) intern(among *model.Interned[string], name []byte) (int32, error
 	return number, nil
 }
 
-// bounded checks how many records of a kind there are.
 func (t *trace) bounded(n int) error {
 	if n > t.bounds.records {
 		return model.Refuse(model.TooLarge, fewerSteps, "%s holds more than %d records of one kind", t.source, t.bounds.records)
@@ -286,7 +282,6 @@ func (t *trace) bounded(n int) error {
 	return nil
 }
 
-// readFact reads the value of a top-level key.
 func (t *trace) readFact(key string) error {
 	t.known = t.known || marks[key]
 	read, ok := factual[key]
@@ -304,7 +299,6 @@ func (t *trace) readFact(key string) error {
 	return nil
 }
 
-// readDevices reads the GPUs that the process saw.
 func (t *trace) readDevices(value []byte) error {
 	var devices []struct {
 		ID   jsontext.Value `json:"id"`

@@ -55,7 +55,6 @@ func distance(a, b *cut) int64 {
 	return max(d, -d)
 }
 
-// reduceAuxiliary writes what the auxiliary processes did.
 func (j *job) reduceAuxiliary(run int, t *table) {
 	busy, launches := int64(0), 0
 	for _, c := range j.auxiliary {

@@ -60,7 +60,6 @@ func (j *job) agree(ranks []int, byRank [][]*collective) bool {
 	return len(ranks) > 1 && !slices.ContainsFunc(ranks[1:], func(r int) bool { return !slices.Equal(first, j.names(r, byRank)) })
 }
 
-// names are the short names of the kernels of a rank's collectives.
 func (j *job) names(rank int, byRank [][]*collective) (out []string) {
 	for _, m := range byRank[rank] {
 		out = append(out, j.ranks[rank].Kernels[m.kernel].Subject.Short())
@@ -91,7 +90,6 @@ func (c *cut) shorten() {
 	}
 }
 
-// counted are the collectives of the steps that count.
 func (c *cut) counted() []collective {
 	return slices.DeleteFunc(slices.Clone(c.moves), func(m collective) bool { return len(c.steps) > 0 && m.step < c.skip })
 }

@@ -162,7 +162,6 @@ type finder struct {
 	last  int // the interval that began before the last instant
 }
 
-// find is [spanOf].
 func (f *finder) find(at int64) int {
 	if i := f.last; i < 0 || i >= len(f.spans) || f.spans[i].Start > at || i+1 < len(f.spans) && f.spans[i+1].Start <= at {
 		f.last = sort.Search(len(f.spans), func(i int) bool { return f.spans[i].Start > at }) - 1
@@ -184,7 +183,6 @@ func (c *cut) kernelTime() []float64 {
 	return out
 }
 
-// settling is where a series settles, and whether it does.
 type settling struct {
 	skip   int
 	steady bool
@@ -211,7 +209,6 @@ type channel struct {
 	stream       int
 }
 
-// communicates marks the kernels that move data between ranks.
 func (c *cut) communicates() []bool {
 	out := make([]bool, len(c.Kernels))
 	for i := range c.Kernels {

@@ -71,7 +71,6 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	return &d.Drawing, nil
 }
 
-// drawing is the work of [Draw].
 type drawing struct {
 	model.Drawing
 	known model.Interned[measure.Subject]
@@ -91,7 +90,6 @@ func (c *cut) rankName() string {
 	return "rank " + strconv.Itoa(c.Rank)
 }
 
-// drawable is a step that may be drawn.
 type drawable struct {
 	run    int
 	device int32
@@ -234,7 +232,6 @@ func longest(spans []model.DrawnSpan, most int) (longestSpans []model.DrawnSpan,
 	return spans, max(omitted, 0)
 }
 
-// timesOf are the times of the launches of a kernel that count.
 func (c *cut) timesOf(kernel measure.Subject) (out []float64) {
 	k := int32(slices.IndexFunc(c.Kernels, func(x model.KernelInfo) bool { return x.Subject == kernel }))
 	for i := range c.launches {
@@ -245,7 +242,6 @@ func (c *cut) timesOf(kernel measure.Subject) (out []float64) {
 	return out
 }
 
-// launches draws how the times of a kernel's launches are distributed.
 func (d *drawing) launches(kernel measure.Subject, times []float64) {
 	n := len(times)
 	if n == 0 {

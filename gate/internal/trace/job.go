@@ -15,7 +15,6 @@ type job struct {
 	auxiliary []*cut // small processes of the same file
 }
 
-// number is the number of a rank.
 func (j job) number(i int) int {
 	if j.numbered {
 		return j.ranks[i].Rank
@@ -61,7 +60,6 @@ func concurrent(ranks []*cut, c *cut) bool {
 	return true
 }
 
-// deviceOf is the device of the first launch of a process.
 func deviceOf(c *cut) int32 {
 	if len(c.seen.devices) == 0 {
 		return -1
@@ -127,7 +125,6 @@ func alike(all []job) ([]job, error) {
 // first is the rank that stands for the job's environment.
 func (j job) first() *cut { return j.ranks[0] }
 
-// sources names the files of a job.
 func (j job) sources() string {
 	var names []string
 	for _, c := range j.ranks {

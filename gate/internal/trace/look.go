@@ -80,7 +80,6 @@ func (c *cut) coverage(spans []model.Interval, since int64) float64 {
 	return float64(in) / float64(all)
 }
 
-// candidate is a range that may be the step.
 type candidate struct {
 	name   string
 	spans  []model.Interval // of one run

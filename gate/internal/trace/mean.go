@@ -52,7 +52,6 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	return info, nil
 }
 
-// merge writes what the tables of the ranks come to for the job.
 func (j job) merge(run int, tables []table, t *table) {
 	rows := map[key][]float64{} // by rank
 	for i := range tables {
@@ -96,19 +95,16 @@ func (j job) merge(run int, tables []table, t *table) {
 	}
 }
 
-// addTo adds the values that ranks have to their sums.
 func addTo(sums, values []float64) {
 	for i, v := range zeroed(values) {
 		sums[i] += v
 	}
 }
 
-// rank is the subject of one of the ranks.
 func (j job) rank(i int) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", j.number(i))}
 }
 
-// setMean writes the mean over the ranks.
 func (j job) setMean(run int, k key, values []float64, tables []table, t *table) {
 	if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == k.metric }) {
 		values = zeroed(values)

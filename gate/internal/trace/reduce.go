@@ -20,7 +20,6 @@ type sums struct {
 	onDevice map[int32]float64
 }
 
-// addUp adds up the launches that count.
 func (c *cut) addUp(roles *roles) sums {
 	out := sums{make([]kernelSum, len(c.Kernels)), make([]float64, len(c.RangeNames)), map[int32]float64{}}
 	steps := finder{spans: c.steps}
@@ -53,7 +52,6 @@ func (c *cut) addUp(roles *roles) sums {
 	return out
 }
 
-// reduce writes the samples of one run into the table.
 func (c *cut) reduce(run int, t *table) model.Run {
 	info := model.Run{Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
 	per := 1.0 // steps that the sums are divided by
@@ -88,7 +86,6 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	return info
 }
 
-// reduceKernels writes the samples of the kernels and their sums.
 func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []kernelSum, roles *roles, t *table) {
 	var all, unsteady float64
 	var count, smalls int
@@ -222,7 +219,6 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 	}
 }
 
-// kernelSum is what one run adds up for one kernel.
 type kernelSum struct {
 	times []float64
 	first int64             // call of its first launch

@@ -37,7 +37,6 @@ type replayed struct {
 	role   int // number of the thread, see [cut.newHostSteps]
 }
 
-// blocking says for what a call waits.
 type blocking uint8
 
 const (
@@ -46,7 +45,6 @@ const (
 	waitsForCopy
 )
 
-// replayedOp is an operation on a stream.
 type replayedOp struct {
 	start, end int64
 	on         onStream
@@ -187,7 +185,6 @@ func (r *replay) calibrate() {
 	r.latency, r.kinds, r.gaps = medians(latency, minSteps), medians(kinds, 1), medians(gaps, 1)
 }
 
-// medians are those of lists with enough values.
 func medians[K comparable](of map[K][]float64, least int) map[K]int64 {
 	out := make(map[K]int64, len(of))
 	for k, values := range of {
@@ -278,7 +275,6 @@ func medianPeriod(firsts []float64) float64 {
 	return stats.Median(out)
 }
 
-// recorded are the starts of the first operations as they were recorded.
 func (r *replay) recorded() (firsts []float64) {
 	for _, calls := range r.steps {
 		first := math.Inf(1)

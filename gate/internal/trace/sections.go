@@ -18,7 +18,6 @@ const (
 	sectionCount
 )
 
-// section is what a run spent in a section.
 type section struct {
 	elapsed, busy int64 // wall time and kernel time in ns
 	launches      int
@@ -41,7 +40,6 @@ type sectioning struct {
 	out                 [sectionCount]section
 }
 
-// sections are the sections of the run, which add up to it.
 func (c *cut) sections() *sectioning {
 	laid := c.laid()
 	s := &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
@@ -89,7 +87,6 @@ func (s *sectioning) add(api, start, end int64) int {
 	return betweenSteps
 }
 
-// divide divides the wall time.
 func (s *sectioning) divide() {
 	warm, begin, end, gaps := s.work.Start, s.work.Start, s.work.End, int64(0)
 	if len(s.laid) > 0 {

@@ -155,7 +155,6 @@ func (c *cut) reduceSteps(run int, t *table) {
 	}
 }
 
-// owner is the subject of an owner.
 func (c *cut) owner(o attribution.Cause) measure.Subject {
 	switch {
 	case o.Class <= attribution.Communication:

@@ -51,7 +51,6 @@ func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 	return out, cmp.Or(errs...)
 }
 
-// side is the traces of a side while they are reduced.
 type side struct {
 	cuts, auxiliary []*cut        // the runs and their ranks, and auxiliary processes
 	sampled         []model.Trace // taken with the runs, with GPU metrics
@@ -101,7 +100,6 @@ func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
 	return sides, nil
 }
 
-// cutsOf are the runs and ranks of all sides.
 func cutsOf(sides []*side) (out []*cut) {
 	for _, s := range sides {
 		out = append(out, s.cuts...)
@@ -126,7 +124,6 @@ func layCycles(sides []*side, o Options) error {
 	return err
 }
 
-// sessions are the sessions of the side, which has been cut.
 func (s *side) sessions(o Options) ([]model.Session, error) {
 	sampled, err := cutAlike(s.sampled, s.cuts, s.step, o.Warmup)
 	if err != nil {
