@@ -67,11 +67,9 @@ func (o Cause) Where(t *model.Trace) string {
 	if !(o.Class == Starved || o.Class == Blocking) {
 		return ""
 	}
-	var words []string
+	words := []string{hostCode}
 	if o.Call >= 0 {
-		words = append(words, t.CallNames[o.Call])
-	} else {
-		words = append(words, hostCode)
+		words[0] = t.CallNames[o.Call]
 	}
 	if o.Range >= 0 {
 		words = append(words, "in", t.RangeNames[o.Range])

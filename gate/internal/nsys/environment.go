@@ -36,12 +36,7 @@ var bare = input.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 func (db *database) readFacts() (*facts, error) {
 	f := &facts{ordinal: make(map[device]int64), origin: db.origin}
-	for _, step := range []func(*database) error{f.readGPUs, f.readDriver, f.readZero} {
-		if err := step(db); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
+	return f, cmp.Or(f.readGPUs(db), f.readDriver(db), f.readZero(db))
 }
 
 func (f *facts) readGPUs(db *database) error {

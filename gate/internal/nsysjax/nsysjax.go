@@ -33,12 +33,8 @@ func Sniff(name string, head []byte) bool {
 	if len(head) == 0 {
 		return strings.EqualFold(filepath.Ext(name), ".zip")
 	}
-	for _, start := range []string{"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"} { // a file, no file, one of several disks
-		if bytes.HasPrefix(head, []byte(start)) {
-			return true
-		}
-	}
-	return false
+	starts := []string{"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"} // a file, no file, one of several disks
+	return slices.ContainsFunc(starts, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
 }
 
 // limits bounds the disk space and files that an archive can take.

@@ -46,18 +46,11 @@ type printed struct {
 	columns []string
 	starts  []int // where the columns begin, in characters, by the dashes under the header
 	size    int   // bytes of all lines
-	gpu     []printedRow
+	gpu     []work
 	cpu     map[string]bool // names of what ran on the CPU
 	closed  bool
 	footed  bool
 	total   amount // at the foot
-}
-
-// printedRow is a row of a kernel, a copy, an annotation or a call.
-type printedRow struct {
-	name           string
-	total, average amount
-	calls          int64
 }
 
 // amount is a time as printed, in ns, and half of its last place, which is its rounding error.
@@ -198,7 +191,7 @@ func (t *printed) readRow(line string, refuse func(kind model.Kind, format strin
 	if math.Abs(float64(average.ns)*float64(calls)-float64(total.ns)) > average.half*float64(calls)+total.half+1 {
 		return refuse(model.BadValue, "average times calls is not the total")
 	}
-	t.gpu = append(t.gpu, printedRow{row["Name"], total, average, calls})
+	t.gpu = append(t.gpu, work{name: row["Name"], average: float64(average.ns), total: float64(total.ns), half: total.half, calls: float64(calls)})
 	return nil
 }
 
@@ -268,7 +261,7 @@ func (t *printed) session() (*model.Session, error) {
 // split gives the rows of kernels and copies, and compares their sum with the total at the foot, in which PyTorch before 2.5
 // counts annotations and 2.0 calls. Both have a time on the GPU and are no work of its own: an annotation of record_function
 // lasts from its first kernel to its last, and has the name of a row of the CPU. So have the kernels of torch.compile.
-func (t *printed) split() (ran []printedRow, err error) {
+func (t *printed) split() (ran []work, err error) {
 	var sum, slack [3]float64 // of work, annotations, calls
 	for _, r := range t.gpu {
 		kind := 0
@@ -280,7 +273,7 @@ func (t *printed) split() (ran []printedRow, err error) {
 		default:
 			ran = append(ran, r)
 		}
-		sum[kind], slack[kind] = sum[kind]+float64(r.total.ns), slack[kind]+r.total.half
+		sum[kind], slack[kind] = sum[kind]+r.total, slack[kind]+r.half
 	}
 	total := float64(t.total.ns)
 	for _, counted := range [][3]float64{{1, 0, 0}, {1, 1, 0}, {1, 0, 1}, {1, 1, 1}} {
@@ -296,32 +289,35 @@ func (t *printed) split() (ran []printedRow, err error) {
 		"%s: the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms: %s", t.place(), sum[0]/1e6, total/1e6, why)
 }
 
-// work is one kernel, or the copies of one kind. Of copies the note is their kinds of memory.
+// work is a row of a kernel, a copy, an annotation or a call, or one kernel, or the copies of one kind. Of copies the note is their
+// kinds of memory.
 type work struct {
+	name                  string
 	subject               measure.Subject
 	average, total, calls float64 // times in ns
+	half                  float64 // of the last place of the total
 	note                  string
 }
 
 // merge adds up the rows of one name, as tables grouped by stack have them, and the copies of one kind. Truncated names
 // that are equal may be different kernels, so that the time of one launch is not known.
-func (t *printed) merge(rows []printedRow) ([]*work, error) {
+func (t *printed) merge(rows []work) ([]*work, error) {
 	var budget model.NameBudget
 	var works []*work
 	found := make(map[measure.Subject]*work)
-	for _, r := range rows {
-		if err := budget.Add(string(t.src), r.name); err != nil {
+	for i := range rows {
+		w := &rows[i]
+		if err := budget.Add(string(t.src), w.name); err != nil {
 			return nil, err
 		}
-		w := &work{average: float64(r.average.ns), total: float64(r.total.ns), calls: float64(r.calls)}
-		if strings.HasPrefix(r.name, "Memcpy ") || strings.HasPrefix(r.name, "Memset (") {
-			kind, source, target := parseCopy(r.name)
+		if strings.HasPrefix(w.name, "Memcpy ") || strings.HasPrefix(w.name, "Memset (") {
+			kind, source, target := parseCopy(w.name)
 			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
 			if w.note = target.String(); kind != model.Memset {
 				w.note = source.String() + " to " + w.note
 			}
 		} else {
-			w.subject = model.KernelSubject(r.name, measure.Dim3{}, measure.Dim3{})
+			w.subject = model.KernelSubject(w.name, measure.Dim3{}, measure.Dim3{})
 		}
 		have := found[w.subject]
 		if have == nil {
@@ -329,7 +325,7 @@ func (t *printed) merge(rows []printedRow) ([]*work, error) {
 			works = append(works, w)
 			continue
 		}
-		if strings.HasSuffix(r.name, "..") {
+		if strings.HasSuffix(w.name, "..") {
 			have.note = "rows whose truncated names are equal, taken together"
 		} else if w.note != have.note {
 			have.note = "several kinds of memory"

@@ -12,17 +12,11 @@ import (
 // split takes the traces that were sampled from those that were timed. Where all were sampled, all are timed too, and
 // none is left over.
 func split(traces []model.Trace) (timed, sampled []model.Trace) {
-	for _, t := range traces {
-		if t.Sampling != nil {
-			sampled = append(sampled, t)
-		} else {
-			timed = append(timed, t)
-		}
-	}
+	timed = slices.DeleteFunc(slices.Clone(traces), func(t model.Trace) bool { return t.Sampling != nil })
 	if len(timed) == 0 {
 		return traces, nil
 	}
-	return timed, sampled
+	return timed, slices.DeleteFunc(slices.Clone(traces), func(t model.Trace) bool { return t.Sampling == nil })
 }
 
 // cutAlike cuts traces like the runs that they were taken with, and leaves out those without their step.

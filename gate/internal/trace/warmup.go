@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -106,12 +105,7 @@ func (o *Options) skipped() int {
 
 // settleKernels decides how many launches of each kernel are warm-up in runs without steps.
 func settleKernels(cuts []*cut, o Options) error {
-	var whole []*cut
-	for _, c := range cuts {
-		if len(c.steps) == 0 {
-			whole = append(whole, c)
-		}
-	}
+	whole := slices.DeleteFunc(slices.Clone(cuts), func(c *cut) bool { return len(c.steps) > 0 })
 	if err := each(whole, func(_ int, c *cut) error {
 		times := make([][]float64, len(c.Kernels))
 		for i := range c.launches {
