@@ -1,11 +1,7 @@
-// Package attribution names the cause of every nanosecond of a step.
-//
-// The period of a step on a device runs from its first operation to the first one of the next step. Kernels that compute take
-// the time in which they run, collectives the time without such a kernel, copies the time without either, memsets the rest
-// (the order of TraceLens: exposed time is time that nothing more useful hides). Operations of one class share equally.
-// Idle time is divided by the causes of NVIDIA's method (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis): the host had not
-// issued the next operation, or waited itself, or the operation was issued and waited on the GPU. The parts add up to the
-// period, to the nanosecond.
+// Package attribution names the cause of every nanosecond of a step, from its first operation on a device to that of the next step.
+// Kernels that compute hide collectives, these copies, and these memsets (the order of TraceLens); operations of one class share
+// equally. Idle time is divided by NVIDIA's method (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis): the host had not issued the next
+// operation, or waited itself, or the operation was issued and waited on the GPU.
 package attribution
 
 import (

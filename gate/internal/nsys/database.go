@@ -300,10 +300,8 @@ func (db *database) scanPages(table string, columns []string, f func(*row)) (don
 	return true, err
 }
 
-// scanSQL is scan through SQLite.
-//
-// The table itself is read, in the order of its row numbers: an index may be damaged, and where a damaged table leads
-// back to pages that were read before, the row numbers no longer grow.
+// scanSQL is scan through SQLite. The table itself is read, in the order of its row numbers: an index may be damaged, and where a
+// damaged table leads back to pages that were read before, the row numbers no longer grow.
 func (db *database) scanSQL(table, where string, columns []string, f func(*row)) error {
 	list := make([]string, len(columns))
 	for i, c := range columns {

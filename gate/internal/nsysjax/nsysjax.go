@@ -1,10 +1,6 @@
-// Package nsysjax takes the reports of Nsight Systems out of the archives that nsys-jax and nsys-jax-combine write
-// (NVIDIA's JAX-Toolbox), and out of any other .zip of reports, such as an artifact of a CI job.
-//
-// nsys-jax puts NAME.nsys-rep into NAME.zip, beside tables (.parquet) that were made from it, dumps of XLA and sources.
-// nsys-jax-combine puts several such archives into one, where a table that differs becomes a directory: rank1 of
-// thread-metadata.parquet is thread-metadata.parquet/rank1. Where a report is left out, the tables are read. How the program
-// ended is in none of them.
+// Package nsysjax takes the reports of Nsight Systems out of the archives that nsys-jax (NVIDIA's JAX-Toolbox) writes, and out of any
+// other .zip of reports. Where a report is left out, the tables (.parquet) that were made from it are read. nsys-jax-combine puts several
+// archives into one, where a table that differs becomes a directory: thread-metadata.parquet/rank1.
 package nsysjax
 
 import (
@@ -45,14 +41,10 @@ type limits struct {
 
 var usual = limits{reports: 1024, size: 16 << 30}
 
-// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive into dir and returns their paths, sorted by their names
-// in the archive. A report beside which its export lies (.sqlite) is left out for it. Nothing else is unpacked, and what
-// is in an archive within the archive is not looked for. A report holds environment variables of the workload, so dir
-// must be private to the user; the files in it are (0600), under names of our own. Where tables must stand for the reports or
-// some of them, there are none: see [Tables].
-//
-// An archive that is damaged, holds neither, or one recording twice, gives a *model.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
-// end of ctx. In each case no file is left.
+// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, and returns their
+// paths, sorted by their names in the archive. Reports hold environment variables of the workload: dir must be private to the user, as
+// the files are (0600). There are none where tables must stand for some of them: see [Tables]. An archive that is damaged, holds
+// neither, or one recording twice, gives a *model.Refusal. After an error no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 	return unpack(ctx, archive, dir, usual)
 }

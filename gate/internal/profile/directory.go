@@ -20,10 +20,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// openDirectory adds the profiles of a directory. What an export or a page lies beside is read from that, and tables of
-// nsys stats beside the export are left; files that are no profiles are left out, and those that might have been are
-// named. Reports of nsgate are read where there is nothing else: a gate may write its own beside the profiles that it
-// judges.
+// openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant
+// as profiles are named in a warning. Reports of nsgate are read where there is nothing else: a gate may write its own there.
 func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
 	found, left, err := list(dir)
 	if err != nil {

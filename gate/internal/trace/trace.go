@@ -11,14 +11,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Reduce reduces the traces of each side of a comparison, one per process, to its sessions. The processes of one launch of the workload,
-// its ranks, are one run. Runs of the same GPU that started within an hour belong together, oldest session first. All sides are
-// cut alike: by the step that every run repeats, and with the same warm-up. Where they have no step in common, each is cut by its own,
-// which shows that they are not comparable. The error is a *model.Refusal where the traces cannot be cut as asked.
-//
-// Sampling disturbs what it samples: where some traces of a side were sampled ([model.Trace.Sampling]) and others were not, the
-// others alone are runs, and the first sampled trace gives its metrics to the first run, and so on. Runs without such a partner
-// have NaN.
+// Reduce reduces the traces of each side of a comparison, one per process, to its sessions, the oldest first. The ranks of one launch of
+// the workload are one run, runs of the same GPU that started within an hour one session. All sides are cut by the step and warm-up of
+// all runs, each side by its own step where they have none in common. Where some traces of a side were sampled ([model.Trace.Sampling]),
+// the others alone are runs, and the n-th sampled one gives its metrics to the n-th run. Traces that cannot be cut are a *model.Refusal.
 func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 	o.Warmup = cmp.Or(o.Warmup, Auto)
 	sides, err := newSides(o, traces)
