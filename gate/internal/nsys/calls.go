@@ -37,10 +37,10 @@ var roles = []struct {
 var versioned = input.Pattern(`_v[0-9]+$`)
 
 type names struct {
-	ids    map[int64]callName     // by StringIds
-	recent [64]callName           // the last ones asked for, by StringIds modulo their number
-	texts  model.Interned[string] // without the version
-	count  map[role]int
+	ids      map[int64]callName     // by StringIds
+	recent   [64]callName           // the last ones asked for, by StringIds modulo their number
+	texts    model.Interned[string] // without the version
+	profiles bool                   // one switches profiling on or off
 }
 
 // callName is the role of a call and its name without the version.
@@ -61,7 +61,7 @@ func (n *names) of(id int64) callName {
 }
 
 func (r *reader) readNames() (*names, error) {
-	n := &names{ids: make(map[int64]callName), count: make(map[role]int)}
+	n := &names{ids: make(map[int64]callName)}
 	n.texts.Of("a CUDA call") // one without a name
 	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
 		name := row.text(1)
@@ -71,13 +71,11 @@ func (r *reader) readNames() (*names, error) {
 				x.role = known.role
 			}
 		}
+		n.profiles = n.profiles || x.role == profilerStart || x.role == profilerStop
 		x.text, _ = n.texts.Of(versioned().ReplaceAllString(name, ""))
 		n.ids[x.id] = x
 	})
 	n.recent[0] = n.ids[0]
-	for _, x := range n.ids {
-		n.count[x.role]++
-	}
 	return n, err
 }
 
@@ -100,7 +98,7 @@ func (r *reader) readCalls() error {
 	for _, p := range r.processes {
 		ranges += len(p.ranges)
 	}
-	if names.count[profilerStart]+names.count[profilerStop]+ranges+len(r.diagnosis.few) == 0 {
+	if !names.profiles && ranges+len(r.diagnosis.few) == 0 {
 		if more, err := r.moreCalls(names); !more || err != nil {
 			return err
 		}

@@ -247,30 +247,27 @@ func (r *reader) readMemory() error {
 			events[p] = append(events[p], e)
 		}
 	})
-	for _, p := range r.processes {
-		p.memory = 0
-		slices.SortStableFunc(events[p], func(a, b event) int { return cmp.Compare(a.start, b.start) })
-		var now int64
-		live, at := make(map[int64]event), -1 // at: the event that made the peak
-		for i, e := range events[p] {
+	// replay gives what is live after some events, the peak and the number of events up to it.
+	replay := func(events []event) (live map[int64]event, peak int64, until int) {
+		live = make(map[int64]event)
+		now := int64(0)
+		for i, e := range events {
 			now -= live[e.address].bytes
 			delete(live, e.address)
 			if !e.free {
 				live[e.address] = e
-				if now += e.bytes; now > p.memory {
-					p.memory, at = now, i
+				if now += e.bytes; now > peak {
+					peak, until = now, i+1
 				}
 			}
 		}
-		// Replay the events up to the peak to find the allocations that were live then.
-		clear(live)
-		for _, e := range events[p][:at+1] {
-			delete(live, e.address)
-			if !e.free {
-				live[e.address] = e
-			}
-		}
-		p.requests = nil
+		return live, peak, until
+	}
+	for _, p := range r.processes {
+		slices.SortStableFunc(events[p], func(a, b event) int { return cmp.Compare(a.start, b.start) })
+		_, peak, until := replay(events[p])
+		live, _, _ := replay(events[p][:until])
+		p.memory = peak
 		for _, e := range live {
 			p.requests = append(p.requests, model.Request{Time: e.start, Bytes: e.bytes})
 		}

@@ -133,9 +133,7 @@ func Draw(side result.Side, r *Recording, kernels []measure.Subject, rank string
 	if err != nil {
 		return nil
 	}
-	if o.Step = side.Step; o.Step == "" {
-		o.Step = trace.NoStep
-	}
+	o.Step = cmp.Or(side.Step, trace.NoStep)
 	d, err := trace.Draw(r.Traces, o, kernels, rank)
 	if err != nil {
 		return nil // it was cut before
@@ -156,14 +154,8 @@ func (r Rule) options() (trace.Options, error) {
 
 // like uses step and warm-up of a finished session if the rule does not give them.
 func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
-	step := finished.Step
-	if step == "" {
-		step = trace.NoStep
-	}
-	if o.Step == "" {
-		o.Step = step
-	}
-	if o.Step == step {
+	step := cmp.Or(finished.Step, trace.NoStep)
+	if o.Step = cmp.Or(o.Step, step); o.Step == step {
 		o.Like = finished
 	}
 	if r.Warmup == "" && r.Step == "" {

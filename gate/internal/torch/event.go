@@ -57,35 +57,24 @@ func (e *event) read(text []byte) (ok bool) {
 }
 
 func interesting(text []byte) bool {
-	for {
-		cat, rest, ok := category(text)
-		if !ok {
+	whole := text
+	for { // an object inside can have a key of that name too
+		_, behind, found := bytes.Cut(text, []byte(`"cat"`))
+		if !found {
 			return false
+		}
+		text = behind
+		value, quoted := bytes.CutPrefix(bytes.TrimLeft(text, ": \t\r\n"), []byte{'"'})
+		cat, behind, closed := bytes.Cut(value, []byte{'"'})
+		if !quoted || !closed {
+			continue
 		}
 		k := kinds[string(cat)]
 		// Before there were user annotations, the steps were operators.
-		if k != other && (k != operatorEvent || bytes.Contains(text, []byte(stepPrefix))) {
+		if k != other && (k != operatorEvent || bytes.Contains(whole, []byte(stepPrefix))) {
 			return true
 		}
-		text = rest
-	}
-}
-
-// category finds a candidate for the category of an event, and the text behind it: an object inside can have a key of that name too.
-func category(text []byte) (cat, rest []byte, ok bool) {
-	for {
-		at := bytes.Index(text, []byte(`"cat"`))
-		if at < 0 {
-			return nil, nil, false
-		}
-		text = text[at+len(`"cat"`):]
-		value := bytes.TrimLeft(text, ": \t\r\n")
-		if len(value) == 0 || value[0] != '"' {
-			continue
-		}
-		if end := bytes.IndexByte(value[1:], '"'); end >= 0 {
-			return value[1 : 1+end], value[1+end+1:], true
-		}
+		text, whole = behind, behind
 	}
 }
 

@@ -135,12 +135,12 @@ func (c *cut) divide(step string) {
 	}
 	c.compute, c.moves = make([]float64, len(c.steps)), nil
 	moves := c.communicates()
-	streams := map[int32]int{}
+	var streams model.Interned[int32] // those in which collectives run
 	for i := range c.launches {
 		l := &c.launches[i]
 		at := c.stepOf(l.API)
 		if moves[l.Kernel] {
-			c.moves = append(c.moves, c.collective(i, at, streams))
+			c.moves = append(c.moves, c.collective(i, at, &streams))
 		} else if at >= 0 {
 			c.compute[at] += float64(l.End - l.Start)
 		}
@@ -206,7 +206,7 @@ type collective struct {
 // order in which a rank uses its streams.
 type channel struct {
 	communicator uint64
-	stream       int
+	stream       int32
 }
 
 func (c *cut) communicates() []bool {
@@ -217,15 +217,11 @@ func (c *cut) communicates() []bool {
 	return out
 }
 
-// collective is that of a launch. Streams numbers those that collectives ran in.
-func (c *cut) collective(launch, step int, streams map[int32]int) collective {
+func (c *cut) collective(launch, step int, streams *model.Interned[int32]) collective {
 	l := &c.launches[launch]
 	m := collective{launch: launch, kernel: l.Kernel, step: step, own: l.End - l.Start, transfer: l.End - l.Start}
 	if m.channel.communicator = c.Messages[l.Range].Communicator; m.channel.communicator == 0 {
-		if _, ok := streams[l.Stream]; !ok {
-			streams[l.Stream] = len(streams) + 1
-		}
-		m.channel.stream = streams[l.Stream]
+		m.channel.stream, _ = streams.Of(l.Stream)
 	}
 	return m
 }

@@ -38,16 +38,14 @@ type hostSteps struct {
 // newHostSteps are the steps of a replay whose period is known; nil where their host code says little of the host's
 // speed.
 func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
-	h, threads, names := &hostSteps{replay: r}, map[int32]int{}, map[[2]int32]uint32{}
+	h, threads, names := &hostSteps{replay: r}, model.Interned[int32]{}, map[[2]int32]uint32{}
 	prints, counts := make([]uint64, len(r.steps)-1), map[uint64]int{} // the last step may be cut
 	for i, calls := range r.steps[:len(r.steps)-1] {
 		hash := fnv.New64a()
 		for k := range calls {
 			x := &calls[k]
-			if _, ok := threads[x.Thread]; !ok {
-				threads[x.Thread] = len(threads)
-			}
-			x.role = threads[x.Thread]
+			role, _ := threads.Of(x.Thread)
+			x.role = int(role)
 			name := c.hashOf(x, names)
 			hash.Write([]byte{byte(x.role), byte(name), byte(name >> 8), byte(name >> 16), byte(name >> 24)})
 		}
@@ -56,7 +54,7 @@ func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
 			h.print = prints[i]
 		}
 	}
-	if float64(counts[h.print]) < modalLeast*float64(len(prints)) || len(threads) > 255 {
+	if float64(counts[h.print]) < modalLeast*float64(len(prints)) || len(threads.List) > 255 {
 		return nil
 	}
 	copies := 0.0

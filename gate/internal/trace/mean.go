@@ -53,19 +53,20 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 }
 
 func (j job) merge(run int, tables []table, t *table) {
-	rows := map[key][]float64{} // by rank
+	ranks := newTable(len(j.ranks)) // by rank
 	for i := range tables {
 		for k, row := range tables[i].rows {
-			if rows[k] == nil {
-				rows[k] = slices.Repeat([]float64{math.NaN()}, len(j.ranks))
+			_, known := ranks.rows[k]
+			if x := ranks.set(i, k.subject, row.Metric, row.Values[0]); !known {
+				x.Role, x.Raw, x.Note = row.Role, row.Raw, row.Note
 			}
-			rows[k][i] = row.Values[0]
 		}
 	}
 	compute, copies := make([]float64, len(j.ranks)), make([]float64, len(j.ranks))
 	var kernels []measure.Subject
-	for k, values := range rows {
-		j.setMean(run, k, values, tables, t)
+	for k, row := range ranks.rows {
+		values := row.Values
+		setMean(run, row, t)
 		switch as, kept := ofRank[k.metric]; {
 		case k.subject == measure.Workload && kept:
 			for i, v := range values {
@@ -87,7 +88,7 @@ func (j job) merge(run int, tables []table, t *table) {
 		slowest, whole = max(slowest, ns), whole+ns
 	}
 	for _, k := range kernels {
-		j.setSlowest(run, k, rows, unevenLeast*whole/float64(len(compute)), t)
+		j.setSlowest(run, k, &ranks, unevenLeast*whole/float64(len(compute)), t)
 	}
 	if whole > 0 {
 		// Rounded, because sums of many numbers depend on their order.
@@ -105,31 +106,22 @@ func (j job) rank(i int) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", j.number(i))}
 }
 
-func (j job) setMean(run int, k key, values []float64, tables []table, t *table) {
-	if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == k.metric }) {
-		values = zeroed(values)
+func setMean(run int, row *model.Series, t *table) {
+	values := slices.DeleteFunc(slices.Clone(row.Values), math.IsNaN)
+	n := len(values)
+	if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == row.Metric.Name }) {
+		n = len(row.Values)
 	}
-	sum, n := 0.0, 0
-	var row *model.Series
-	for i, v := range values {
-		if x := tables[i].rows[k]; row == nil && x != nil {
-			row = x
-		}
-		if !math.IsNaN(v) {
-			sum += v
-			n++
-		}
-	}
-	if n == 0 || k.metric == model.CausedWait.Name { // which is of a rank
+	if n == 0 || row.Metric.Name == model.CausedWait.Name { // which is of a rank
 		return
 	}
-	out := t.set(run, k.subject, row.Metric, sum/float64(n))
+	out := t.set(run, row.Subject, row.Metric, sum(values)/float64(n))
 	out.Role, out.Raw, out.Note = row.Role, row.Raw, row.Note
 }
 
 // setSlowest writes in which rank a kernel takes most, where it takes more than in the others, by at least so many ns.
-func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64, least float64, t *table) {
-	total := zeroed(rows[key{kernel, measure.Total.Name}])
+func (j job) setSlowest(run int, kernel measure.Subject, ranks *table, least float64, t *table) {
+	total := zeroed(ranks.rows[key{kernel, measure.Total.Name}].Values)
 	at, all := 0, 0.0
 	for i, v := range total {
 		all += v
@@ -143,7 +135,7 @@ func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64,
 	}
 	t.set(run, kernel, model.SlowestRank, float64(j.number(at)))
 	t.set(run, kernel, model.SlowestTotal, total[at])
-	t.set(run, kernel, model.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
+	t.set(run, kernel, model.SlowestLaunches, zeroed(ranks.rows[key{kernel, measure.Launches.Name}].Values)[at])
 }
 
 // zeroed puts 0 for what ranks do not have.
