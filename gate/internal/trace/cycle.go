@@ -26,14 +26,21 @@ func setCycles(cuts []*cut, times int) (found bool, err error) {
 	}
 	// One by one: the launches of many ranks are not held at once.
 	seen := make([]map[measure.Subject]recurrence, len(cuts))
-	if err := each(cuts, func(i int, c *cut) error { seen[i] = recurrences(c.places(c.inOrder())); return nil }); err != nil {
+	if err := each(cuts, func(i int, c *cut) error {
+		seen[i] = map[measure.Subject]recurrence{}
+		_, places := c.inOrder()
+		for s, at := range places {
+			_, share := gap(at)
+			seen[i][s] = recurrence{len(at), share, at[0]}
+		}
+		return nil
+	}); err != nil {
 		return false, err
 	}
 	tried := recurring(seen, times)
 	recurs := make([][]bool, len(cuts))
 	if err := each(cuts, func(i int, c *cut) error {
-		order := c.inOrder()
-		places := c.places(order)
+		order, places := c.inOrder()
 		for _, s := range tried {
 			recurs[i] = append(recurs[i], c.recurs(order, places[s]))
 		}
@@ -46,8 +53,8 @@ func setCycles(cuts []*cut, times int) (found bool, err error) {
 			continue
 		}
 		return true, each(cuts, func(_ int, c *cut) error {
-			order := c.inOrder()
-			c.setCycle(order, c.places(order)[s])
+			order, places := c.inOrder()
+			c.setCycle(order, places[s])
 			return nil
 		})
 	}
@@ -62,18 +69,9 @@ type recurrence struct {
 	first int32
 }
 
-func recurrences(places map[measure.Subject][]int32) map[measure.Subject]recurrence {
-	out := make(map[measure.Subject]recurrence, len(places))
-	for s, at := range places {
-		_, share := gap(at)
-		out[s] = recurrence{len(at), share, at[0]}
-	}
-	return out
-}
-
-// inOrder are a run's launches in the order of their calls.
-func (c *cut) inOrder() []int32 {
-	order := make([]int32, len(c.launches))
+// inOrder are a run's launches in the order of their calls, and where in that order each kernel is.
+func (c *cut) inOrder() (order []int32, places map[measure.Subject][]int32) {
+	order = make([]int32, len(c.launches))
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -84,23 +82,18 @@ func (c *cut) inOrder() []int32 {
 	if !slices.IsSortedFunc(order, called) {
 		slices.SortStableFunc(order, called)
 	}
-	return order
-}
-
-// places are where in that order each kernel is.
-func (c *cut) places(order []int32) map[measure.Subject][]int32 {
 	by := make([][]int32, len(c.Kernels))
 	for at, i := range order {
 		k := c.launches[i].Kernel
 		by[k] = append(by[k], int32(at))
 	}
-	out := make(map[measure.Subject][]int32, len(by))
+	places = make(map[measure.Subject][]int32, len(by))
 	for k, at := range by {
 		if len(at) > 0 {
-			out[c.Kernels[k].Subject] = at
+			places[c.Kernels[k].Subject] = at
 		}
 	}
-	return out
+	return order, places
 }
 
 // alikeTimes reports whether two runs do something equally often, but for one time or a tenth.

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 func Join(runs []model.Session) ([]model.Session, error) {
 	runs = slices.Clone(runs)
 	for i, r := range runs {
-		if len(r.Runs) == 1 && r.Runs[0].Start.IsZero() {
+		if r.Runs[0].Start.IsZero() {
 			runs[i].Runs = slices.Clone(r.Runs)
 			runs[i].Runs[0].Start = r.Start
 		}
@@ -25,9 +24,6 @@ func Join(runs []model.Session) ([]model.Session, error) {
 	})
 	var out []model.Session
 	for _, r := range runs {
-		if len(r.Runs) != 1 {
-			return nil, fmt.Errorf("a summary of %d runs where one was expected", len(r.Runs))
-		}
 		if last := len(out) - 1; last >= 0 && sameEnvironment(&out[last].Environment, &r.Environment) {
 			if out[last].Mode != r.Mode || out[last].Profiler() != r.Profiler() {
 				return nil, model.Refuse(model.RunsDiffer, "measure every run with the same profiler and settings",

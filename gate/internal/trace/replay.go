@@ -58,7 +58,8 @@ type onStream struct{ device, stream int32 }
 // replay is the recorded steps of a run as one chain of calls.
 type replay struct {
 	steps   [][]replayed
-	bounds  []int64 // starts of the steps, and the end of the last
+	bounds  []int64   // starts of the steps, and the end of the last
+	firsts  []float64 // starts of their first operations
 	before  map[onStream]int64
 	latency map[int16]int64
 	gaps    map[[2]int32]int64 // by place and kind
@@ -82,17 +83,17 @@ func (c *cut) newReplay() *replay {
 	at := 0
 	for i, s := range steps {
 		var of []replayed
-		place := int32(0)
+		first, place := math.Inf(1), int32(0)
 		for ; at < len(calls) && calls[at].Start <= s.End; at++ {
 			x := replayed{Call: calls[at], ops: ops[calls[at].Start]}
 			for k := range x.ops {
-				x.ops[k].place = place
+				first, x.ops[k].place = min(first, float64(x.ops[k].start)), place
 				place++
 			}
 			x.blocks = c.blocks(&x)
 			of = append(of, x)
 		}
-		r.steps, r.bounds = append(r.steps, of), append(r.bounds, s.Start)
+		r.steps, r.bounds, r.firsts = append(r.steps, of), append(r.bounds, s.Start), append(r.firsts, first)
 		if at > replayedCalls && i > minSteps {
 			break
 		}
@@ -275,19 +276,6 @@ func medianPeriod(firsts []float64) float64 {
 	return stats.Median(out)
 }
 
-func (r *replay) recorded() (firsts []float64) {
-	for _, calls := range r.steps {
-		first := math.Inf(1)
-		for _, x := range calls {
-			for _, o := range x.ops {
-				first = min(first, float64(o.start))
-			}
-		}
-		firsts = append(firsts, first)
-	}
-	return firsts
-}
-
 // reduceReplay writes how much the period of a step depends on the speed of the host, and how far the replay at the recorded speed is
 // from the period.
 func (c *cut) reduceReplay(run int, t *table) {
@@ -295,7 +283,7 @@ func (c *cut) reduceReplay(run int, t *table) {
 	if r == nil {
 		return
 	}
-	period := medianPeriod(r.recorded())
+	period := medianPeriod(r.firsts)
 	same, faster, slower := medianPeriod(r.run(1, nil)), medianPeriod(r.run(math.Exp(-speedStep), nil)), medianPeriod(r.run(math.Exp(speedStep), nil))
 	if math.IsNaN(period + same + faster + slower) {
 		return

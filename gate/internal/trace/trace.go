@@ -146,21 +146,16 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 
 // distinct refuses a recording that is there twice: copies would count as runs that agree to the nanosecond.
 func distinct(cuts []*cut) error {
-	type print struct {
-		launches int
-		sum      uint64
-	}
-	first := make(map[print]*cut, len(cuts))
+	first := make(map[uint64]*cut, len(cuts))
 	for _, c := range cuts {
 		if c.seen.launches == 0 {
 			continue
 		}
-		p := print{c.seen.launches, c.seen.print}
-		if other := first[p]; other != nil && other.Source != c.Source {
+		if other := first[c.seen.print]; other != nil && other.Source != c.Source {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", other.file(), c.file())
 		}
-		first[p] = c
+		first[c.seen.print] = c
 	}
 	return nil
 }
