@@ -23,31 +23,30 @@ import (
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant
 // as profiles are named in a warning. Reports of nsgate are read where there is nothing else: a gate may write its own there.
 func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
-	found, left, err := list(dir)
+	l, err := list(dir)
 	if err != nil {
 		return err
 	}
-	if err := distinct(found); err != nil {
+	if err := distinct(l.found); err != nil {
 		return err
 	}
-	profiles := slices.ContainsFunc(found, func(e entry) bool { return !e.format.own })
-	if profiles {
-		found = slices.DeleteFunc(found, func(e entry) bool {
+	if slices.ContainsFunc(l.found, func(e entry) bool { return !e.format.own }) {
+		l.found = slices.DeleteFunc(l.found, func(e entry) bool {
 			if e.format.own {
-				left = append(left, filepath.Base(e.files[0]))
+				l.left = append(l.left, filepath.Base(e.files[0]))
 			}
 			return e.format.own
 		})
 	}
-	files, err := t.openAll(ctx, dir, found, to)
+	files, err := t.openAll(ctx, dir, l.found, to)
 	if err != nil {
 		return err
 	}
 	if err := nameJobs(dir, files); err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
+	if len(l.left) > 0 {
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(l.left, ", ")))
 	}
 	return nil
 }
@@ -108,10 +107,10 @@ type listing struct {
 }
 
 // list finds the profiles of a directory, and the names of other files that may have been meant as profiles.
-func list(dir string) (found []entry, left []string, err error) {
+func list(dir string) (l listing, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, err
+		return l, err
 	}
 	var names []string
 	for _, e := range entries {
@@ -119,7 +118,6 @@ func list(dir string) (found []entry, left []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	var l listing
 	for _, group := range nsysstats.Group(names) {
 		var files []string
 		for _, n := range group {
@@ -133,16 +131,13 @@ func list(dir string) (found []entry, left []string, err error) {
 			err = l.take(files)
 		}
 		if err != nil {
-			return nil, nil, err
+			return l, err
 		}
 	}
-	if err := l.beside.check(); err != nil {
-		return nil, nil, err
+	if err = l.beside.check(); err == nil && len(l.found) == 0 {
+		err = holdsNothing(dir, l.others, l.below)
 	}
-	if len(l.found) == 0 {
-		return nil, nil, holdsNothing(dir, l.others, l.below)
-	}
-	return l.found, l.left, nil
+	return l, err
 }
 
 // irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other directories.
@@ -150,8 +145,8 @@ func (l *listing) irregular(path string, directory bool) error {
 	name := filepath.Base(path)
 	switch {
 	case directory && rankWord.MatchString(name):
-		inside, left, err := list(path)
-		l.found, l.left = append(l.found, inside...), append(l.left, left...)
+		inside, err := list(path)
+		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
 		return err
 	case directory:
 		l.below++

@@ -126,11 +126,13 @@ func formatOf(file string) (*Format, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, model.Refuse(model.NoFile, "name a profile or a directory of profiles", "%s is not a file", file)
 	}
-	var head []byte
-	if err := opened(file, func(f *os.File) (err error) {
-		head, err = io.ReadAll(io.LimitReader(f, sniffed))
-		return err
-	}); err != nil {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, sniffed))
+	if err != nil {
 		return nil, err
 	}
 	name := filepath.Base(file)
@@ -142,12 +144,7 @@ func formatOf(file string) (*Format, error) {
 	if f := formatNamed(name); f != nil || len(head) < sniffed {
 		return f, nil
 	}
-	var behind *Format
-	err := opened(file, func(f *os.File) (err error) {
-		behind, err = formatBehind(name, io.LimitReader(f, furthest))
-		return err
-	})
-	return behind, err
+	return formatBehind(name, io.LimitReader(io.MultiReader(bytes.NewReader(head), f), furthest))
 }
 
 // formatBehind is the format of the first table behind text, as in `ncu --csv ./train > out.csv`; nil for none, and for what is
@@ -226,10 +223,8 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 func exportBeside(report string) string {
 	export := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 	from, err := os.Stat(report)
-	if err != nil {
-		return ""
-	}
-	if to, err := os.Stat(export); err != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime()) {
+	to, missing := os.Stat(export)
+	if err != nil || missing != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime()) {
 		return ""
 	}
 	return export
