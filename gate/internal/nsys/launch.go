@@ -11,9 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// fewVariants is the initial size of the table of recent variants.
-const fewVariants = 1 << 9
-
 func (r *reader) readKernels() error {
 	err := r.db.require(kernelTable, "start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
 	if err != nil {
@@ -62,15 +59,15 @@ func (r *reader) readLaunches() error {
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			p = r.launching(id, expected)
 		}
-		key := variant{
+		kernel, _ := p.variants.Of(variant{
 			demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
 			grid:      measure.Dim3{X: row.extent(10), Y: row.extent(11), Z: row.extent(12)},
 			block:     measure.Dim3{X: row.extent(13), Y: row.extent(14), Z: row.extent(15)},
 			registers: row.intOr(16, -1), staticShared: row.intOr(17, -1), dynamicShared: row.intOr(18, -1),
 			localPerThread: row.intOr(19, -1),
-		}
+		})
 		p.launches = append(p.launches, model.Launch{
-			Start: start, End: end, API: start, Kernel: p.intern(key), Range: -1,
+			Start: start, End: end, API: start, Kernel: kernel, Range: -1,
 			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6), Thread: -1,
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))
@@ -86,8 +83,9 @@ func (r *reader) readGraphs() error {
 	return r.db.scan(graphTable, "", []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
 		start, end := row.span(0, 1)
 		p := r.launching(row.intOr(3, 0)&processMask, 0)
+		kernel, _ := p.variants.Of(graph)
 		p.launches = append(p.launches, model.Launch{
-			Start: start, End: end, API: start, Kernel: p.intern(graph), Range: -1,
+			Start: start, End: end, API: start, Kernel: kernel, Range: -1,
 			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: true, Thread: -1,
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))
@@ -101,27 +99,13 @@ func (r *reader) readGraphs() error {
 func (r *reader) launching(id int64, room int) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, memory: -1, recent: make([]int32, fewVariants), messages: make(map[messageAt]model.Message)}
+		p = &process{id: id, memory: -1, messages: make(map[messageAt]model.Message)}
 		if len(r.processes) == 0 {
 			p.launches, p.ids = make([]model.Launch, 0, room), make([]int64, 0, room)
 		}
 		r.processes[id] = p
 	}
 	return p
-}
-
-func (p *process) intern(key variant) int32 {
-	// Most launches have the variant that was found last at their place.
-	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
-	if i := *seat; int(i) < len(p.variants.List) && p.variants.List[i] == key {
-		return i
-	}
-	i, _ := p.variants.Of(key)
-	*seat = i
-	if len(p.variants.List) > len(p.recent)/2 {
-		p.recent = make([]int32, 2*len(p.recent))
-	}
-	return i
 }
 
 func (r *reader) kernels(p *process) []model.KernelInfo {

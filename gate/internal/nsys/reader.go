@@ -37,7 +37,6 @@ type process struct {
 	ids      []int64 // correlation id of every launch
 	copyIDs  []int64 // correlation id of every copy
 	variants model.Interned[variant]
-	recent   []int32               // by hash: the variant that was found there last
 	tids     model.Interned[int64] // globalTid of its threads
 	ranges   []model.Range
 	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
