@@ -1,14 +1,8 @@
 package sqlitepage
 
-import (
-	"bytes"
-	"hash/maphash"
-)
-
 // layout is the places of the wanted columns in records of one header.
 type layout struct {
-	header  []byte // without its length
-	size    int    // of the values, in bytes
+	size    int // of the values, in bytes
 	kinds   []Kind
 	values  []int64 // of those that take no bytes
 	numbers []number
@@ -26,23 +20,21 @@ type text struct{ column, at, size int }
 // decoder reads records. Those of a table have few headers.
 type decoder struct {
 	*scan
-	layouts [64]layout
-	last    *layout // most rows have the header of the row before
+	layouts map[string]*layout // by header without its length
 }
-
-var seed = maphash.MakeSeed()
 
 // layout gives the layout of a header, or its error.
 func (d *decoder) layout(head []byte) (l *layout, wrong string) {
-	if l = d.last; l != nil && bytes.Equal(l.header, head) {
+	if l = d.layouts[string(head)]; l != nil {
 		return l, ""
 	}
-	l = &d.layouts[maphash.Bytes(seed, head)%uint64(len(d.layouts))]
-	if l.kinds == nil || !bytes.Equal(l.header, head) {
-		wrong = l.read(head, d.want, d.columns)
+	const most = 64
+	if len(d.layouts) == most {
+		clear(d.layouts)
 	}
-	if d.last = l; wrong != "" {
-		d.last = nil
+	l = &layout{}
+	if wrong = l.read(head, d.want, d.columns); wrong == "" {
+		d.layouts[string(head)] = l
 	}
 	return l, wrong
 }
@@ -52,7 +44,6 @@ var widths = [12]int{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}
 
 // read takes a header apart. By column, want is which of so many columns it is.
 func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
-	*l = layout{header: append(l.header[:0], head...), numbers: l.numbers[:0], texts: l.texts[:0]}
 	kinds, values := make([]Kind, columns), make([]int64, columns) // columns may be absent at the end: they were added to the table later
 	for column, i := 0, 0; i < len(head); column++ {
 		serial, n := varint(head[i:])

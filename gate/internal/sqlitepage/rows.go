@@ -76,7 +76,7 @@ func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
 	defer cancel()
 	for range workers {
 		group.Go(func() {
-			d := decoder{scan: s}
+			d := decoder{scan: s, layouts: map[string]*layout{}}
 			for w := range todo {
 				w.err = d.decode(w.rows, w.leaves)
 				close(w.done)
