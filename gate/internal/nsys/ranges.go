@@ -2,8 +2,11 @@ package nsys
 
 import (
 	"cmp"
+	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -12,12 +15,9 @@ import (
 // domainCreated and categoryNamed are the event types of the creation of a domain and of the name of a category.
 const domainCreated, categoryNamed = 75, 33
 
-// ranged reports whether an event type is that of a mark, of a whole range, push/pop or start/end, recorded by nsys or imported
-// from NvtxT, of a domain or of a category.
-func ranged(eventType int64) bool {
-	return eventType == markEvent || eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated ||
-		eventType == categoryNamed
-}
+// ranged are the event types of a mark, of whole ranges, push/pop or start/end, recorded by nsys or imported from NvtxT, of a domain and
+// of a category.
+var ranged = []int64{markEvent, 59, 60, 70, 71, domainCreated, categoryNamed}
 
 // readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread
 // enclose no calls and are left out, as in NVIDIA's own reports.
@@ -35,7 +35,7 @@ func (r *reader) readRanges() error {
 	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText", "category"}
 	return r.db.scan(rangeTable, "", columns, func(row *row) {
 		kind := row.intOr(2, 0)
-		if !ranged(kind) {
+		if !slices.Contains(ranged, kind) {
 			return
 		}
 		tid := row.intOr(3, 0)
@@ -131,4 +131,45 @@ func (r *reader) groupOf(g group) string {
 		return ""
 	}
 	return measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
+}
+
+// messageBytes is the name under which NCCL tells the size of a message in the payloads of its NVTX ranges.
+const messageBytes = "Message size [bytes]"
+
+// message reads a payload in JSON, whose numbers may be text. Any other payload gives the zero message.
+func message(payload string) model.Message {
+	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, "ommunicator ID") {
+		return model.Message{}
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(payload), &fields) != nil {
+		return model.Message{}
+	}
+	number := func(names ...string) uint64 {
+		for _, name := range names {
+			if n, err := strconv.ParseUint(strings.Trim(string(fields[name]), `" `), 0, 64); err == nil {
+				return n
+			}
+		}
+		return 0
+	}
+	m := model.Message{Communicator: number("NCCL communicator ID", "Communicator ID")} // NCCL 2.27, and other releases
+	if n := number(messageBytes); n <= math.MaxInt64 {
+		m.Bytes = int64(n)
+	}
+	return m
+}
+
+// messagesOf are the messages by the ranges that they belong to.
+func (p *process) messagesOf() map[int32]model.Message {
+	if len(p.messages) == 0 {
+		return nil
+	}
+	out := map[int32]model.Message{}
+	for i, x := range p.ranges {
+		if m, ok := p.messages[messageAt{x.Thread, x.Start}]; ok {
+			out[int32(i)] = m
+		}
+	}
+	return out
 }
