@@ -203,12 +203,11 @@ func holdsNothing(dir string, others, below int) error {
 	if below > 0 {
 		what += ", and its directories are not looked into"
 	}
+	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
 	if found := baselineBelow(dir, 2); found != "" {
-		return model.Refuse(model.NoProfile, fmt.Sprintf("name the baseline itself, the directory of one workload and GPU: %s", found),
-			"%s holds no profile (%s)", dir, what)
+		next = "name the baseline itself, the directory of one workload and GPU: " + found
 	}
-	return model.Refuse(model.NoProfile, "name a directory with profiles in it, a single one, or a baseline directory; "+readable,
-		"%s holds no profile (%s)", dir, what)
+	return model.Refuse(model.NoProfile, next, "%s holds no profile (%s)", dir, what)
 }
 
 // baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.

@@ -272,12 +272,11 @@ func (t *trace) unanswered() (calls, without int) {
 // stream works off one launch after the other, so that the GPU's record of such a launch is broken. Neighbours may
 // overlap a little.
 func swallowed(launches []model.Launch) (count int, longest int64) {
-	const little = 10_000 // ns
-	type stream struct{ device, number int32 }
-	last := map[stream]*model.Launch{}
+	const little = 10_000                // ns
+	last := map[[2]int32]*model.Launch{} // by device and stream
 	for i := range launches {
 		l := &launches[i]
-		on := stream{l.Device, l.Stream}
+		on := [2]int32{l.Device, l.Stream}
 		if before := last[on]; before != nil && l.End < before.End-little {
 			count++
 			longest = max(longest, before.End-before.Start)

@@ -38,7 +38,7 @@ type hostSteps struct {
 // newHostSteps are the steps of a replay whose period is known; nil where their host code says little of the host's
 // speed.
 func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
-	h, threads, names := &hostSteps{replay: r}, model.Interned[int32]{}, map[[2]int32]uint32{}
+	h, threads := &hostSteps{replay: r}, model.Interned[int32]{}
 	prints, counts := make([]uint64, len(r.steps)-1), map[uint64]int{} // the last step may be cut
 	for i, calls := range r.steps[:len(r.steps)-1] {
 		hash := fnv.New64a()
@@ -46,7 +46,7 @@ func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
 			x := &calls[k]
 			role, _ := threads.Of(x.Thread)
 			x.role = int(role)
-			name := c.hashOf(x, names)
+			name := c.hashOf(x)
 			hash.Write([]byte{byte(x.role), byte(name), byte(name >> 8), byte(name >> 16), byte(name >> 24)})
 		}
 		prints[i] = hash.Sum64()
@@ -82,7 +82,7 @@ func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
 		return nil
 	}
 	for k := range calls {
-		call := model.HostCall{Thread: calls[k].role, Name: c.hashOf(&calls[k], names), Call: 1}
+		call := model.HostCall{Thread: calls[k].role, Name: c.hashOf(&calls[k]), Call: 1}
 		if calls[k].blocks != free {
 			call.Call = 0
 		}
@@ -92,22 +92,13 @@ func (c *cut) newHostSteps(r *replay, period float64) *hostSteps {
 }
 
 // hashOf is a hash of the names of a call and of the kernel that it launches.
-func (c *cut) hashOf(x *replayed, known map[[2]int32]uint32) uint32 {
-	k := [2]int32{x.Name, -1}
+func (c *cut) hashOf(x *replayed) uint32 {
+	hash := fnv.New32a()
+	hash.Write([]byte(c.CallNames[x.Name]))
 	if len(x.ops) > 0 && x.ops[0].kind == 0 {
-		k[1] = x.ops[0].kernel
+		hash.Write([]byte(c.Kernels[x.ops[0].kernel].Subject.Name))
 	}
-	v, ok := known[k]
-	if !ok {
-		hash := fnv.New32a()
-		hash.Write([]byte(c.CallNames[k[0]]))
-		if k[1] >= 0 {
-			hash.Write([]byte(c.Kernels[k[1]].Subject.Name))
-		}
-		v = hash.Sum32()
-		known[k] = v
-	}
-	return v
+	return hash.Sum32()
 }
 
 // hostCode is the host code of a session, by most of its runs; nil where they do not make the same calls, or too few.

@@ -50,14 +50,11 @@ func jobs(cuts []*cut) ([]job, error) {
 
 // concurrent reports whether a process is a further rank of a job.
 func concurrent(ranks []*cut, c *cut) bool {
-	for _, r := range ranks {
+	return !slices.ContainsFunc(ranks, func(r *cut) bool {
 		a, b := r.seen.span, c.seen.span
 		both := min(a.End, b.End) - max(a.Start, b.Start)
-		if float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start)) {
-			return false
-		}
-	}
-	return true
+		return float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start))
+	})
 }
 
 func deviceOf(c *cut) int32 {

@@ -74,10 +74,7 @@ func (c *cut) coverage(spans []model.Interval, since int64) float64 {
 			in += l.End - l.Start
 		}
 	}
-	if all == 0 {
-		return 0
-	}
-	return float64(in) / float64(all)
+	return float64(in) / float64(max(all, 1))
 }
 
 type candidate struct {

@@ -151,14 +151,10 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 
 // blocks says for what a call waits: by its name, and copies of pageable memory for themselves.
 func (c *cut) blocks(x *replayed) blocking {
-	name := c.CallNames[x.Name]
-	if len(x.ops) == 0 {
-		if attribution.Synchronises(name) {
-			return waitsForAll
-		}
-		return free
-	}
-	if copies := strings.Contains(name, "Memcpy"); copies && (x.ops[0].kind < 0 || !strings.Contains(name, "Async")) {
+	switch name := c.CallNames[x.Name]; {
+	case len(x.ops) == 0 && attribution.Synchronises(name):
+		return waitsForAll
+	case len(x.ops) > 0 && strings.Contains(name, "Memcpy") && (x.ops[0].kind < 0 || !strings.Contains(name, "Async")):
 		return waitsForCopy
 	}
 	return free

@@ -38,11 +38,9 @@ func (r *roles) rangeOf(l model.Launch, step int) int32 {
 	if l.Range >= 0 || step < 0 {
 		return l.Range
 	}
-	inside := r.inside[step]
-	for i := len(inside) - 1; i >= 0; i-- {
-		x := r.c.Ranges[inside[i]]
-		if x.Start <= l.API && l.API <= x.End {
-			return inside[i]
+	for _, i := range slices.Backward(r.inside[step]) {
+		if x := &r.c.Ranges[i]; x.Start <= l.API && l.API <= x.End {
+			return i
 		}
 	}
 	return -1

@@ -70,10 +70,8 @@ func skipWarmup(cuts []*cut, o Options) error {
 		if len(c.steps) > 0 {
 			c.steady = s.steady
 		}
-		if least := len(x) / 10; s.steady || len(c.steps) == 0 {
-			most = max(most, s.skip, least)
-		} else {
-			most = max(most, least)
+		if most = max(most, len(x)/10); s.steady || len(c.steps) == 0 {
+			most = max(most, s.skip)
 		}
 	}
 	if n := o.skipped(); n >= 0 {
