@@ -12,15 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// name gives every call the index of its name among those that it returns.
-func (c *calls) name(names *names) (list []string) {
-	c.all.Settle(func(name int32) int32 {
-		list = append(list, names.texts.List[name])
-		return int32(len(list) - 1)
-	})
-	return list
-}
-
 // roles lists the calls that have a role.
 var roles = []struct {
 	pattern func() *regexp.Regexp
@@ -111,7 +102,10 @@ func (r *reader) readCalls() error {
 	}
 	lost := len(r.silent)
 	for _, p := range r.processes {
-		p.callNames = p.found.name(names)
+		p.found.all.Settle(func(name int32) int32 {
+			p.callNames = append(p.callNames, names.texts.List[name])
+			return int32(len(p.callNames) - 1)
+		})
 		p.attach()
 		lost += len(p.found.lost)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	kind, next := model.ExportFailed, "the report is damaged or was written by a newer nsys: record it again, or use the nsys of that release "+
 		"(the package nsight-systems-cli of NVIDIA's apt repository)"
 	for _, x := range exportFailures {
-		if strings.Contains(stderr.String()+stdout.String(), x.text) {
+		if x.text().MatchString(stderr.String() + stdout.String()) {
 			kind, next = x.kind, x.next
 			break
 		}
@@ -99,17 +100,14 @@ func writtenBy(report string) (string, error) {
 	return fmt.Sprintf(" (nsys %s.%s.%s wrote it)", m[1], m[2], m[3]), nil
 }
 
-const oneTableNsys = "this nsys cannot export single tables: update it to 2024.2 or later"
-
 var exportFailures = []struct {
-	text string
+	text func() *regexp.Regexp
 	kind model.Kind
 	next string
 }{
-	{"magic number mismatch", model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
-	{"unrecognised option", model.OldNsys, oneTableNsys},
-	{"unrecognized option", model.OldNsys, oneTableNsys},
-	{"No space left", model.NoRoom, "make room on the disk and try again"},
+	{input.Pattern("magic number mismatch"), model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
+	{input.Pattern("unrecogni[sz]ed option"), model.OldNsys, "this nsys cannot export single tables: update it to 2024.2 or later"},
+	{input.Pattern("No space left"), model.NoRoom, "make room on the disk and try again"},
 }
 
 // ProfileArgs are the options of nsys profile with which a workload is recorded: those that [Read] needs, unless further ones say

@@ -99,7 +99,7 @@ func (r *reader) readGraphs() error {
 func (r *reader) launching(id int64, room int) *process {
 	p := r.processes[id]
 	if p == nil {
-		p = &process{id: id, memory: -1, messages: make(map[messageAt]model.Message)}
+		p = &process{id: id, memory: -1, messages: make(map[[2]int64]model.Message)}
 		if len(r.processes) == 0 {
 			p.launches, p.ids = make([]model.Launch, 0, room), make([]int64, 0, room)
 		}

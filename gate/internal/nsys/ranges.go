@@ -81,7 +81,7 @@ func (r *reader) readRanges() error {
 		thread, _ := p.tids.Of(tid)
 		p.ranges = append(p.ranges, model.Range{Start: start, End: end, Name: i, Parent: -1, Thread: thread})
 		if m := message(row.text(8)); m != (model.Message{}) {
-			p.messages[messageAt{thread, start}] = m
+			p.messages[[2]int64{int64(thread), start}] = m
 		}
 	})
 }
@@ -167,7 +167,7 @@ func (p *process) messagesOf() map[int32]model.Message {
 	}
 	out := map[int32]model.Message{}
 	for i, x := range p.ranges {
-		if m, ok := p.messages[messageAt{x.Thread, x.Start}]; ok {
+		if m, ok := p.messages[[2]int64{int64(x.Thread), x.Start}]; ok {
 			out[int32(i)] = m
 		}
 	}

@@ -39,8 +39,8 @@ type process struct {
 	variants model.Interned[variant]
 	tids     model.Interned[int64] // globalTid of its threads
 	ranges   []model.Range
-	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
-	messages map[messageAt]model.Message
+	lines    map[int32]*model.Timeline  // the ranges of each thread, until the calls are read
+	messages map[[2]int64]model.Message // by thread and start of their range
 	found    calls
 	unknown  int                    // launches whose call was not recorded
 	early    int                    // launches that began before their call
@@ -135,9 +135,3 @@ const (
 	noName     = math.MinInt64 // in place of a StringIds number
 	wholeGraph = noName + 1    // the name of a graph that was traced as a whole
 )
-
-// messageAt identifies a range with a message by its thread and start.
-type messageAt struct {
-	thread int32
-	start  int64
-}

@@ -64,7 +64,7 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 		return nil, err
 	}
 	for i, r := range reports {
-		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plainName(r.stem), r.ext))
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, odd.ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_"), r.ext))
 		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			files = append(files, file)
@@ -274,12 +274,6 @@ func show(name string) string {
 		runes = append(runes[:longest], '…')
 	}
 	return string(runes)
-}
-
-// plainName makes a name of the archive fit for a file's name.
-func plainName(stem string) string {
-	const longest = 60
-	return odd.ReplaceAllString(stem[:min(len(stem), longest)], "_")
 }
 
 // odd matches a character that is not written into the name of a file.

@@ -66,8 +66,7 @@ var losses = []struct {
 	says string
 }{
 	{input.Pattern(`stopped early\? = 1`), "the GPU's part of the profile stopped early"},
-	{input.Pattern(`Exceeded max GPU buffer count`), "the buffers for what the GPU records were full"},
-	{input.Pattern(`CollectTrace stopped by`), "the buffers for what the GPU records were full"},
+	{input.Pattern(`Exceeded max GPU buffer count|CollectTrace stopped by`), "the buffers for what the GPU records were full"},
 	{input.Pattern(`Dropped [1-9][0-9]* activity records`), "records of the GPU were dropped"},
 }
 

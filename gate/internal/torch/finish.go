@@ -48,8 +48,12 @@ func (t *trace) finish() (*model.Trace, error) {
 		}
 	}
 	if t.undated == 0 { // or the others would pass for all
-		out.CallNames = t.nameCalls()
-		out.Calls = t.made
+		var clean model.Interned[string]
+		t.made.Settle(func(name int32) int32 {
+			to, _ := clean.Of(callName(text([]byte(t.callNames.List[name]))))
+			return to
+		})
+		out.CallNames, out.Calls = clean.List, t.made
 	}
 	out.Environment = t.environment(out.Launches)
 	t.doubt(out, missing)
@@ -104,16 +108,6 @@ func (t *trace) attach() (missing int) {
 		}
 	}
 	return missing
-}
-
-// nameCalls gives every call the index of its name among those that it returns.
-func (t *trace) nameCalls() []string {
-	var clean model.Interned[string]
-	t.made.Settle(func(name int32) int32 {
-		to, _ := clean.Of(callName(text([]byte(t.callNames.List[name]))))
-		return to
-	})
-	return clean.List
 }
 
 // kernels are the variants. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
