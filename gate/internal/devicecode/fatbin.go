@@ -26,7 +26,6 @@ const (
 	flagFamily     = 0x200000 // code for a family of architectures: the suffix "f"
 )
 
-// entry is one image of a fat binary.
 type entry struct {
 	kind   uint16
 	flags  uint64

@@ -137,16 +137,8 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 	return calls > called, err
 }
 
-// launches is the SQL condition for a call that launches a kernel.
-func (n *names) launches() string {
-	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(n.ids)) {
-		if n.ids[id].role == launchCall {
-			ids = append(ids, strconv.FormatInt(id, 10))
-		}
-	}
-	return "nameId IN (" + strings.Join(ids, ", ") + ")"
-}
+// nameIn is the SQL condition for rows with one of these names.
+func nameIn(ids []string) string { return "nameId IN (" + strings.Join(ids, ", ") + ")" }
 
 // dropFailed takes the launches that failed from those whose kernel is missing.
 func (r *reader) dropFailed(names *names) error {
@@ -158,7 +150,13 @@ func (r *reader) dropFailed(names *names) error {
 		start   int64
 	}
 	failed := make(map[call]bool)
-	err := r.db.scan(runtimeTable, "returnValue <> 0 AND "+names.launches(), []string{"globalTid", "start"}, func(row *row) {
+	var launches []string
+	for _, id := range slices.Sorted(maps.Keys(names.ids)) {
+		if names.ids[id].role == launchCall {
+			launches = append(launches, strconv.FormatInt(id, 10))
+		}
+	}
+	err := r.db.scan(runtimeTable, "returnValue <> 0 AND "+nameIn(launches), []string{"globalTid", "start"}, func(row *row) {
 		tid := row.intOr(0, 0)
 		if p := r.of(tid); p != nil {
 			failed[call{p, row.int(1)}] = true

@@ -71,7 +71,6 @@ var (
 	producedEvents  = input.Pattern(`^Number of CUPTI events produced:\s*(\d+)`)
 )
 
-// diagnosis is the content of the diagnostics of a usable recording.
 type diagnosis struct {
 	noEvents  bool // no process made CUDA calls
 	notAll    bool // nsys doubts that it collected all CUDA events
@@ -84,13 +83,11 @@ type diagnosis struct {
 	place   int      // of it in that list
 }
 
-// fewKept is a process of whose CUDA events only a small part was kept.
 type fewKept struct {
 	process    int64
 	kept, made int
 }
 
-// hear reads a message of any severity.
 func (d *diagnosis) hear(text string) {
 	for i, x := range missing {
 		if m := x.text().FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
@@ -240,7 +237,7 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 		return model.Refuse(model.NoKernels, "see that it did not fail, and that the capture range covers its kernels",
 			"%s holds no kernels: the workload called CUDA but launched nothing while it was recorded", db.name)
 	case off:
-		return model.Refuse(model.NotTraced, traceCUDA,
+		return model.Refuse(model.NotTraced, "record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU",
 			"%s holds no kernels: CUDA was not among what was traced", db.name)
 	case d.noEvents:
 		return model.Refuse(model.NoKernels, "see that it did not fail and that it uses the GPU",

@@ -99,7 +99,6 @@ func unfinished(file, name string, f *os.File) string {
 	return ""
 }
 
-// formats lists the other kinds of files by their first bytes.
 var formats = []struct{ magic, next, what string }{
 	{"NVIDIA Tegra Profiler Report", "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`", "an nsys report, not its SQLite export"},
 	{"\x89HDF", exportAgain, "an HDF5 file, not a SQLite export of nsys"},

@@ -194,8 +194,7 @@ func (r *reader) readOverhead() error {
 	if err := r.db.require(overheadTable, "start", "end", "globalTid", "nameId"); err != nil {
 		return err
 	}
-	where := "nameId IN (" + strings.Join(names, ", ") + ")"
-	err = r.db.scan(overheadTable, where, []string{"start", "end", "globalTid"}, func(row *row) {
+	err = r.db.scan(overheadTable, nameIn(names), []string{"start", "end", "globalTid"}, func(row *row) {
 		if p, start, end := r.of(row.intOr(2, 0)), row.int(0), row.int(1); p != nil && end > start {
 			p.overhead = append(p.overhead, model.Interval{Start: start, End: end})
 		}

@@ -10,5 +10,4 @@ const (
 		"with --cuda-flush-interval=1000"
 	launchSome = "see that the workload launched kernels while it was recorded: that it did not fail, that the capture range covers " +
 		"them, and that nsys followed the process that launches them"
-	traceCUDA = "record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU"
 )

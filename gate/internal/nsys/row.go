@@ -39,7 +39,6 @@ func (r *row) wrong(format string, args ...any) {
 	}
 }
 
-// fromSQL takes the cells of the row at which stmt stands.
 func (r *row) fromSQL() {
 	for i := range r.columns {
 		if r.kinds[i] = kinds[r.stmt.ColumnType(i)]; r.kinds[i] == sqlitepage.Integer {
@@ -140,7 +139,6 @@ func (r *row) span(start, end int) (int64, int64) {
 	return a, b
 }
 
-// extent reads one dimension of a grid or block.
 func (r *row) extent(column int) uint32 {
 	v := r.int(column)
 	if v < 0 || v > math.MaxUint32 {

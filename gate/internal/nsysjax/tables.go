@@ -129,7 +129,6 @@ func (r *reader) load(name string, needed int, titles ...string) ([]*column, err
 	return out, r.ctx.Err()
 }
 
-// either writes out a title and its alternative.
 func either(title string) string { return strings.ReplaceAll(title, "|", " or ") }
 
 // span is a range with the time of its work on the GPU. Times are in ns.

@@ -319,7 +319,6 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 	})
 }
 
-// opened hands an open file to a function.
 func opened(file string, use func(*os.File) error) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// bounds are what may be kept of one file.
 type bounds struct {
 	records int // of each kind
 	text    int // bytes of different names
@@ -60,7 +59,6 @@ type launch struct {
 	id int64
 }
 
-// variant is a kernel in one geometry with one set of attributes.
 type variant struct {
 	name              int32
 	grid, block       measure.Dim3
@@ -72,7 +70,6 @@ type transfer struct {
 	id int64
 }
 
-// call is a call of the CUDA runtime or driver.
 type call struct {
 	id, start       int64
 	thread          int32

@@ -172,7 +172,6 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, 
 	return busy
 }
 
-// idle draws the time in which nothing ran, by its cause.
 func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval, busy []model.Interval) {
 	var gaps []model.Interval
 	now := period.Start

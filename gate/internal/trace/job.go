@@ -192,7 +192,6 @@ func attach(all []job, auxiliary []*cut) {
 	}
 }
 
-// distance is the time between the first launches of two processes.
 func distance(a, b *cut) int64 {
 	d := a.seen.span.Start - b.seen.span.Start
 	return max(d, -d)

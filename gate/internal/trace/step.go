@@ -199,11 +199,3 @@ func (t *table) settleOwners() {
 		}
 	}
 }
-
-// settleUnmatched leaves out that every collective was matched, where no run has another.
-func (t *table) settleUnmatched() {
-	k := key{measure.Workload, model.UnmatchedCollectives.Name}
-	if row := t.rows[k]; row != nil && largest(row.Values) == 0 {
-		delete(t.rows, k)
-	}
-}

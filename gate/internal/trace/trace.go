@@ -191,7 +191,10 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 		}
 	}
 	t.settleOwners()
-	t.settleUnmatched()
+	unmatched := key{measure.Workload, model.UnmatchedCollectives.Name}
+	if row := t.rows[unmatched]; row != nil && largest(row.Values) == 0 {
+		delete(t.rows, unmatched)
+	}
 	s.HostCode = hostCode(t.host)
 	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
