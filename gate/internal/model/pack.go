@@ -8,28 +8,9 @@ func (t *Trace) Pack() {
 	if t.Packed != nil {
 		return
 	}
-	p := packer{}
-	p.put(int64(len(t.Launches)), int64(len(t.Copies)), int64(len(t.Ranges)))
-	var at place
-	for _, l := range t.Launches {
-		p.time(l.Start)
-		p.put(l.End-l.Start, l.Start-l.API, int64(l.Kernel))
-		p.near(l.Range)
-		p.place(&at, place{l.Device, l.Stream, l.Thread, l.Node})
-	}
-	p.last, p.index, at = 0, 0, place{}
-	for _, x := range t.Copies {
-		p.time(x.Start)
-		p.put(x.End-x.Start, x.Start-x.API, x.Bytes, int64(x.Kind), int64(x.Source), int64(x.Target))
-		p.near(x.Range)
-		p.place(&at, place{x.Device, x.Stream, x.Thread, false})
-	}
-	p.last = 0
-	for i, r := range t.Ranges {
-		p.time(r.Start)
-		p.put(r.End-r.Start, int64(r.Name), int64(i)-int64(r.Parent), int64(r.Thread))
-	}
-	t.Packed = append([]byte{}, p.out...)
+	p := packer{writes: true}
+	p.lists(t)
+	t.Packed = append([]byte{}, p.bytes...)
 	t.Launches, t.Copies, t.Ranges = nil, nil, nil
 }
 
@@ -40,34 +21,17 @@ func (t *Trace) Unpacked() *Trace {
 	}
 	out := *t
 	out.Packed = nil
-	u := unpacker{in: t.Packed}
-	out.Launches, out.Copies = make([]Launch, u.get()), make([]Copy, u.get())
-	out.Ranges = make([]Range, u.get())
-	var at place
-	for i := range out.Launches {
-		l := &out.Launches[i]
-		l.Start = u.time()
-		l.End, l.API, l.Kernel, l.Range = l.Start+u.get(), l.Start-u.get(), int32(u.get()), u.near()
-		u.place(&at)
-		l.Device, l.Stream, l.Thread, l.Node = at.device, at.stream, at.thread, at.node
-	}
-	u.last, u.index, at = 0, 0, place{}
-	for i := range out.Copies {
-		x := &out.Copies[i]
-		x.Start = u.time()
-		x.End, x.API, x.Bytes = x.Start+u.get(), x.Start-u.get(), u.get()
-		x.Kind, x.Source, x.Target = CopyKind(u.get()), MemoryKind(u.get()), MemoryKind(u.get())
-		x.Range = u.near()
-		u.place(&at)
-		x.Device, x.Stream, x.Thread = at.device, at.stream, at.thread
-	}
-	u.last = 0
-	for i := range out.Ranges {
-		r := &out.Ranges[i]
-		r.Start = u.time()
-		r.End, r.Name, r.Parent, r.Thread = r.Start+u.get(), int32(u.get()), int32(int64(i)-u.get()), int32(u.get())
-	}
+	(&packer{bytes: t.Packed}).lists(&out)
 	return &out
+}
+
+// packer writes the lists of a trace to bytes, or reads them from bytes. These never come from a file.
+type packer struct {
+	bytes  []byte
+	writes bool
+	start  int64 // of the operation or range before
+	rng    int32 // of the operation before
+	at     place // likewise
 }
 
 // place is device, stream and thread of a launch or copy, most often those of the one before.
@@ -76,66 +40,77 @@ type place struct {
 	node                   bool
 }
 
-type packer struct {
-	out   []byte
-	last  int64 // start
-	index int32 // of a range
-}
-
-func (p *packer) put(values ...int64) {
-	for _, v := range values {
-		p.out = binary.AppendVarint(p.out, v)
+func (p *packer) lists(t *Trace) {
+	length(p, &t.Launches)
+	length(p, &t.Copies)
+	length(p, &t.Ranges)
+	for i := range t.Launches {
+		l := &t.Launches[i]
+		p.times(&l.Start, &l.End)
+		number(p, &l.API, l.Start)
+		number(p, &l.Kernel, 0)
+		p.where(&l.Range, &l.Device, &l.Stream, &l.Thread, &l.Node)
+	}
+	for i := range t.Copies {
+		x := &t.Copies[i]
+		p.times(&x.Start, &x.End)
+		number(p, &x.API, x.Start)
+		number(p, &x.Bytes, 0)
+		number(p, &x.Kind, 0)
+		number(p, &x.Source, 0)
+		number(p, &x.Target, 0)
+		p.where(&x.Range, &x.Device, &x.Stream, &x.Thread, new(bool))
+	}
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		p.times(&r.Start, &r.End)
+		number(p, &r.Name, 0)
+		number(p, &r.Parent, int32(i))
+		number(p, &r.Thread, 0)
 	}
 }
 
-func (p *packer) time(at int64) {
-	p.put(at - p.last)
-	p.last = at
-}
-
-func (p *packer) near(index int32) {
-	p.put(int64(index) - int64(p.index))
-	p.index = index
-}
-
-func (p *packer) place(at *place, to place) {
-	if *at == to {
-		p.put(0)
+// number is v as its difference from a number that writing and reading know.
+func number[T ~int8 | ~int32 | ~int64](p *packer, v *T, from T) {
+	if p.writes {
+		p.bytes = binary.AppendVarint(p.bytes, int64(*v)-int64(from))
 		return
 	}
-	node := int64(1)
-	if to.node {
-		node = 2
+	difference, n := binary.Varint(p.bytes)
+	p.bytes = p.bytes[n:]
+	*v = T(int64(from) + difference)
+}
+
+func length[T any](p *packer, list *[]T) {
+	n := int64(len(*list))
+	number(p, &n, 0)
+	if !p.writes {
+		*list = make([]T, n)
 	}
-	p.put(node, int64(to.device), int64(to.stream), int64(to.thread))
-	*at = to
 }
 
-// unpacker reads what a packer wrote; the bytes never come from a file.
-type unpacker struct {
-	in    []byte
-	last  int64
-	index int32
+func (p *packer) times(start, end *int64) {
+	number(p, start, p.start)
+	number(p, end, *start)
+	p.start = *start
 }
 
-func (u *unpacker) get() int64 {
-	v, n := binary.Varint(u.in)
-	u.in = u.in[n:]
-	return v
-}
-
-func (u *unpacker) time() int64 {
-	u.last += u.get()
-	return u.last
-}
-
-func (u *unpacker) near() int32 {
-	u.index += int32(u.get())
-	return u.index
-}
-
-func (u *unpacker) place(at *place) {
-	if node := u.get(); node != 0 {
-		*at = place{int32(u.get()), int32(u.get()), int32(u.get()), node == 2}
+func (p *packer) where(rng, device, stream, thread *int32, node *bool) {
+	number(p, rng, p.rng)
+	p.rng = *rng
+	here := place{*device, *stream, *thread, *node}
+	kind := int8(1) // 0 for the place before, 2 for another one with a node of a graph
+	switch {
+	case here == p.at:
+		kind = 0
+	case here.node:
+		kind = 2
 	}
+	if number(p, &kind, 0); kind > 0 {
+		number(p, &here.device, 0)
+		number(p, &here.stream, 0)
+		number(p, &here.thread, 0)
+		p.at = place{here.device, here.stream, here.thread, kind == 2}
+	}
+	*device, *stream, *thread, *node = p.at.device, p.at.stream, p.at.thread, p.at.node
 }
