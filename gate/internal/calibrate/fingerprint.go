@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, class of
-// hardware by class: another board differs like this, and so may another program. No verdict depends on it.
+// Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, board by board:
+// another board differs like this, and so may another program. No verdict depends on it.
 func Fingerprint(host model.Session, baseline []model.Session, impact float64) []result.Remark {
 	fits := slices.DeleteFunc(slices.Clone(baseline), func(s model.Session) bool {
 		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)
@@ -24,8 +24,8 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 	var out []result.Remark
 	here := recorded.New([]model.Session{host}, measure.Total)
 	judged := recorded.Kernels(here.Subjects())
-	for _, class := range recorded.Classes(fits) {
-		of := slices.DeleteFunc(slices.Clone(fits), func(s model.Session) bool { return s.Class() != class })
+	for _, board := range recorded.Boards(fits) {
+		of := slices.DeleteFunc(slices.Clone(fits), func(s model.Session) bool { return s.Board != board })
 		there := recorded.New(of, measure.Total)
 		type move struct {
 			kernel string
@@ -44,12 +44,12 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 		n := len(of)
 		switch {
 		case both == 0:
-			out = append(out, result.Say(HostForeign{n, class}))
+			out = append(out, result.Say(HostForeign{n, board}))
 		case len(moved) == 0:
-			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: class, Least: decide.CommonSize}))
+			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: board, Least: decide.CommonSize}))
 		default:
 			most := slices.MaxFunc(moved, func(a, b move) int { return cmp.Compare(math.Abs(a.change), math.Abs(b.change)) })
-			out = append(out, result.Say(HostApart{Sessions: n, Moved: len(moved), Kernels: both, Board: class, Kernel: most.kernel,
+			out = append(out, result.Say(HostApart{Sessions: n, Moved: len(moved), Kernels: both, Board: board, Kernel: most.kernel,
 				Change: result.Number(most.change), Least: decide.CommonSize}))
 		}
 	}

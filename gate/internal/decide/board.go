@@ -13,10 +13,9 @@ import (
 
 // boardsOf compares the boards of two sides.
 func boardsOf(base, head []model.Session) result.Boards {
-	b, h := recorded.Classes(base), recorded.Classes(head)
-	switch common := func(class string) bool { return slices.Contains(b, class) }; {
+	b, h := recorded.Boards(base), recorded.Boards(head)
+	switch common := func(board string) bool { return slices.Contains(b, board) }; {
 	case slices.Contains(b, "") || slices.Contains(h, ""):
-		return result.UnknownBoards
 	case len(b) == 1 && slices.Equal(b, h):
 		return result.SameBoard
 	case len(b) > 0 && len(h) > 0 && !slices.ContainsFunc(h, common):
@@ -25,16 +24,16 @@ func boardsOf(base, head []model.Session) result.Boards {
 	return result.UnknownBoards
 }
 
-// onBoard returns the baseline's sessions of the head's class, where it has one and they have enough runs, else all. Where sessions of
-// the baseline hold a part each, what only other classes measured stays as well.
+// onBoard returns the baseline's sessions on the head's board, where they have enough runs, else all. Where sessions of the baseline
+// hold a part each, what only other boards measured stays as well.
 func onBoard(base, head []model.Session) []model.Session {
-	class := recorded.Classes(head)
-	if len(class) != 1 || class[0] == "" {
+	boards := recorded.Boards(head)
+	if len(boards) != 1 || boards[0] == "" {
 		return base
 	}
 	runs, has := 0, map[measure.Subject]bool{}
 	for i := range base {
-		if base[i].Class() != class[0] {
+		if base[i].Board != boards[0] {
 			continue
 		}
 		runs += base[i].Profiled()
@@ -47,10 +46,10 @@ func onBoard(base, head []model.Session) []model.Session {
 	}
 	kept := []model.Session{}
 	for _, s := range base {
-		if s.Class() != class[0] {
+		if s.Board != boards[0] {
 			s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return has[x.Subject] })
 		}
-		if len(s.Series) > 0 && (s.Class() == class[0] || partial(base)) {
+		if len(s.Series) > 0 && (s.Board == boards[0] || partial(base)) {
 			kept = append(kept, s)
 		}
 	}

@@ -33,7 +33,7 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}
 	if boardsOf(base, head) == result.OtherBoard {
-		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Classes(base), Head: recorded.Classes(head)}))
+		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Boards(base), Head: recorded.Boards(head)}))
 	}
 	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
 		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))

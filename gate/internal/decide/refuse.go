@@ -130,12 +130,7 @@ func newSides(base, head []model.Session) *sides {
 	if len(head) == 0 {
 		return s
 	}
-	// Times of different profilers are never compared.
-	h := s.newest().Profiler()
-	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool {
-		p := b.Profiler()
-		return p != h && p != "" && h != ""
-	})
+	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool { return !b.Profiler().Comparable(s.newest().Profiler()) })
 	if ofGPU := slices.DeleteFunc(slices.Clone(s.ofProfiler), s.otherGPU); len(ofGPU) > 0 {
 		s.fits = onBoard(ofGPU, head)
 	}

@@ -12,7 +12,7 @@ import (
 // where they are of several hosts.
 type spreads struct {
 	common stats.Variance // of all that is of no family
-	// bound is that of kernels that DRAM holds up, where the sides were measured on boards of one class. There a baseline of
+	// bound is that of kernels that DRAM holds up, where the sides were measured on one board. There a baseline of
 	// several sessions may narrow the prior.
 	bound stats.Variance
 	prior float64 // the policy's variance
@@ -22,7 +22,7 @@ type spreads struct {
 
 // newSpreads learns from all kernels of this gate: most of them did not change, so their typical change between the sides is the
 // effect of the hosts. The estimate is robust against the few that did change, and joined with
-// the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
+// the policy's prior. On one board the sessions of the base count as well, each kernel's among the others.
 func newSpreads(t comparison, estimates []estimate) spreads {
 	sd, least := t.policy.SessionSD, stats.PoolLeast
 	switch {
@@ -75,7 +75,7 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 	return s
 }
 
-// oneBoard reports whether the sides are sessions of their own on boards of one known class.
+// oneBoard reports whether the sides are sessions of their own on one known board.
 func (t comparison) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
 
 // severalOnBoard reports whether they are, and a side has several of them, which show the spread between sessions.

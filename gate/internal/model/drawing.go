@@ -37,7 +37,6 @@ func (s DrawnSpan) Subject() int  { return int(s[0]) }
 func (s DrawnSpan) Start() int64  { return s[1] }
 func (s DrawnSpan) Length() int64 { return s[2] }
 func (s DrawnSpan) Level() int    { return int(s[3]) }
-func (s DrawnSpan) End() int64    { return s[1] + s[2] }
 
 // DrawnLaunches is the distribution of the launches of a kernel.
 type DrawnLaunches struct {

@@ -10,7 +10,8 @@ import (
 // values are zero, and so are numbers in which the GPUs of a session differ.
 type Hardware struct {
 	// Board is the part number of the GPU's board, revision included ("692-2G520-0282-001"), each of several once and
-	// joined as by [Models].
+	// joined as by [Models]; "" if unknown. Boards of one model and another revision differ more than GPUs do otherwise: of 13
+	// H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in memory-bound kernels than the others.
 	Board string `json:"board_part_number,omitempty"`
 	VBIOS string `json:"vbios,omitempty"` // version, joined likewise
 	// MemoryMHz is the highest memory clock, PowerW the power limit in force.
@@ -39,11 +40,6 @@ func (l HostLoad) Denied() float64 { return min(max(l.Throttled, l.Steal, l.Crow
 func (l HostLoad) Worse(o HostLoad) HostLoad {
 	return HostLoad{max(l.Throttled, o.Throttled), max(l.Steal, o.Steal), max(l.Foreign, o.Foreign), max(l.Crowded, o.Crowded)}
 }
-
-// Class is the board part number, "" if unknown. GPUs of one class are expected to differ as single pieces only; boards of one
-// model and another revision differ more: of 13 H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in memory-bound
-// kernels than the others.
-func (h Hardware) Class() string { return h.Board }
 
 // boardForm is one that serial numbers and UUIDs do not have.
 var boardForm = regexp.MustCompile(`^[0-9A-Z]{3}-[0-9A-Z]{5}-[0-9A-Z]{4}-[0-9A-Z]{3}$`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -25,12 +26,7 @@ type Sampling struct {
 func (s *Sampling) Mean(metric int, windows []Interval) (mean float64, samples int) {
 	total := 0.0
 	for _, w := range windows {
-		from, _ := slices.BinarySearchFunc(s.Spans, w.Start, func(x Interval, at int64) int {
-			if x.Start < at {
-				return -1
-			}
-			return 1
-		})
+		from := sort.Search(len(s.Spans), func(i int) bool { return s.Spans[i].Start >= w.Start })
 		for i := from; i < len(s.Spans) && s.Spans[i].Start < w.End; i++ {
 			if v := s.Values[metric][i]; s.Spans[i].End <= w.End && !math.IsNaN(v) {
 				total += v

@@ -161,11 +161,11 @@ func Names(subjects []measure.Subject) []string {
 	return out
 }
 
-// Classes are the classes of hardware of some sessions, each once.
-func Classes(sessions []model.Session) []string {
+// Boards are the boards of some sessions, each once.
+func Boards(sessions []model.Session) []string {
 	var out []string
 	for i := range sessions {
-		out = append(out, sessions[i].Class())
+		out = append(out, sessions[i].Board)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -293,7 +293,7 @@ func pairing(r *result.Report, verbose bool) string {
 		return "different sessions, same board" + spread
 	case r.Boards == result.OtherBoard:
 		return "different sessions, different boards" + spread
-	case verbose && (r.Base.Environment.Class() == "" || r.Head.Environment.Class() == ""):
+	case verbose && (r.Base.Environment.Board == "" || r.Head.Environment.Board == ""):
 		return "different sessions" + spread + "; not every profile says on which board it was measured"
 	}
 	return "different sessions" + spread

@@ -136,8 +136,8 @@ type Boards string
 // The three answers; "unknown" also where the sides have some boards in common and others not.
 const (
 	UnknownBoards Boards = ""
-	SameBoard     Boards = "same"  // of one class, see [model.Hardware.Class]
-	OtherBoard    Boards = "other" // no class is on both sides
+	SameBoard     Boards = "same"
+	OtherBoard    Boards = "other" // no board is on both sides
 )
 
 // Detects are the smallest relative changes that a comparison finds in 80 % of cases (MDE); unknown for what was not judged.

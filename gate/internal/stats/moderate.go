@@ -39,10 +39,7 @@ func SampleVariance(x []float64) Variance {
 // two the result is the zero Variance. DF is +Inf where the estimates spread no more than chance explains.
 func fitPrior(v []Variance) Variance {
 	var e, tri []float64
-	for _, x := range v {
-		if x.DF <= 0 || x.S2 <= 0 {
-			continue
-		}
+	for _, x := range Positive(v) {
 		e = append(e, logVariance(x))
 		tri = append(tri, trigamma(x.DF/2))
 	}

@@ -110,19 +110,7 @@ func Mean(values []float64) float64 {
 
 // Pooled are the values that are known, of all sessions.
 func Pooled(sessions [][]float64) []float64 {
-	n := 0
-	for _, s := range sessions {
-		n += len(s)
-	}
-	out := make([]float64, 0, n)
-	for _, s := range sessions {
-		for _, v := range s {
-			if !math.IsNaN(v) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Concat(sessions...), math.IsNaN)
 }
 
 // Known leaves out the runs that have no value.
