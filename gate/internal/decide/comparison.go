@@ -105,12 +105,7 @@ func (t comparison) holdAll(base []model.Session) bool {
 			own[x.Subject] = true
 		}
 	}
-	for _, x := range t.base.Subjects() {
-		if x.Scope == measure.ScopeKernel && !own[x] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(recorded.Kernels(t.base.Subjects()), func(x measure.Subject) bool { return !own[x] })
 }
 
 // interleaved reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both saw the same

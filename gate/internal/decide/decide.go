@@ -17,10 +17,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// answered is a finding with its outcome, the reason, and what goes with it.
-func answered(f result.Finding, o result.Outcome, because result.Remark, also ...result.Remark) result.Finding {
+// answered is a finding with its outcome and the reason.
+func answered(f result.Finding, o result.Outcome, because result.Remark) result.Finding {
 	f.Outcome = o
-	f.Because(because, also...)
+	f.Because(because)
 	return f
 }
 

@@ -147,9 +147,6 @@ func (x *evidence) countBeyond(e *estimate) {
 // asMeasured are the samples of both sides as they were measured, without the runs that are left out.
 func (p *pair) asMeasured() (sides [2][][]float64) {
 	for i, judged := range [][][]float64{p.base, p.head} {
-		if sides[i] = judged; p.shown[i] == nil {
-			continue
-		}
 		sides[i] = make([][]float64, len(judged))
 		for j := range judged {
 			sides[i][j] = slices.Clone(p.shown[i][j])

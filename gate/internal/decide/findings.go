@@ -2,6 +2,7 @@ package decide
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -52,14 +53,10 @@ func detects(findings []result.Finding) *result.Detects {
 			*to = mde
 		}
 	}
-	some := false
 	for i := range findings {
 		f := &findings[i]
-		if !f.MDE.Known() {
-			continue
-		}
-		known := true
 		switch {
+		case !f.MDE.Known():
 		case f.Scope == measure.ScopeOutput:
 			raise(&d.Output, f.MDE)
 		case f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name:
@@ -71,12 +68,9 @@ func detects(findings []result.Finding) *result.Detects {
 			if !(d.KernelLeast <= f.MDE) {
 				d.KernelLeast = f.MDE
 			}
-		default:
-			known = false
 		}
-		some = some || known
 	}
-	if !some {
+	if !slices.ContainsFunc([]result.Number{d.GPUTime, d.Step, d.Output, d.KernelMost}, result.Number.Known) {
 		return nil
 	}
 	return d

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -126,12 +127,7 @@ var guards = []guard{
 
 // guardOf is the first row that applies.
 func guardOf(x *evidence) *guard {
-	for i := range guards {
-		if guards[i].when(x) {
-			return &guards[i]
-		}
-	}
-	return &guards[len(guards)-1]
+	return &guards[slices.IndexFunc(guards, func(g guard) bool { return g.when(x) })]
 }
 
 func (x *evidence) fromZero() bool   { return x.base == 0 }

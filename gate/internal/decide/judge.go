@@ -58,7 +58,7 @@ func Judge(in Input) *result.Report {
 	head := in.Head
 	if w := repeatsOf(base, head); w != nil {
 		head = w.asMany(head)
-		r.Warn(w.remark())
+		r.Warn(result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
 	}
 	t := newComparison(base, head, policy)
 	t.bound = recorded.MemoryBound(in.Baseline)
@@ -66,7 +66,9 @@ func Judge(in Input) *result.Report {
 	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
 		return refuse(r, in, refusal)
 	}
-	r.Note(needProfilers(m.rules)...)
+	for _, x := range m.rules {
+		r.Note(result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
+	}
 	r.Note(onOthers(in.Baseline, base)...)
 	compare(r, &t, m.pairs)
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
@@ -79,7 +81,7 @@ func Judge(in Input) *result.Report {
 	}
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
-	r.Because(v.because)
+	r.Because(*v.because)
 	if v.verdict != result.Pass && r.Code != nil && r.Code.Equal() {
 		r.Warn(sameCodeOfAll(r)...)
 	}
@@ -91,7 +93,10 @@ func Judge(in Input) *result.Report {
 			r.Warn(x)
 		}
 	}
-	r.Note(slices.Concat(idle, in.Look.remarks())...)
+	r.Note(idle...)
+	if look := in.Look; look.Of > 1 {
+		r.Note(result.Say(reason.Looked{Look: look.Number, Looks: look.Of, Runs: look.Runs, Most: look.MostRuns}))
+	}
 	return r
 }
 
@@ -158,7 +163,7 @@ func Refuse(in Input, why error) *result.Report {
 	return r
 }
 
-// refused is an error in words, with the key and the next step of a refusal.
+// ReasonOf is an error in words, with the key and the next step of a refusal.
 func ReasonOf(err error) (reason, key string, next []string) {
 	refusal := (*model.Refusal)(nil)
 	if !errors.As(err, &refusal) {
@@ -168,14 +173,6 @@ func ReasonOf(err error) (reason, key string, next []string) {
 		next = []string{refusal.Next}
 	}
 	return refusal.Reason, string(refusal.Kind), next
-}
-
-// remarks says which look of several this is.
-func (l Look) remarks() []result.Remark {
-	if l.Of < 2 {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.Looked{Look: l.Number, Looks: l.Of, Runs: l.Runs, Most: l.MostRuns})}
 }
 
 // refuse is the report on sides that cannot be compared. It still holds the numbers of both.

@@ -28,7 +28,9 @@ func match(t comparison) []pair {
 		{"geometry", func(_ *recorded.Index, s measure.Subject) string { return s.Name }},
 		{"name", func(_ *recorded.Index, s measure.Subject) string { return s.Short() }},
 		{"stem", func(_ *recorded.Index, s measure.Subject) string { return measure.StemName(s.Name) }},
-		{"place", func(x *recorded.Index, s measure.Subject) string { return inPlace(s.Geometry(), x.Role(s)) }},
+		{"place", func(x *recorded.Index, s measure.Subject) string {
+			return result.Given(s.Geometry(), s.Geometry(), " in ", x.Role(s))
+		}},
 		{"role", (*recorded.Index).Role},
 	}
 	for _, level := range levels {
@@ -93,14 +95,6 @@ func (t comparison) inOrder(old, new []measure.Subject) bool {
 		x, y := t.base.Typical(a, measure.Launches.Name), t.head.Typical(b, measure.Launches.Name)
 		return len(old) == 1 || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*x
 	})
-}
-
-// inPlace is the key of a kernel's place: its geometry in its range, "" without a geometry.
-func inPlace(geometry, role string) string {
-	if geometry == "" {
-		return ""
-	}
-	return geometry + " in " + role
 }
 
 // common pairs the subjects of both sides, and lists those that only the baseline or only the head has.

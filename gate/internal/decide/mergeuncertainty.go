@@ -80,15 +80,6 @@ func unmerged(t comparison) []result.Remark {
 	if len(subjects) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
-		return rankOfScope(a) - rankOfScope(b)
-	})
-	return []result.Remark{result.Say(reason.Unmerged{Names: recorded.Names(subjects), Sessions: sessions, Most: result.Number(most)})}
-}
-
-func rankOfScope(s measure.Subject) int {
-	if s.Scope == measure.ScopeKernel {
-		return 0
-	}
-	return 1
+	names := recorded.Names(slices.Concat(recorded.Kernels(subjects), subjects)) // kernels first, which say more than sums over them
+	return []result.Remark{result.Say(reason.Unmerged{Names: names, Sessions: sessions, Most: result.Number(most)})}
 }

@@ -101,11 +101,9 @@ func disagree(findings []result.Finding) []result.Remark {
 		return nil
 	}
 	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
-	switch {
-	case step.Outcome == result.Regressed && kept(output):
-		return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: true})}
-	case output.Outcome == result.Regressed && kept(step):
-		return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change})}
+	stepWorse := step.Outcome == result.Regressed && kept(output)
+	if !stepWorse && !(output.Outcome == result.Regressed && kept(step)) {
+		return nil
 	}
-	return nil
+	return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})}
 }

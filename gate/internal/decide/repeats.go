@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -57,11 +55,6 @@ func repeatsOf(base, head []model.Session) *repeats {
 		return nil
 	}
 	return w
-}
-
-// remark says that the sides repeat themselves another number of times.
-func (w *repeats) remark() result.Remark {
-	return result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)})
 }
 
 // of is how many times as much the baseline counts as the head.

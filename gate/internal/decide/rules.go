@@ -50,14 +50,6 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	return out
 }
 
-// needProfilers names rules that another profiler would judge.
-func needProfilers(rules []unmet) (out []result.Remark) {
-	for _, x := range rules {
-		out = append(out, result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
-	}
-	return out
-}
-
 // unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
 // Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
 func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {

@@ -34,50 +34,33 @@ type gathered struct {
 type conclusion struct {
 	verdict   result.Verdict
 	undecided bool
-	because   result.Remark
+	because   *result.Remark
 }
 
-// verdicts are the rows by which the verdict is reached; the first whose reason applies gives it. A certain regression outranks
-// a refusal, and a refusal outranks drift and doubt.
-var verdicts = []struct {
-	name      string
-	verdict   result.Verdict
-	undecided bool
-	because   func(*gathered) *result.Remark
-}{
-	{"regression", result.Fail, false, func(g *gathered) *result.Remark {
-		if g.failed == 0 {
-			return nil
-		}
-		return new(result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
-	}},
-	{"device code", result.Fail, false, func(g *gathered) *result.Remark { return g.code }},
-	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unmeasuredKernels }},
-	{"nothing judged", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unjudged }},
-	{"too few runs", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.tooFew }},
-	{"outlier run", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.outlier }},
-	{"drift", result.Fail, false, func(g *gathered) *result.Remark { return g.drift }},
-	{"doubted", result.NoVerdict, true, func(g *gathered) *result.Remark { return g.doubted }},
-	{"undecided, strict", result.NoVerdict, true, func(g *gathered) *result.Remark {
-		if !g.strict {
-			return nil
-		}
-		return g.open
-	}},
-	{"undecided", result.Pass, true, func(g *gathered) *result.Remark { return g.open }},
-	{"none slower", result.Pass, false, func(g *gathered) *result.Remark {
-		return new(result.Say(reason.NoneSlower{Comparisons: g.compared}))
-	}},
-}
-
-// verdictOf is the verdict of the first row that applies.
+// verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal outranks drift and
+// doubt.
 func verdictOf(g gathered) conclusion {
-	for _, row := range verdicts {
-		if because := row.because(&g); because != nil {
-			return conclusion{row.verdict, row.undecided, *because}
-		}
+	var regressed *result.Remark
+	if g.failed > 0 {
+		regressed = new(result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
 	}
-	return conclusion{verdict: result.NoVerdict}
+	open := result.Pass
+	if g.strict {
+		open = result.NoVerdict
+	}
+	rows := []conclusion{
+		{result.Fail, false, regressed},
+		{result.Fail, false, g.code},
+		{result.NoVerdict, false, g.unmeasuredKernels},
+		{result.NoVerdict, false, g.unjudged},
+		{result.NoVerdict, false, g.tooFew},
+		{result.NoVerdict, false, g.outlier},
+		{result.Fail, false, g.drift},
+		{result.NoVerdict, true, g.doubted},
+		{open, true, g.open},
+		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: g.compared}))},
+	}
+	return rows[slices.IndexFunc(rows, func(x conclusion) bool { return x.because != nil })]
 }
 
 // gather collects the facts for the verdict. Findings stand worst first, family is the number of those that can fail the gate.

@@ -159,10 +159,9 @@ func (r *Report) Note(remarks ...Remark) {
 	r.Remarks, r.Notes = append(r.Remarks, remarks...), append(r.Notes, sentences(remarks)...)
 }
 
-// Because sets the reason of the outcome and what qualifies it.
-func (f *Finding) Because(x Remark, also ...Remark) {
+// Because sets the reason of the outcome.
+func (f *Finding) Because(x Remark) {
 	f.Reason, f.ReasonKey, f.ReasonArgs, f.Also = x.Sentence, x.Key, x.Args, nil
-	f.Qualify(also...)
 }
 
 // Qualify adds to the reason of the outcome.
