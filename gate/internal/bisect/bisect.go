@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	b.fill()
 	b.out.Seconds = b.state.took()
 	if b.out.Complete {
-		b.state.remove()
+		os.Remove(b.state.file)
 	}
 	return b.out, nil
 }
@@ -233,8 +234,8 @@ func (b *bisection) fill() {
 		known := b.state.Readings[c.ID]
 		x := history.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: known.FromGood, FromBad: known.FromBad}
 		if b.search != nil {
-			if r := b.search.At(i + 1); r != nil {
-				x.Change, x.Low, x.High, x.Nearer = &r.Change, &r.Low, &r.High, r.Nearer(*b.search.At(len(b.line) - 1))
+			if r := b.search.Readings[i+1]; r != nil {
+				x.Change, x.Low, x.High, x.Nearer = &r.Change, &r.Low, &r.High, r.Nearer(*b.search.Readings[len(b.line)-1])
 			}
 		}
 		b.out.Commits = append(b.out.Commits, x)

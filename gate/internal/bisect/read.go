@@ -89,7 +89,6 @@ func (b *bisection) read(ctx context.Context, i int) error {
 			doing += ": at most " + measure.Count(left, "commit") + " to go"
 		}
 		b.Begin(doing)
-		x = known{}
 		r, err := app.Refused(nil, b.ask(ctx, id, &x))
 		if err != nil {
 			return err
@@ -103,9 +102,9 @@ func (b *bisection) read(ctx context.Context, i int) error {
 		}
 	}
 	if x.Skipped != "" {
-		b.search.Skip(i)
+		b.search.Skipped[i] = true
 	} else {
-		b.search.Read(i, x.Reading)
+		b.search.Readings[i] = &x.Reading
 	}
 	return nil
 }
@@ -117,7 +116,7 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	if err != nil {
 		return err
 	}
-	whole := *b.search.At(len(b.line) - 1)
+	whole := *b.search.Readings[len(b.line)-1]
 	good, bad := b.pair(b.good, build, app.ExplainNever), b.pair(b.bad, build, app.ExplainNever)
 	for _, runs := range b.looks() {
 		for _, end := range []struct {

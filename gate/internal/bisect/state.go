@@ -60,9 +60,3 @@ func (s *state) write() error {
 	}
 	return err
 }
-
-func (s *state) remove() {
-	if s.file != "" {
-		os.Remove(s.file)
-	}
-}

@@ -76,30 +76,21 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	return at, at.Clear(whole) && good.Agree(other)
 }
 
-// Search holds the readings of a line of commits, 0 the good end.
+// Search holds the readings of a line of commits, 0 the good end; nil for a commit without one.
 //
 // Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how much of the
 // whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there may be several.
 type Search struct {
-	readings []*Reading
-	skipped  []bool
+	Readings []*Reading
+	Skipped  []bool // the commit cannot be read: it does not build, say
 }
 
 // NewSearch searches a line of n commits after the good end; the last, number n, is the bad end, which reads so.
 func NewSearch(n int, bad Reading) *Search {
-	s := &Search{readings: make([]*Reading, n+1), skipped: make([]bool, n+1)}
-	s.readings[0], s.readings[n] = &Reading{}, &bad
+	s := &Search{Readings: make([]*Reading, n+1), Skipped: make([]bool, n+1)}
+	s.Readings[0], s.Readings[n] = &Reading{}, &bad
 	return s
 }
-
-// Read stores the reading of a commit.
-func (s *Search) Read(i int, r Reading) { s.readings[i] = &r }
-
-// Skip notes that a commit cannot be read: it does not build, say.
-func (s *Search) Skip(i int) { s.skipped[i] = true }
-
-// At is the reading of a commit, nil where there is none.
-func (s *Search) At(i int) *Reading { return s.readings[i] }
 
 // Step is a part of the change, between two commits that were read: it lies in one of First to Last.
 type Step struct {
@@ -110,14 +101,14 @@ type Step struct {
 // Found are the changes between neighbours that were read and that are culprits or hold some, the largest first; none where the
 // change is spread over many commits.
 func (s *Search) Found() (out []Step) {
-	whole := *s.readings[len(s.readings)-1]
+	whole := *s.Readings[len(s.Readings)-1]
 	last := 0
-	for i := 1; i < len(s.readings); i++ {
-		r := s.readings[i]
+	for i := 1; i < len(s.Readings); i++ {
+		r := s.Readings[i]
 		if r == nil {
 			continue
 		}
-		from := s.readings[last]
+		from := s.Readings[last]
 		change, noise := r.factor()/from.factor()-1, math.Hypot(r.noise(), from.noise())
 		if grown := change * math.Copysign(1, float64(whole.Change)); grown >= part*whole.size() && grown > noise {
 			out = append(out, Step{last + 1, i, around(change, noise)})
@@ -143,7 +134,7 @@ func (s *Search) Next() (i int, ok bool) {
 func (s *Search) middle(x Step) (i int, ok bool) {
 	best := -1
 	for i := x.First; i < x.Last; i++ {
-		if !s.skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
+		if !s.Skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
 			best = i
 		}
 	}

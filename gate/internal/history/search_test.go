@@ -21,11 +21,11 @@ func search(factors []float64, noise float64, draw func() float64) (s *Search, r
 	s = NewSearch(len(factors), read(len(factors)))
 	for i, ok := s.Next(); ok; i, ok = s.Next() {
 		if factors[i-1] < 0 {
-			s.Skip(i)
+			s.Skipped[i] = true
 			continue
 		}
 		reads++
-		s.Read(i, read(i))
+		s.Readings[i] = new(read(i))
 	}
 	return s, reads
 }
