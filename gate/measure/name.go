@@ -217,7 +217,7 @@ func ShortName(name string) string {
 				continue
 			}
 			if outside && string(base) != "decltype" && !strings.HasSuffix(name[:i], "decltype ") {
-				return orWhole(base, name) // the parameters
+				return cmp.Or(string(base), name) // the parameters
 			}
 			open = append(open, c)
 		case '<':
@@ -232,7 +232,7 @@ func ShortName(name string) string {
 			case c == '>' && !strings.HasSuffix(name[:i], "-"): // closes what lost its beginning
 				base = base[:0]
 			case strings.HasPrefix(rest, " [clone "):
-				return orWhole(base, name)
+				return cmp.Or(string(base), name)
 			case c == ' ' && !strings.HasPrefix(rest, " <"): // operator<< <int>
 				base = base[:0]
 			case strings.HasPrefix(rest, "::<"): // Rust's template arguments
@@ -245,11 +245,6 @@ func ShortName(name string) string {
 			}
 		}
 	}
-	return orWhole(base, name)
-}
-
-// orWhole is the base name, or the whole name without one.
-func orWhole(base []byte, name string) string {
 	return cmp.Or(string(base), name)
 }
 

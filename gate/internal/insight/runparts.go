@@ -9,14 +9,11 @@ import (
 
 // RunParts divides a run by time, by the medians over the profiled runs of the sessions. The start and the end of the process are
 // known of runs that nsgate took.
-func RunParts(sessions []model.Session) []result.RunPart {
+func RunParts(sessions []model.Session) (out []result.RunPart) {
 	if len(sessions) == 0 || recorded.ByLaunch(sessions) {
 		return nil
 	}
-	return runParts(recorded.New(sessions, measure.Total))
-}
-
-func runParts(side *recorded.Index) (out []result.RunPart) {
+	side := recorded.New(sessions, measure.Total)
 	workload := func(m measure.Metric) float64 { return side.Typical(measure.Workload, m.Name) }
 	section := func(s measure.Subject) float64 { return side.Typical(s, measure.Elapsed.Name) }
 	initialising, startup, before := workload(model.InitTime), workload(model.StartupTime), section(measure.Before)

@@ -118,9 +118,6 @@ func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) resu
 	if metric.Unprofiled() {
 		return result.Number(stats.Median(stats.Known(values)))
 	}
-	if len(runs) == 1 {
-		return result.Number(values[runs[0]])
-	}
 	kept := make([]float64, len(runs))
 	for i, run := range runs {
 		kept[i] = values[run]

@@ -1,6 +1,9 @@
 package result
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Explanation is what was found out about a report after its verdict. It changes none.
 type Explanation struct {
@@ -42,12 +45,7 @@ func (r *Report) With(x Explanation) *Report {
 	for i, origin := range x.Origins {
 		out.Findings[i].Origin = origin
 	}
-	if x.Drawn != nil {
-		out.Drawn = x.Drawn
-	}
-	if x.Measured != nil {
-		out.Measured = x.Measured
-	}
+	out.Drawn, out.Measured = cmp.Or(x.Drawn, out.Drawn), cmp.Or(x.Measured, out.Measured)
 	out.Note(x.Remarks...)
 	out.Patterns = append(out.Patterns, x.Patterns...)
 	for _, p := range x.Patterns {
@@ -61,19 +59,11 @@ func (r *Report) With(x Explanation) *Report {
 // In is the report with what the command knows of it; r stays as it is. What is "" stays as it was.
 func (r *Report) In(c Context) *Report {
 	out := r.Clone()
-	for _, x := range []struct {
-		to   *string
-		text string
-	}{{&out.Workload, c.Workload}, {&out.Baseline, c.Baseline}, {&out.Reproduce, c.Reproduce}, {&out.Accept, c.Accept}} {
-		if x.text != "" {
-			*x.to = x.text
-		}
-	}
+	out.Workload, out.Baseline = cmp.Or(c.Workload, out.Workload), cmp.Or(c.Baseline, out.Baseline)
+	out.Reproduce, out.Accept = cmp.Or(c.Reproduce, out.Reproduce), cmp.Or(c.Accept, out.Accept)
 	out.Next = append(out.Next, c.Next...)
 	out.Warnings = append(out.Warnings, c.Warnings...)
-	if c.Spent != nil {
-		out.Spent = c.Spent
-	}
+	out.Spent = cmp.Or(c.Spent, out.Spent)
 	return out
 }
 
