@@ -134,7 +134,7 @@ func describe(t comparison, p pair) result.Finding {
 		}
 	}
 	if p.listed == "" {
-		f.AtMost, f.AtLeast = number(p.limit.AtMost), number(p.limit.AtLeast)
+		f.AtMost, f.AtLeast = (*result.Number)(p.limit.AtMost), (*result.Number)(p.limit.AtLeast)
 	}
 	return f
 }
@@ -278,13 +278,6 @@ func decideOneSided(p pair, f result.Finding) result.Finding {
 		without = "both"
 	}
 	return open(f, reason.OneSided{Metric: f.Metric, Without: without})
-}
-
-func number(v *float64) *result.Number {
-	if v == nil {
-		return nil
-	}
-	return new(result.Number(*v))
 }
 
 func value(n *result.Number) result.Number {

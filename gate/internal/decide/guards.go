@@ -108,7 +108,7 @@ var guards = []guard{
 	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.countable && x.pBeyond < x.spend },
 		result.Regressed, never, because(mostRunsBeyond), matched},
 	{"most runs beyond every run of the baseline", (*evidence).mostBeyond,
-		result.Inconclusive, always, because(mostRunsBeyond), remedy},
+		result.Inconclusive, doubtedIfGating, because(mostRunsBeyond), remedy},
 	{"like an unmeasured merge", func(x *evidence) bool { return x.likeMerge() && x.certain() && math.Abs(x.change) > x.limit },
 		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason {
 			return reason.LikeMerge{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(x.mergeUncertainty)}
@@ -135,21 +135,18 @@ func (x *evidence) listedOnly() bool { return x.metric.Informational() && !x.gat
 func (x *evidence) counted() bool    { return x.metric.Exact && x.head > x.floor }
 func (x *evidence) section() bool    { return x.scope == measure.ScopeSection }
 
-func never(*evidence) doubt  { return harmless }
-func always(*evidence) doubt { return doubted }
+func never(*evidence) doubt { return harmless }
 
-func gating(x *evidence) doubt {
-	if x.gates {
-		return undecided
-	}
-	return harmless
-}
+var gating, doubtedIfGating = ifGating(undecided), ifGating(doubted)
 
-func doubtedIfGating(x *evidence) doubt {
-	if x.gates {
-		return doubted
+// ifGating is the doubt of a comparison that can fail the gate.
+func ifGating(d doubt) func(*evidence) doubt {
+	return func(x *evidence) doubt {
+		if x.gates {
+			return d
+		}
+		return harmless
 	}
-	return harmless
 }
 
 func doubtedIfWorse(x *evidence) doubt {

@@ -13,17 +13,11 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
-func cycles(s *recorded.Index) []float64 {
-	return stats.Pooled(s.Values(measure.Workload, measure.Repeats.Name))
-}
-
 // otherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that runs once every
 // ten steps a cycle may be ten of them.
 func (t comparison) otherCycle() *result.Remark {
-	base, head := cycles(t.base), cycles(t.head)
-	for _, b := range base {
-		for _, h := range head {
+	for _, b := range stats.Pooled(t.base.Values(measure.Workload, measure.Repeats.Name)) {
+		for _, h := range stats.Pooled(t.head.Values(measure.Workload, measure.Repeats.Name)) {
 			if math.Abs(b-h) > math.Max(1, cycleSlack*b) {
 				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
 			}

@@ -95,23 +95,11 @@ func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]
 		}
 		sorted := slices.Sorted(slices.Values(logs))
 		for i, v := range logs {
-			out[i] = append(out[i], v-medianWithout(sorted, v))
+			at, _ := slices.BinarySearch(sorted, v)
+			out[i] = append(out[i], v-stats.Median(slices.Delete(slices.Clone(sorted), at, at+1)))
 		}
 	}
 	return out
-}
-
-// medianWithout is the median of sorted numbers but for one of them.
-func medianWithout(sorted []float64, one float64) float64 {
-	at, _ := slices.BinarySearch(sorted, one)
-	nth := func(n int) float64 {
-		if n >= at {
-			n++
-		}
-		return sorted[n]
-	}
-	n := len(sorted) - 1
-	return (nth((n-1)/2) + nth(n/2)) / 2
 }
 
 // straggler is the rank that computes longest, where it does so by more than the limit and than jobs differ by. One job says nothing.
@@ -220,8 +208,13 @@ func mostIn(kernels []result.StragglerKernel) string {
 		by[k.Role[strings.LastIndexByte(k.Role, '/')+1:]] += k.More
 		all += k.More
 	}
-	for name, more := range by {
-		if 2*more > all {
+	return majority(by, all)
+}
+
+// majority is the name with more than half of all, "" for none.
+func majority(by map[string]result.Number, all result.Number) string {
+	for name, part := range by {
+		if 2*part > all {
 			return name
 		}
 	}
@@ -230,19 +223,14 @@ func mostIn(kernels []result.StragglerKernel) string {
 
 // waitsIn is the collective in which most of the waiting is, "" where that is not known.
 func waitsIn(s *recorded.Index) string {
-	by, all := map[string]float64{}, 0.0
+	by, all := map[string]result.Number{}, result.Number(0)
 	for _, k := range s.Subjects() {
-		if v := s.Typical(k, model.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
+		if v := result.Number(s.Typical(k, model.CollectiveWait.Name)); k.Scope == measure.ScopeKernel && v > 0 {
 			by[attribution.Operation(k.Short())] += v
 			all += v
 		}
 	}
-	for name, v := range by {
-		if 2*v > all {
-			return name
-		}
-	}
-	return ""
+	return majority(by, all)
 }
 
 // remarksOn are what is said of a straggler among ranks, with amounts per step or run.
@@ -324,13 +312,13 @@ func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *res
 	if waitedFor(x, s); !(x.Waited > 0) {
 		return nil
 	}
-	x.More = excess(s, names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
-	x.Copies = excess(s, names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, model.RankCopies.Name)...) })
+	x.More = excess(names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
+	x.Copies = excess(names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, model.RankCopies.Name)...) })
 	return x
 }
 
 // excess is how much more a rank takes than the mean of the others, in the middle job.
-func excess(s *recorded.Index, names []measure.Subject, rank string, takes func(measure.Subject) []float64) result.Number {
+func excess(names []measure.Subject, rank string, takes func(measure.Subject) []float64) result.Number {
 	var jobs []float64
 	others := float64(len(names) - 1)
 	for _, x := range names {
