@@ -10,14 +10,12 @@ func (c *Calibration) warn(r result.Reason) {
 	c.Doubts, c.Warnings = append(c.Doubts, x), append(c.Warnings, x.Sentence)
 }
 
-// LastSession is a calibration by the last of several sessions.
 type LastSession struct{ Sessions int }
 
 func (r LastSession) String() string {
 	return "of " + measure.Count(r.Sessions, "session") + " only the last is used: a calibration is about one GPU at one time"
 }
 
-// FalseAlarms are unchanged gates that failed.
 type FalseAlarms struct {
 	Alarms, Gates int
 	Alpha         result.Number
@@ -28,14 +26,12 @@ func (r FalseAlarms) String() string {
 		" that the policy allows: the runs are not alike; do not rely on this limit here"
 }
 
-// HostAlone is a host without another session to compare with.
 type HostAlone struct{ GPU string }
 
 func (r HostAlone) String() string {
 	return "the baseline has no other session on " + r.GPU + " to compare this host with"
 }
 
-// HostForeign is a host that ran no kernel of the baseline.
 type HostForeign struct {
 	Sessions int
 	Board    string
@@ -49,7 +45,6 @@ func on(sessions int, board string) string {
 	return measure.Count(sessions, "session") + result.Given(board, " on board ", board)
 }
 
-// HostAlike is a host on which no kernel differs.
 type HostAlike struct {
 	Sessions, Kernels int
 	Board             string
@@ -60,7 +55,6 @@ func (r HostAlike) String() string {
 	return "none of " + measure.Count(r.Kernels, "kernel") + " differs by " + r.Least.Percent() + " from " + on(r.Sessions, r.Board)
 }
 
-// HostApart is a host on which kernels differ.
 type HostApart struct {
 	Sessions, Moved, Kernels int
 	Board, Kernel            string

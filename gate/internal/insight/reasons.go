@@ -5,7 +5,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// UnlikeSessions are sessions that a summary leaves out.
 type UnlikeSessions struct{ Shown, Sessions int }
 
 func (r UnlikeSessions) String() string {
@@ -16,7 +15,6 @@ func (r UnlikeSessions) String() string {
 	return result.Number(r.Shown).Text() + " of " + measure.Count(r.Sessions, "session") + are + " shown: the others have another GPU, profiler or step than the newest"
 }
 
-// Restless are runs without a steady state.
 type Restless struct{ Some, Runs int }
 
 func (r Restless) String() string {
@@ -41,14 +39,12 @@ func (r Skipped) String() string {
 	return s + " of " + result.Number(r.Of).Text() + " " + of + " in every run"
 }
 
-// Profiled is the number of launches that Nsight Compute profiled.
 type Profiled struct{ Launches int }
 
 func (r Profiled) String() string {
 	return measure.Count(r.Launches, "launch", "launches") + " profiled in every run"
 }
 
-// Unmatched are collectives without a counterpart in every rank.
 type Unmatched struct{ Some, All result.Number }
 
 func (r Unmatched) String() string {
@@ -135,7 +131,6 @@ func (r StragglerWait) String() string {
 	return s
 }
 
-// TooShort are ranges shorter than the sampling period.
 type TooShort struct {
 	Ranges []string
 	Period result.Number
@@ -146,7 +141,6 @@ func (r TooShort) String() string {
 	return "no GPU metrics in ranges shorter than the sampling period of " + r.Period.In(r.Unit) + ": " + result.Few(r.Ranges)
 }
 
-// PeakAt is the range in which device memory peaks.
 type PeakAt struct{ Head, Base string }
 
 func (r PeakAt) String() string {
@@ -168,14 +162,12 @@ func (r MemoryGrew) String() string {
 	return "requested " + in + " and held until then: " + r.Base.In(r.Unit) + " → " + r.Head.In(r.Unit)
 }
 
-// LowUtilisation is a GPU that is idle for half of the step.
 type LowUtilisation struct{ Share result.Number }
 
 func (r LowUtilisation) String() string {
 	return "the GPU is busy for only " + r.Share.Percent() + " of the step"
 }
 
-// GPUIdle is a GPU that is idle for a good part of the step.
 type GPUIdle struct {
 	Share        result.Number
 	Class, Where string
@@ -185,7 +177,6 @@ func (r GPUIdle) String() string {
 	return "the GPU is idle for " + r.Share.Percent() + " of the step, mostly " + result.CauseName(r.Class) + result.Given(r.Where, ": ", r.Where)
 }
 
-// LaunchStarved is a GPU that waits for the CPU to issue work.
 type LaunchStarved struct {
 	Share result.Number
 	Where string
@@ -195,7 +186,6 @@ func (r LaunchStarved) String() string {
 	return "the GPU waits for the CPU for " + r.Share.Percent() + " of the step" + result.Given(r.Where, ", mostly ", r.Where)
 }
 
-// Synchronising is a GPU that is idle because the CPU waited for it.
 type Synchronising struct {
 	Share result.Number
 	Where string
@@ -220,15 +210,12 @@ func (r call) String() string {
 	return r.Kind + " is called " + often + " a step" + result.Given(r.Range, ", mostly in ", r.Range)
 }
 
-// SynchronisingCalls is a function that waits for a stream or the GPU.
 type SynchronisingCalls struct{ call }
 
-// SynchronousCopies is a copy or memset that waits for its end.
 type SynchronousCopies struct{ call }
 
 func (r SynchronousCopies) String() string { return r.call.String() + ": it is not asynchronous" }
 
-// CopyBottleneck is a kind of copies that takes a good part of the step.
 type CopyBottleneck struct {
 	Kind  string
 	Share result.Number
@@ -244,7 +231,6 @@ func (r CopyBottleneck) String() string {
 	return r.Kind + " takes " + r.Share.Percent() + " of " + of + ", at " + r.Rate.In("B/s")
 }
 
-// ManyCopies are copies that could be one.
 type ManyCopies struct {
 	Kind   string
 	Copies result.Number
@@ -254,7 +240,6 @@ func (r ManyCopies) String() string {
 	return r.Copies.Text() + " times " + r.Kind + " a step, which may be one"
 }
 
-// ExposedCopies are copies that no kernel overlaps.
 type ExposedCopies struct {
 	Hidden, Time result.Number
 	Unit         string
@@ -264,7 +249,6 @@ func (r ExposedCopies) String() string {
 	return r.Hidden.Percent() + " of " + r.Time.In(r.Unit) + " of copies a step are overlapped by kernels"
 }
 
-// PageableCopies are copies from or to pageable memory.
 type PageableCopies struct {
 	Bytes result.Number
 	Unit  string
@@ -281,14 +265,12 @@ func (r PageableCopies) String() string {
 		": such copies are staged and block the CPU"
 }
 
-// SmallKernels are many launches of kernels under 10 µs.
 type SmallKernels struct{ Launches, Of, Share result.Number }
 
 func (r SmallKernels) String() string {
 	return r.Launches.Text() + " of " + r.Of.Text() + " launches a step are of kernels under 10 µs, " + r.Share.Percent() + " of GPU time"
 }
 
-// ExposedCommunication is communication that no kernel overlaps.
 type ExposedCommunication struct{ Share, Overlap result.Number }
 
 func (r ExposedCommunication) String() string {

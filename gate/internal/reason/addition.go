@@ -24,12 +24,10 @@ func (r Matched) String() string {
 	return "launched with another geometry, so judged by its total time"
 }
 
-// WarnOnly is a regression that the policy only warns of.
 type WarnOnly struct{ Rule string }
 
 func (r WarnOnly) String() string { return "the policy only warns of it (" + r.Rule + ")" }
 
-// TotalNotWorse is a part whose total did not get worse.
 type TotalNotWorse struct {
 	Metric string
 	Change result.Number
@@ -39,14 +37,12 @@ func (r TotalNotWorse) String() string {
 	return "the " + result.Title(r.Metric) + " is not worse (" + r.Change.Change() + "), so it does not fail the gate"
 }
 
-// UnderImpact is a kernel below the impact floor.
 type UnderImpact struct{ Share, Impact result.Number }
 
 func (r UnderImpact) String() string {
 	return r.Share.Percent() + " of GPU time is under the impact floor of " + r.Impact.Percent() + ", so it does not fail the gate"
 }
 
-// UnderStep is a change that costs less of the step than the impact floor.
 type UnderStep struct {
 	Change result.Number
 	Unit   string
@@ -57,7 +53,6 @@ func (r UnderStep) String() string {
 	return r.Change.In(r.Unit) + " is less than " + r.Impact.Percent() + " of the step, the impact floor, so it does not fail the gate"
 }
 
-// Traded is a part of a program that certainly got better.
 type Traded struct {
 	Metric, Kernel string
 	Change, High   result.Number
@@ -79,7 +74,6 @@ func (r Fused) String() string {
 		r.Change.Change() + "), so it does not fail the gate"
 }
 
-// Rehomed is a range whose kernels moved in or out.
 type Rehomed struct{ Range string }
 
 func (r Rehomed) String() string {
@@ -118,26 +112,22 @@ func (r Outlier) String() string {
 	return "one run of the " + side(r.Side) + " is " + r.Change.Change() + " off the others"
 }
 
-// MoreRuns is how many runs would decide.
 type MoreRuns struct{ Runs int }
 
 func (r MoreRuns) String() string { return measure.Count(r.Runs, "run") + " a side would decide" }
 
-// TooManyRuns is a change that no reasonable number of runs decides.
 type TooManyRuns struct{ Most int }
 
 func (r TooManyRuns) String() string {
 	return "more than " + measure.Count(r.Most, "run") + " a side would be needed"
 }
 
-// TooFine is a limit below the smallest detectable change.
 type TooFine struct{ MDE result.Number }
 
 func (r TooFine) String() string {
 	return "the limit is smaller than what this data can detect (" + r.MDE.Percent() + ")"
 }
 
-// OtherBatch is a comparison that the difference between batches hides.
 type OtherBatch struct{ Spread result.Number }
 
 func (r OtherBatch) String() string {
@@ -219,7 +209,6 @@ func (r Calls) String() string {
 	return r.Call + " " + r.Base.Text() + " → " + r.Head.Text() + result.Given(r.Range, ", in ", r.Range)
 }
 
-// Attribute is a property of a kernel that changed.
 type Attribute struct {
 	Metric, Unit string
 	Base, Head   result.Number
@@ -233,12 +222,10 @@ func (r Attribute) String() string {
 	return s
 }
 
-// Memory is a change of the kinds of memory that are copied.
 type Memory struct{ Base, Head string }
 
 func (r Memory) String() string { return "memory " + r.Base + " → " + r.Head }
 
-// Geometry is a change of grid or block.
 type Geometry struct{ Base, Head string }
 
 func (r Geometry) String() string { return "geometry " + r.Base + " → " + r.Head }

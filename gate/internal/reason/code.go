@@ -67,14 +67,12 @@ type CodeOfKernel struct{ Kernel, Arch, What string }
 
 func (r CodeOfKernel) String() string { return r.Kernel + " (" + r.Arch + "): " + r.What }
 
-// CodeOfMore is the number of further kernels with other device code.
 type CodeOfMore struct{ Kernels int }
 
 func (r CodeOfMore) String() string {
 	return "device code of " + measure.Count(r.Kernels, "more kernel") + " changed, was added or removed"
 }
 
-// CodeChangedHere is a kernel whose time and code changed.
 type CodeChangedHere struct{ Arch, What string }
 
 func (r CodeChangedHere) String() string { return "code changed (" + r.Arch + "): " + r.What }
@@ -90,7 +88,6 @@ func (r SameCode) String() string {
 	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
 }
 
-// SameCodeOfAll is a program of which no kernel has other device code than in the baseline.
 type SameCodeOfAll struct{ Kernels int }
 
 func (r SameCodeOfAll) String() string {

@@ -7,7 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Versions is a difference of software or settings.
 type Versions struct{ What, Base, Head string }
 
 func (r Versions) String() string {
@@ -18,7 +17,6 @@ func (r Versions) String() string {
 	return the + r.What + " differs: " + r.Base + " in the baseline, " + r.Head + " in the head"
 }
 
-// OldBase is a baseline older than the policy allows.
 type OldBase struct{ Days, Most int }
 
 func (r OldBase) String() string {
@@ -26,7 +24,6 @@ func (r OldBase) String() string {
 		" of max_age: record it anew"
 }
 
-// Unmerged is a baseline that stands for a merge commit which was never measured.
 type Unmerged struct {
 	Names, Sessions []string
 	Most            result.Number
@@ -37,14 +34,12 @@ func (r Unmerged) String() string {
 		", which may differ by up to " + r.Most.Percent() + " more: record the merge commit on the default branch"
 }
 
-// Steps is a different number of steps.
 type Steps struct{ Base, Head int }
 
 func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
 }
 
-// Repeats is a different number of repeats of one cycle in runs without steps.
 type Repeats struct{ Base, Head int }
 
 func (r Repeats) String() string {
@@ -70,7 +65,6 @@ func (r CommonShift) String() string {
 	return s + hosts(r.Hosts) + ", and hosts of one model differ like this, above all in memory-bound kernels"
 }
 
-// OutlierRun is a run that is left out.
 type OutlierRun struct {
 	Run    int
 	Side   string
@@ -97,7 +91,6 @@ func (r OutlierValues) String() string {
 		"): the comparison limits it to the range of the other runs"
 }
 
-// Trend is a steady change of all kernels over two batches of runs.
 type Trend struct{ Change result.Number }
 
 func (r Trend) String() string {
@@ -105,7 +98,6 @@ func (r Trend) String() string {
 		"they are compared without this trend"
 }
 
-// ComparedSingle is a single run that was judged by the spread of the other side.
 type ComparedSingle struct {
 	Side, Other string
 	Runs        int
@@ -115,7 +107,6 @@ func (r ComparedSingle) String() string {
 	return "1 run of the " + side(r.Side) + ": compared by the spread of the " + side(r.Other) + "'s " + measure.Count(r.Runs, "run")
 }
 
-// Moved is work that went from kernels to others.
 type Moved struct{ Slower, Faster []string }
 
 func (r Moved) String() string {
@@ -123,7 +114,6 @@ func (r Moved) String() string {
 		" faster by about as much, and the workload's GPU time is within its limit"
 }
 
-// OutputDisagrees is an output and a step where only one got worse.
 type OutputDisagrees struct {
 	Output     string
 	Unprofiled result.Number // change of the output
@@ -140,7 +130,6 @@ func (r OutputDisagrees) String() string {
 		"): what got slower lies outside the steps, or profiling hides it"
 }
 
-// StepsCover is how much of the head the steps of a range are.
 type StepsCover struct {
 	Range string
 	Share result.Number
@@ -150,14 +139,12 @@ func (r StepsCover) String() string {
 	return "the steps (" + r.Range + ") are " + r.Share.Percent() + " of the head's GPU time; the rest is judged by the limits of its sections"
 }
 
-// SkipsMore is a head that skips more steps as warm-up.
 type SkipsMore struct{ Base, Head result.Number }
 
 func (r SkipsMore) String() string {
 	return measure.Count(int(r.Head), "step") + " of the head are warm-up, " + r.Base.Text() + " of the baseline: the warm-up is not compared"
 }
 
-// OtherCycle is a step that is not judged because its kernels repeat differently.
 type OtherCycle struct{ Base, Head result.Number }
 
 func (r OtherCycle) String() string {
@@ -185,7 +172,6 @@ func (r OnOneSide) String() string {
 	return s + "measure the head in the same way"
 }
 
-// NeedsProfiler is a rule on a metric that this profiler does not measure.
 type NeedsProfiler struct {
 	Metric, Rule string
 	Sampled      bool
@@ -211,14 +197,12 @@ func (r RuleIdle) String() string {
 	return r.Rule + ": the rule has nothing to judge: nothing by that name was measured"
 }
 
-// SameRuns is a head with runs of the baseline.
 type SameRuns struct{ Same, Runs int }
 
 func (r SameRuns) String() string {
 	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") + " of the head are runs of the baseline too: that they agree proves nothing"
 }
 
-// Looked is a verdict at one of several looks at growing data.
 type Looked struct{ Look, Looks, Runs, Most int }
 
 func (r Looked) String() string {
@@ -227,7 +211,6 @@ func (r Looked) String() string {
 		" runs; the chance of a false alarm is shared out among the looks"
 }
 
-// OnBoard is the number of baseline sessions on the head's board, which alone are used.
 type OnBoard struct{ Kept, All int }
 
 func (r OnBoard) String() string {
@@ -239,7 +222,6 @@ func (r OnBoard) String() string {
 		" compared with it; the others are left out"
 }
 
-// OtherBoard is a baseline of another board.
 type OtherBoard struct{ Base, Head []string }
 
 func (r OtherBoard) String() string {
@@ -247,7 +229,6 @@ func (r OtherBoard) String() string {
 		"); boards of one model differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head"
 }
 
-// UnknownGPU is a comparison where one side does not name its GPU.
 type UnknownGPU struct{ Model string }
 
 func (r UnknownGPU) String() string {

@@ -1,4 +1,5 @@
-// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence.
+// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence. The sentence says
+// what a type means; a comment adds what its fields hold.
 package reason
 
 import (
@@ -49,17 +50,14 @@ func (b Bounds) String() string {
 	return "between " + b.AtLeast.In(b.Unit) + " and " + b.AtMost.In(b.Unit)
 }
 
-// Beyond is a certain change for the worse.
 type Beyond struct{ Bound }
 
 func (r Beyond) String() string { return "beyond " + r.Bound.String() }
 
-// Within is an interval that lies within the limit.
 type Within struct{ Bound }
 
 func (r Within) String() string { return "within " + r.Bound.String() }
 
-// Better is a certain change for the better.
 type Better struct {
 	Limit result.Number
 	Time  bool
@@ -72,14 +70,12 @@ func (r Better) String() string {
 	return "better by more than " + r.Limit.Percent()
 }
 
-// IncreasedCount is a count that rose without a rule that names it.
 type IncreasedCount struct{ Bound }
 
 func (r IncreasedCount) String() string {
 	return "increased beyond " + r.Bound.String() + "; a count fails a gate only where a rule names it"
 }
 
-// Open is an interval that contains the limit.
 type Open struct {
 	Interval
 	Bound
@@ -87,7 +83,6 @@ type Open struct {
 
 func (r Open) String() string { return r.Interval.String() + " contains " + r.Bound.String() }
 
-// Uncertain is an interval beyond the limit before the correction for all comparisons.
 type Uncertain struct {
 	Interval
 	Bound
@@ -97,7 +92,6 @@ func (r Uncertain) String() string {
 	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but not certain among so many comparisons"
 }
 
-// LikeMerge is a change that an unmeasured merge commit could make.
 type LikeMerge struct {
 	Interval
 	Bound
@@ -108,7 +102,6 @@ func (r LikeMerge) String() string {
 	return r.Interval.String() + "; the merge commit was never measured and may differ by up to " + r.Most.Percent()
 }
 
-// LikeHosts is a change that a difference between hosts could make.
 type LikeHosts struct {
 	Interval
 	Bound
@@ -119,7 +112,6 @@ func (r LikeHosts) String() string {
 	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but hosts of one kind differ here by up to " + r.Most.Percent()
 }
 
-// Slight is a change of a kernel that costs less of the GPU time than hosts differ by.
 type Slight struct {
 	Interval
 	Part, Impact result.Number
@@ -129,7 +121,6 @@ func (r Slight) String() string {
 	return r.Interval.String() + " is about " + r.Part.Percent() + " of GPU time; hosts differ by up to " + r.Impact.Percent() + " of it in one kernel"
 }
 
-// MostRuns is a head with most runs beyond the limit and every run of the baseline.
 type MostRuns struct {
 	Some, All int
 	Change    result.Number
@@ -141,7 +132,6 @@ func (r MostRuns) String() string {
 		" and beyond every baseline run"
 }
 
-// NotJudged is a comparison in a gate with too few runs.
 type NotJudged struct{ Base, Head int }
 
 func (r NotJudged) String() string {
@@ -151,14 +141,12 @@ func (r NotJudged) String() string {
 	return "not judged: " + measure.Count(r.Base, "run") + " against " + result.Number(r.Head).Text()
 }
 
-// FewSamples is a subject that too few runs have.
 type FewSamples struct{ Scope string }
 
 func (r FewSamples) String() string {
 	return "too few runs have this " + r.Scope + " to know its spread"
 }
 
-// OutlierAsAWhole is a single run whose kernels all differ from the other side.
 type OutlierAsAWhole struct {
 	Side   string
 	Change result.Number
@@ -177,14 +165,12 @@ func (r SingleRun) String() string {
 	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what + " varies as much: measure a few runs"
 }
 
-// HostDenied is a change that the head's host explains, which gave CPU time to others.
 type HostDenied struct{ Most result.Number }
 
 func (r HostDenied) String() string {
 	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
 }
 
-// WithAll is a change that all kernels share, at another time or place.
 type WithAll struct {
 	Bound
 	Shift result.Number
@@ -195,7 +181,6 @@ func (r WithAll) String() string {
 		": the clock, a power limit or the host does that as well as code"
 }
 
-// Unbounded is a head without the metric that the policy bounds.
 type Unbounded struct {
 	Metric string
 	Bounds
@@ -205,12 +190,10 @@ func (r Unbounded) String() string {
 	return "the head has no " + result.Title(r.Metric) + "; the policy wants " + r.Bounds.String()
 }
 
-// BoundsKept is a head within the bounds of the policy.
 type BoundsKept struct{ Bounds }
 
 func (r BoundsKept) String() string { return "the policy wants " + r.Bounds.String() }
 
-// BoundsBroken is a head with runs outside the bounds of the policy.
 type BoundsBroken struct {
 	Some, All int
 	Head      result.Number
@@ -237,7 +220,6 @@ func (r OneSided) String() string {
 	return "the " + side(r.Without) + " has no " + result.Title(r.Metric) + ": measure both sides with the same metrics"
 }
 
-// Replaced is a kernel of the baseline in whose place the head has others.
 type Replaced struct {
 	Range string
 	By    []string
@@ -250,7 +232,6 @@ func (r Replaced) String() string {
 	return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
 }
 
-// Replaces is a kernel of the head in the place of others.
 type Replaces struct {
 	Range string
 	What  []string

@@ -31,14 +31,12 @@ func (r Undecided) String() string {
 		" of " + r.Kernel + ": " + r.Because
 }
 
-// NoneSlower is a gate that passes.
 type NoneSlower struct{ Comparisons int }
 
 func (r NoneSlower) String() string {
 	return measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
 }
 
-// Workloads is the verdict on several workloads.
 type Workloads struct {
 	Failed, Open, Undecided []string
 	All                     int
