@@ -44,7 +44,6 @@ func Labels(names []string) map[string]string {
 	return out
 }
 
-// tellApart labels names that share their short name.
 func tellApart(short string, names []string, out map[string]string) {
 	terms, have := make([][]term, len(names)), make(map[string]int)
 	for i, name := range names {
@@ -84,7 +83,6 @@ func tellApart(short string, names []string, out map[string]string) {
 	}
 }
 
-// eachPair calls f with every two terms, in the order in which they stand.
 func eachPair(terms []term, f func(a, b term)) {
 	for i, a := range terms {
 		for _, b := range terms[i+1:] {

@@ -101,7 +101,6 @@ func (b *bisection) findLine(ctx context.Context) error {
 	return nil
 }
 
-// key tells one search from another.
 func (b *bisection) key() string {
 	words := slices.Concat([]string{b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build.Dir, b.Kernel, b.Metric}, b.Build.Command)
 	return strings.Join(words, "\x00")
@@ -228,7 +227,6 @@ func (b *bisection) shows(r *result.Report) bool {
 	return f != nil && (f.Low > 0 || f.High < 0)
 }
 
-// fill lists the readings of all commits.
 func (b *bisection) fill() {
 	for i, c := range b.line[1:] {
 		known := b.state.Readings[c.ID]
@@ -245,7 +243,6 @@ func (b *bisection) fill() {
 	}
 }
 
-// blame lists the culprits that the search has found.
 func (b *bisection) blame() {
 	for _, x := range b.search.Found() {
 		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]), Reading: x.Reading})

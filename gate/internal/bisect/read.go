@@ -50,7 +50,6 @@ type bisection struct {
 // errTime ends a search whose time is up.
 var errTime = errors.New("the time is up")
 
-// at checks a commit out and builds it.
 func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
 	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
 }
@@ -152,7 +151,6 @@ func (b *bisection) unread(x *known) string {
 	return "too noisy to tell: " + within(cmp.Or(x.FromGood, x.FromBad))
 }
 
-// within is an interval in words.
 func within(r *history.Reading) string {
 	return fmt.Sprintf("between %+.2g %% and %+.2g %%", 100*r.Low, 100*r.High)
 }
@@ -163,12 +161,10 @@ func (b *Bisect) looks() []int {
 	return slices.Compact(append(slices.Clone(b.Looks), 2*last, 4*last))
 }
 
-// reading is how far a finding's head is from its base.
 func reading(f *result.Finding) history.Reading {
 	return history.Reading{Change: f.Change, Low: f.Low, High: f.High}
 }
 
-// names are the names of a finding's subject on both sides.
 func names(f *result.Finding) []string {
 	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// boardsOf compares the boards of two sides.
 func boardsOf(base, head []model.Session) result.Boards {
 	b, h := recorded.Boards(base), recorded.Boards(head)
 	switch common := func(board string) bool { return slices.Contains(b, board) }; {

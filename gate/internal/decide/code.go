@@ -97,7 +97,6 @@ func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresh
 	return failed
 }
 
-// codeCounts counts the kernels whose code differs.
 func codeCounts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }

@@ -125,7 +125,6 @@ var guards = []guard{
 		result.Inconclusive, openDoubt, because(openReason), remedy},
 }
 
-// guardOf is the first row that applies.
 func guardOf(x *evidence) *guard {
 	return &guards[slices.IndexFunc(guards, func(g guard) bool { return g.when(x) })]
 }
@@ -167,12 +166,10 @@ func openDoubt(x *evidence) doubt {
 	return undecided
 }
 
-// plain is a reason without arguments.
 func plain(r result.Reason) func(*evidence) result.Remark {
 	return func(*evidence) result.Remark { return result.Say(r) }
 }
 
-// because is a reason that depends on the evidence.
 func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
 	return func(x *evidence) result.Remark { return result.Say(r(x)) }
 }

@@ -36,7 +36,6 @@ const (
 	otherSession hostRefusal = "session" // one GPU, or sides that are no sessions of their own
 )
 
-// compareSpeeds compares the host code of two sessions.
 func compareSpeeds(base, head *model.Session) (hostSpeed, hostRefusal) {
 	switch {
 	case base.HostCode == nil || head.HostCode == nil:

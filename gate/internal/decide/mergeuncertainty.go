@@ -49,7 +49,6 @@ func (u uncertain) in(p pair) (most float64) {
 	return most
 }
 
-// unmergedStep reports whether the step of the baseline was never measured.
 func (t comparison) unmergedStep() bool {
 	x := t.base.Find(measure.Workload, measure.StepTime.Name)
 	return x != nil && x.Unmerged > 0

@@ -73,7 +73,6 @@ func (t comparison) judged(p pair) pair {
 	return t.detrended(p)
 }
 
-// leftOut says which runs were left out.
 func leftOut(t comparison) []result.Remark {
 	var out []result.Remark
 	for _, x := range t.outlierRuns {

@@ -20,12 +20,10 @@ type pool struct {
 	bimodal       float64 // the part of the estimates whose runs fall on two levels
 }
 
-// times is the kind of the times of kernels.
 func (t comparison) times() string {
 	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
 }
 
-// poolUp sorts estimates by their kind.
 func poolUp(t comparison, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
 	for i := range estimates {

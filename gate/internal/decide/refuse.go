@@ -166,7 +166,6 @@ func (s *sides) otherGPU(x model.Session) bool {
 	return x.GPU != gpu && x.GPU != "" && gpu != ""
 }
 
-// models are the GPU models of both sides.
 func (s *sides) models() (out []string) {
 	for _, x := range slices.Concat(s.base, s.head) {
 		if x.GPU != "" && !slices.Contains(out, x.GPU) {
@@ -210,7 +209,6 @@ func differ(name string, kind model.Kind, when func(b, h *model.Session) bool, s
 		func(s *sides) (string, string) { return says(find(s)) }}
 }
 
-// mostUnsteady reports whether most runs have no steady state.
 func mostUnsteady(sessions []model.Session) bool {
 	unsteady, runs := steadiness(sessions)
 	return 2*unsteady > runs
@@ -287,7 +285,6 @@ var matchRefusals = []refusal[matching]{
 		}},
 }
 
-// matching is a comparison whose subjects are paired.
 type matching struct {
 	comparison
 	pairs []pair
@@ -346,7 +343,6 @@ func lostStep(with, without *recorded.Index) bool {
 		without.Has(measure.Steps)
 }
 
-// graphs says how CUDA graphs were traced.
 func graphs(traced string) string {
 	switch traced {
 	case "graph":

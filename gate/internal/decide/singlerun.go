@@ -27,7 +27,6 @@ func (t comparison) singleRun() comparison {
 	return t
 }
 
-// singleRunRemarks says by which runs a single run was judged.
 func (t comparison) singleRunRemarks() []result.Remark {
 	if t.single == "" {
 		return nil
@@ -74,7 +73,6 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	return asOne(moves, least)
 }
 
-// tooFewRuns refuses two sides without a spread between runs.
 func tooFewRuns(base, head int) *result.Remark {
 	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
 		"%s against %d is too few: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)

@@ -83,7 +83,6 @@ func programGain(t comparison, findings []result.Finding) *result.Finding {
 	return nil
 }
 
-// better reports whether a finding certainly got better.
 func (t comparison) better(f *result.Finding) bool {
 	return f != nil && notWorse(f, 0) && float64(f.P) < t.policy.Alpha
 }

@@ -139,7 +139,6 @@ func (t comparison) detrended(p pair) pair {
 	return p
 }
 
-// remarks says that the kernels have a trend.
 func (x *trend) remarks() []result.Remark {
 	if x == nil {
 		return nil

@@ -30,7 +30,6 @@ type gathered struct {
 	compared          int            // comparisons that were judged
 }
 
-// conclusion is a verdict with its reason.
 type conclusion struct {
 	verdict   result.Verdict
 	undecided bool

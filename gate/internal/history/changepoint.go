@@ -29,7 +29,6 @@ func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }
 
-// split finds the change points of all windows.
 func split(series []float64, p float64) []int {
 	var all []int
 	for start := 0; start < len(series); {

@@ -13,7 +13,6 @@ import (
 // host 0.8 %, where sessions are expected to differ by 0.5 %.
 const ofHost = 2.5
 
-// sameHost reports whether two sessions are known to be of one host.
 func sameHost(a, b *model.Session) bool { return a.GPUHash != "" && a.GPUHash == b.GPUHash }
 
 // innovations are the prediction errors of each session from the sessions before it, in standard deviations, and independent (Brown,

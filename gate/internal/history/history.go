@@ -175,7 +175,6 @@ func NewHistory(moments []Moment) *History {
 	return h
 }
 
-// order puts the program before its parts.
 func order(s measure.Scope) int {
 	return slices.Index([]measure.Scope{measure.ScopeOutput, measure.ScopeWorkload, measure.ScopeKernel}, s)
 }
@@ -189,7 +188,6 @@ func movedBy(t Trend) float64 {
 	return most
 }
 
-// differs lists the properties of the environment that changed.
 func differs(a, b *model.Environment) (out []string) {
 	for _, x := range []struct {
 		name string

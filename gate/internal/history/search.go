@@ -18,7 +18,6 @@ type Reading struct {
 	High   result.Number `json:"high"`
 }
 
-// around is a change with an interval of so much noise on either side.
 func around(change, noise float64) Reading {
 	return Reading{result.Number(change), result.Number(change - noise), result.Number(change + noise)}
 }
@@ -29,7 +28,6 @@ func (r Reading) noise() float64 { return float64(r.High-r.Low) / 2 }
 // factor is the number of the commit relative to that of the good end.
 func (r Reading) factor() float64 { return 1 + float64(r.Change) }
 
-// size is the change either way.
 func (r Reading) size() float64 { return math.Abs(float64(r.Change)) }
 
 // Clear reports whether a reading tells a step of the least size that counts, of this whole, from none.

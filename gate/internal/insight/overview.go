@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// mostOverview is the number of kernels in an overview.
 const mostOverview = 20
 
 // Overview gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and outputs, then the

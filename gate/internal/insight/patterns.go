@@ -178,7 +178,6 @@ func synchronousCopies(x *result.Summary, line result.Number) (out []result.Rema
 	return out
 }
 
-// copiesOf are the kinds of copies, without memsets.
 func copiesOf(x *result.Summary) []result.SummaryCopy {
 	return slices.DeleteFunc(slices.Clone(x.Copies), func(c result.SummaryCopy) bool { return c.Kind == model.Memset.String() })
 }
@@ -299,7 +298,6 @@ func (s *summarizer) patterns(line result.Number) []seen {
 // sameThing reports whether two remarks say one pattern of one thing.
 func sameThing(a, b result.Remark) bool { return a.Key == b.Key && a.Args["kind"] == b.Args["kind"] }
 
-// most are the patterns that most runs have.
 func most(patterns []seen) (out []result.Remark) {
 	for _, p := range patterns {
 		if float64(p.runs) > mostRuns*float64(p.of) {

@@ -19,7 +19,6 @@ import (
 // rankPrefix begins the names of ranks among the devices.
 const rankPrefix = "rank "
 
-// ranksOf are those of a side, by their numbers.
 func ranksOf(s *recorded.Index) []measure.Subject {
 	var out []measure.Subject
 	number := func(x measure.Subject) int {

@@ -99,7 +99,6 @@ func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
 	return out
 }
 
-// all is every run.
 func (s *summarizer) all() []int {
 	out := make([]int, s.side.Runs())
 	for i := range out {
@@ -171,7 +170,6 @@ func (s *summarizer) of(runs []int) *result.Summary {
 	return out
 }
 
-// kernel is a row of the kernels, but for its share.
 func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.SummaryKernel {
 	k := x.row
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
@@ -186,7 +184,6 @@ func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.
 	return k
 }
 
-// copied is a row of the copies, but for its share.
 func (s *summarizer) copied(runs []int, x *summand, owned result.Number) result.SummaryCopy {
 	c := result.SummaryCopy{
 		Kind: x.Name, Count: s.typical(runs, x, measure.Copies), Bytes: s.typical(runs, x, measure.CopyBytes),

@@ -83,7 +83,6 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 	return w
 }
 
-// largest orders changes, the largest first.
 func largest(a, b result.Own) int {
 	return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
 }

@@ -46,7 +46,6 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// blankCPP blanks comments and literals of C++.
 func blankCPP(source []byte) []byte {
 	return blank(source, func(i int) int {
 		rest := source[i:]

@@ -23,14 +23,12 @@ func Kernels(root fs.FS) func(kernel string) (file string, line int, ok bool) {
 	return func(kernel string) (string, int, bool) { return search().locate(kernel) }
 }
 
-// place is a declaration or definition of a kernel.
 type place struct {
 	file    string
 	line    int
 	defined bool // with its body, not only declared
 }
 
-// definitions are the places of every kernel of a repository by name.
 type definitions map[string][]place
 
 // variant is what Triton ("_0d1d2de") and Numba ("$12") append to the name of a function for each compiled variant.

@@ -29,7 +29,6 @@ type Calls struct {
 	names   []int32    // the final number of each name, nil for no change
 }
 
-// callList is the calls of a thread.
 type callList struct {
 	blocks []callBlock
 	free   []byte // room for the bytes of the next calls
@@ -80,7 +79,6 @@ func (l *callList) add(x Call) {
 	}
 }
 
-// put appends a call.
 func (l *callList) put(x *Call) {
 	if l.n%callsOfBlock == 0 {
 		before := callBlock{before: l.end, name: -1}
@@ -259,7 +257,6 @@ func (x *CallCursor) Next() {
 	x.Before = x.renamed(x.name)
 }
 
-// next reads the next call of the block.
 func (x *CallCursor) next() bool {
 	if len(x.data) == 0 {
 		return false

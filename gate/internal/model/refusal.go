@@ -43,7 +43,6 @@ type meaning struct {
 	Meaning string
 }
 
-// kind makes a kind and lists it.
 func kind(name Kind, says string) Kind {
 	Kinds = append(Kinds, meaning{name, says})
 	return name

@@ -81,7 +81,6 @@ func Refuse(kind model.Kind, next, format string, args ...any) *Remark {
 	return &Remark{Key: string(kind), Sentence: fmt.Sprintf(format, args...), Next: next}
 }
 
-// shape is the stored form of a type of reasons.
 type shape struct {
 	kind   string
 	fields []shapeField

@@ -13,7 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// maxExplained is the most kernels that are profiled to explain a report.
 const maxExplained = 5
 
 // explainable are the metrics of a launch that counters can explain.
@@ -64,7 +63,6 @@ func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*r
 	return out
 }
 
-// cause is the cause of one finding from two profiles.
 func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 	after, missing := launches(head, f.Subject(), "head")
 	if missing != "" {

@@ -101,7 +101,6 @@ func roofline(s sample) *result.Roof {
 	return best
 }
 
-// standing says what limits the kernel before and after.
 func standing(base, head Position) string {
 	var s string
 	switch {

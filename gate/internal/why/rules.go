@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// rule is one way in which a kernel gets slower.
 type rule struct {
 	name  string
 	guide result.Guide // where NVIDIA explains it

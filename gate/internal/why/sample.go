@@ -37,7 +37,6 @@ func typical(records []ncu.Record) sample {
 	return s
 }
 
-// get is the value of a metric, NaN if unknown.
 func (s sample) get(m measure.Metric) float64 {
 	if v, ok := s.metrics[m.Name]; ok {
 		return v
@@ -83,7 +82,6 @@ func ratio(base, head float64) float64 {
 	return head / base
 }
 
-// by is the increase of the metric, in its unit.
 func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m) }
 
 // slower reports whether the kernel is slower under ncu, or may be where its time is unknown.
@@ -91,7 +89,6 @@ func (p pair) slower() bool {
 	return !p.known(model.NcuTime) || p.ratio(model.NcuTime) >= 1+least && p.by(model.NcuTime) > leastTicks
 }
 
-// same reports whether the ratio is 1 within a tolerance.
 func (p pair) same(m measure.Metric, tolerance float64) bool {
 	return math.Abs(p.ratio(m)-1) <= tolerance
 }

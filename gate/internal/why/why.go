@@ -77,7 +77,6 @@ func Explain(base, head []ncu.Record) *result.Cause {
 	return c
 }
 
-// shown are the metrics of a cause.
 var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, ncu.Evidence)
 
 // Bound is what limits the launches of a kernel, see [Position].

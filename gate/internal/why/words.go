@@ -8,7 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// label is a metric's name in a sentence.
 func label(m measure.Metric) string { return labels([]string{m.Name}) }
 
 func labels(names []string) string {
