@@ -58,33 +58,31 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 		}
 	}
 	if len(over) > 0 {
-		w, also := worst(over)
-		x := w.drifted(since.Sessions, also)
-		x.Limit = result.Number(*w.limit.Drift)
-		out = append(out, result.Say(reason.OverDrift{Drifted: x, Rule: w.limit.Rule}))
+		x, w := drift(over, since.Sessions)
+		out = append(out, result.Say(reason.OverDrift{Rule: w.limit.Rule,
+			Drifted: reason.Drifted{Drifting: x, Limit: result.Number(*w.limit.Drift), Accepted: w.changes(since.Sessions)}}))
 	}
 	if len(drifted) > 0 {
-		w, also := worst(drifted)
-		out = append(out, result.Say(w.drifted(since.Sessions, also)))
+		x, w := drift(drifted, since.Sessions)
+		out = append(out, result.Say(reason.Drifted{Drifting: x, Limit: result.Number(w.limit.Max), Accepted: w.changes(since.Sessions)}))
 	}
 	if len(drifting) > 0 {
-		w, also := worst(drifting)
-		day, commit := w.anchor(base.Sessions)
-		out = append(out, result.Say(reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: w.interval(),
-			Since: day, Commit: commit, Sessions: len(w.at) - 1, Also: also}))
+		x, _ := drift(drifting, base.Sessions)
+		out = append(out, result.Say(x))
 	}
 	return out
 }
 
-// drifted is the drift of a path through sessions.
-func (x *path) drifted(sessions []model.Session, also []string) reason.Drifted {
-	day, commit := x.anchor(sessions)
-	return reason.Drifted{Kernel: x.subject.Short(), Metric: x.metric.Name, Change: x.by(0), Interval: x.interval(), Limit: result.Number(x.limit.Max),
-		Since: day, Commit: commit, Sessions: len(x.at) - 1, Accepted: x.changes(sessions), Also: also}
-}
-
-func (x *path) interval() reason.Interval {
-	return reason.Interval{Low: x.by(-1), High: x.by(1)}
+// drift is the drift of the worst of some paths through sessions, and that path.
+func drift(paths []path, sessions []model.Session) (reason.Drifting, path) {
+	w, also := worst(paths)
+	first := sessions[w.at[0]]
+	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: reason.Interval{Low: w.by(-1), High: w.by(1)},
+		Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
+	if !first.Start.IsZero() {
+		x.Since = first.Start.UTC().Format("2006-01-02")
+	}
+	return x, w
 }
 
 // by is the relative change from the anchor, plus so many margins.
@@ -258,15 +256,6 @@ func worst(paths []path) (path, []string) {
 		others = append(others, x.subject)
 	}
 	return paths[0], recorded.Names(others)
-}
-
-// anchor says when the path begins, and with which commit; "" where that is not known.
-func (x *path) anchor(sessions []model.Session) (since, commit string) {
-	s := sessions[x.at[0]]
-	if !s.Start.IsZero() {
-		since = s.Start.UTC().Format("2006-01-02")
-	}
-	return since, s.Commit
 }
 
 // Basis is sessions, the last of which is the head, with the metrics and the policy by which they are compared.

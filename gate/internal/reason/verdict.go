@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -56,46 +57,6 @@ func (r Workloads) String() string {
 	return all + ", none slower than its limits allow"
 }
 
-// Drifted is a change since the anchor that many sessions add up to.
-type Drifted struct {
-	Kernel, Metric string
-	Change         result.Number
-	Interval
-	Limit              result.Number
-	Since, Commit      string
-	Sessions, Accepted int
-	Also               []string
-}
-
-func (r Drifted) String() string {
-	return r.since() + ", beyond the limit of " + r.Limit.Percent() + result.Given(r.also(), "; so did ", r.also()) +
-		": accept it as a new anchor, or look for it in what was merged since"
-}
-
-func (r Drifted) also() string { return result.Few(r.Also) }
-
-func (r Drifted) since() string {
-	anchor, over := r.Since, measure.Count(r.Sessions, "session")
-	if anchor == "" {
-		anchor = "the oldest session"
-	}
-	if r.Accepted > 0 {
-		over = measure.Count(r.Accepted, "accepted change")
-	}
-	return r.Kernel + " " + result.Title(r.Metric) + " drifted " + r.Change.Change() + " (" + r.Interval.String() + ") since " + anchor +
-		result.Given(r.Commit, " at ", r.Commit) + " over " + over
-}
-
-// OverDrift is drift beyond what a rule allows, which fails the gate.
-type OverDrift struct {
-	Drifted
-	Rule string
-}
-
-func (r OverDrift) String() string {
-	return r.since() + ", more than the " + r.Limit.Percent() + " that " + r.Rule + " allows" + result.Given(r.also(), "; so did ", r.also())
-}
-
 // Drifting is a change in steps that add up to more than those of unchanged code.
 type Drifting struct {
 	Kernel, Metric string
@@ -107,7 +68,38 @@ type Drifting struct {
 }
 
 func (r Drifting) String() string {
-	also := result.Few(r.Also)
-	return Drifted{Kernel: r.Kernel, Metric: r.Metric, Change: r.Change, Interval: r.Interval, Since: r.Since, Commit: r.Commit, Sessions: r.Sessions}.since() +
-		", in steps that add up to more than those of unchanged code" + result.Given(also, "; ", also, " as well")
+	return r.since(0) + ", in steps that add up to more than those of unchanged code" + result.Given(r.also(), "; ", r.also(), " as well")
+}
+
+func (r Drifting) also() string { return result.Few(r.Also) }
+
+func (r Drifting) since(accepted int) string {
+	over := measure.Count(r.Sessions, "session")
+	if accepted > 0 {
+		over = measure.Count(accepted, "accepted change")
+	}
+	return r.Kernel + " " + result.Title(r.Metric) + " drifted " + r.Change.Change() + " (" + r.Interval.String() + ") since " +
+		cmp.Or(r.Since, "the oldest session") + result.Given(r.Commit, " at ", r.Commit) + " over " + over
+}
+
+// Drifted is a change since the anchor that many sessions add up to.
+type Drifted struct {
+	Drifting
+	Limit    result.Number
+	Accepted int
+}
+
+func (r Drifted) String() string {
+	return r.since(r.Accepted) + ", beyond the limit of " + r.Limit.Percent() + result.Given(r.also(), "; so did ", r.also()) +
+		": accept it as a new anchor, or look for it in what was merged since"
+}
+
+// OverDrift is drift beyond what a rule allows, which fails the gate.
+type OverDrift struct {
+	Drifted
+	Rule string
+}
+
+func (r OverDrift) String() string {
+	return r.since(r.Accepted) + ", more than the " + r.Limit.Percent() + " that " + r.Rule + " allows" + result.Given(r.also(), "; so did ", r.also())
 }
