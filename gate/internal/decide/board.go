@@ -69,8 +69,5 @@ func onOthers(all, base []model.Session) []result.Remark {
 			n++
 		}
 	}
-	if n <= len(base) {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.OnBoard{Kept: len(base), All: n})}
+	return result.SayIf(n > len(base), reason.OnBoard{Kept: len(base), All: n})
 }

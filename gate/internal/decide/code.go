@@ -171,10 +171,9 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 func sameCodeOfAll(r *result.Report) []result.Remark {
 	key := result.Say(reason.SameCode{}).Key
 	says := func(x result.Remark) bool { return x.Key == key }
-	if slices.ContainsFunc(r.Doubts, says) || r.Verdict == result.Fail && slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) }) {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.SameCodeOfAll{Kernels: r.Code.Same})}
+	said := slices.ContainsFunc(r.Doubts, says) ||
+		r.Verdict == result.Fail && slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) })
+	return result.SayIf(!said, reason.SameCodeOfAll{Kernels: r.Code.Same})
 }
 
 // sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time by 1 % or more.

@@ -74,8 +74,5 @@ func duplicates(base, head []model.Session) []result.Remark {
 			}
 		}
 	}
-	if same == 0 {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.SameRuns{Same: same, Runs: all})}
+	return result.SayIf(same > 0, reason.SameRuns{Same: same, Runs: all})
 }

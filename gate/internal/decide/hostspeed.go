@@ -295,9 +295,5 @@ func (x *evidence) likeHostSpeed() bool {
 
 // say is why the hosts' speeds are not compared, where host code of both sides is known.
 func (why hostRefusal) say() []result.Remark {
-	switch why {
-	case "", noHostCode, otherSession:
-		return nil
-	}
-	return []result.Remark{result.Say(reason.NoHostSpeed{Why: string(why)})}
+	return result.SayIf(why != "" && why != noHostCode && why != otherSession, reason.NoHostSpeed{Why: string(why)})
 }

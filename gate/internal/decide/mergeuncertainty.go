@@ -76,9 +76,6 @@ func unmerged(t comparison) []result.Remark {
 			}
 		}
 	}
-	if len(subjects) == 0 {
-		return nil
-	}
 	names := recorded.Names(slices.Concat(recorded.Kernels(subjects), subjects)) // kernels first, which say more than sums over them
-	return []result.Remark{result.Say(reason.Unmerged{Names: names, Sessions: sessions, Most: result.Number(most)})}
+	return result.SayIf(names != nil, reason.Unmerged{Names: names, Sessions: sessions, Most: result.Number(most)})
 }

@@ -109,10 +109,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 			of = append(of, name)
 		}
 	}
-	if runs == nil {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})}
+	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
 }
 
 // outlierRunsOf finds the runs of a session that are outliers as a whole: nearly every kernel differs by more than 1 %, and far more

@@ -102,8 +102,6 @@ func disagree(findings []result.Finding) []result.Remark {
 	}
 	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
 	stepWorse := step.Outcome == result.Regressed && kept(output)
-	if !stepWorse && !(output.Outcome == result.Regressed && kept(step)) {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})}
+	return result.SayIf(stepWorse || output.Outcome == result.Regressed && kept(step),
+		reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})
 }

@@ -121,8 +121,5 @@ func moved(t comparison, findings []result.Finding) []result.Remark {
 		}
 	}
 	const cancels = 0.25 // of the sum of all changes is left over at most
-	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.Moved{Slower: slower, Faster: faster})}
+	return result.SayIf(same && len(slower) > 0 && len(faster) > 0 && math.Abs(net) <= cancels*gross, reason.Moved{Slower: slower, Faster: faster})
 }

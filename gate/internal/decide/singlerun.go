@@ -28,14 +28,11 @@ func (t comparison) singleRun() comparison {
 }
 
 func (t comparison) singleRunRemarks() []result.Remark {
-	if t.single == "" {
-		return nil
-	}
 	other, runs := sideNames[0], t.base.Runs()
 	if t.single == sideNames[0] {
 		other, runs = sideNames[1], t.head.Runs()
 	}
-	return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})}
+	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
 
 // outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where

@@ -120,35 +120,23 @@ func drying(p result.SummaryPart) bool {
 
 func lowUtilisation(x *result.Summary, line result.Number) []result.Remark {
 	share := 1 - partOf(x, idling)/stepOf(x)
-	if !(share < busyUnder/line) {
-		return nil
-	}
-	return []result.Remark{result.Say(LowUtilisation{share})}
+	return result.SayIf(share < busyUnder/line, LowUtilisation{share})
 }
 
 func gpuIdle(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, idling) / stepOf(x)
-	if !(share > idleFrom*line) {
-		return nil
-	}
 	p := largestPart(x, idling)
-	return []result.Remark{result.Say(GPUIdle{share, p.Class, p.Where})}
+	return result.SayIf(share > idleFrom*line, GPUIdle{share, p.Class, p.Where})
 }
 
 func launchStarved(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, starving) / stepOf(x)
-	if !(share >= starvedFrom*line) {
-		return nil
-	}
-	return []result.Remark{result.Say(LaunchStarved{share, largestPart(x, starving).Where})}
+	return result.SayIf(share >= starvedFrom*line, LaunchStarved{share, largestPart(x, starving).Where})
 }
 
 func synchronising(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, drying) / stepOf(x)
-	if !(share > dryFrom*line) {
-		return nil
-	}
-	return []result.Remark{result.Say(Synchronising{share, largestPart(x, drying).Where})}
+	return result.SayIf(share > dryFrom*line, Synchronising{share, largestPart(x, drying).Where})
 }
 
 // Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
@@ -208,10 +196,8 @@ func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
 	copies := copiesOf(x)
 	time := sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Time / x.Devices })
 	hidden := 1 - sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Owned })/time
-	if !stepOf(x).Known() || !(time >= hiddenFrom*line) || !(hidden < hiddenUnder/line) {
-		return nil
-	}
-	return []result.Remark{result.Say(ExposedCopies{max(hidden, 0), time, measure.CopyTime.Unit})}
+	exposed := stepOf(x).Known() && time >= hiddenFrom*line && hidden < hiddenUnder/line
+	return result.SayIf(exposed, ExposedCopies{max(hidden, 0), time, measure.CopyTime.Unit})
 }
 
 // pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
@@ -225,20 +211,14 @@ func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
 	if i := slices.IndexFunc(x.Others, func(v result.SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {
 		bytes = x.Others[i].Value
 	}
-	if !(bytes > 0) {
-		return nil
-	}
-	return []result.Remark{result.Say(PageableCopies{bytes, measure.PageableBytes.Unit, kinds, x.Recorded.Step})}
+	return result.SayIf(bytes > 0, PageableCopies{bytes, measure.PageableBytes.Unit, kinds, x.Recorded.Step})
 }
 
 func smallKernels(x *result.Summary, line result.Number) []result.Remark {
 	small := func(k result.SummaryKernel) bool { return k.Time < smallUnder }
 	launches := kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Launches })
-	if x.Recorded.Step == "" || launches < smallMany*line {
-		return nil
-	}
-	return []result.Remark{result.Say(SmallKernels{launches, x.Launches,
-		kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})}
+	return result.SayIf(x.Recorded.Step != "" && launches >= smallMany*line, SmallKernels{launches, x.Launches,
+		kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})
 }
 
 func exposedCommunication(x *result.Summary, line result.Number) []result.Remark {
@@ -249,10 +229,8 @@ func exposedCommunication(x *result.Summary, line result.Number) []result.Remark
 	if hidden := x.Hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
 		time, overlap = exposed+hidden, hidden/(exposed+hidden)
 	}
-	if !(time >= overlapFrom*line) || !(exposed/stepOf(x) > exposedFrom*line) || !(overlap < overlapUnder/line) {
-		return nil
-	}
-	return []result.Remark{result.Say(ExposedCommunication{exposed / stepOf(x), overlap})}
+	return result.SayIf(time >= overlapFrom*line && exposed/stepOf(x) > exposedFrom*line && overlap < overlapUnder/line,
+		ExposedCommunication{exposed / stepOf(x), overlap})
 }
 
 // seen is a pattern in the runs of one side.

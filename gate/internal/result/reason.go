@@ -76,6 +76,14 @@ func Say(r Reason) Remark {
 	return x
 }
 
+// SayIf is a list of one reason where a condition holds, else an empty one.
+func SayIf(holds bool, r Reason) []Remark {
+	if !holds {
+		return nil
+	}
+	return []Remark{Say(r)}
+}
+
 // Refuse stores the reason of a verdict that cannot be given. The sentence is formatted like fmt.Sprintf.
 func Refuse(kind model.Kind, next, format string, args ...any) *Remark {
 	return &Remark{Key: string(kind), Sentence: fmt.Sprintf(format, args...), Next: next}
