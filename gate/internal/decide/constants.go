@@ -78,7 +78,7 @@ const (
 	replayErrorMost = 0.005
 )
 
-// sections
+// comparison
 const (
 	// sectionImpact is the part of the run's wall time, or GPU time, that a section has to change by: less is not worth a finding.
 	sectionImpact = 0.02

@@ -48,3 +48,35 @@ func Describe(sessions []model.Session) result.Side {
 	}
 	return s
 }
+
+// RunParts divides a run by time, by the medians over the profiled runs of the sessions. The start and the end of the process are
+// known of runs that nsgate took.
+func RunParts(sessions []model.Session) (out []result.RunPart) {
+	if len(sessions) == 0 || recorded.ByLaunch(sessions) {
+		return nil
+	}
+	side := recorded.New(sessions, measure.Total)
+	workload := func(m measure.Metric) float64 { return side.Typical(measure.Workload, m.Name) }
+	section := func(s measure.Subject) float64 { return side.Typical(s, measure.Elapsed.Name) }
+	initialising, startup, before := workload(model.InitTime), workload(model.StartupTime), section(measure.Before)
+	if startup > 0 {
+		before = 0
+	}
+	sum := 0.0
+	for _, x := range []struct {
+		part string
+		ns   float64
+	}{
+		{"start and imports", startup - initialising}, {model.InitTime.Title(), initialising}, {"before the steps", before},
+		{"warm-up", section(measure.Warmup)}, {result.Steps, section(measure.Steps)}, {"between steps", section(measure.Between)},
+		{"after the steps", section(measure.After)}, {"teardown", workload(model.TeardownTime)},
+	} {
+		if x.ns > 0 { // and known
+			out, sum = append(out, result.RunPart{Part: x.part, Time: result.Number(x.ns)}), sum+x.ns
+		}
+	}
+	for i := range out {
+		out[i].Share = out[i].Time / result.Number(sum)
+	}
+	return out
+}

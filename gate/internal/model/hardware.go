@@ -10,8 +10,7 @@ import (
 // values are zero, and so are numbers in which the GPUs of a session differ.
 type Hardware struct {
 	// Board is the part number of the GPU's board, revision included ("692-2G520-0282-001"), each of several once and
-	// joined as by [Models]; "" if unknown. Boards of one model and another revision differ more than GPUs do otherwise: of 13
-	// H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in memory-bound kernels than the others.
+	// joined as by [Models].
 	Board string `json:"board_part_number,omitempty"`
 	VBIOS string `json:"vbios,omitempty"` // version, joined likewise
 	// MemoryMHz is the highest memory clock, PowerW the power limit in force.
