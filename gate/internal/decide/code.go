@@ -29,18 +29,6 @@ var codeMetrics = []struct {
 	{model.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
 }
 
-// compareCode compares device code and applies the rules to changed and added kernels. Without a rule nothing fails.
-func compareCode(base, head []devicecode.Kernel, policy *thresholds.Policy) *result.Code {
-	out := &result.Code{Comparison: *devicecode.Compare(base, head)}
-	for _, c := range out.Changed {
-		out.Limited = append(out.Limited, limitedCode(&c.Base, c.Head, policy)...)
-	}
-	for _, k := range out.Added {
-		out.Limited = append(out.Limited, limitedCode(nil, k, policy)...)
-	}
-	return out
-}
-
 // limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks, which only
 // at_most and at_least limit.
 func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Policy) (out []result.CodeLimit) {
@@ -78,13 +66,20 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 	return nil
 }
 
-// judgeCode adds the comparison of device code to a report where both sides have some, and returns why it fails the gate.
+// judgeCode adds the comparison of device code to a report where both sides have some, and returns why it fails the gate. The rules apply
+// to changed and added kernels.
 func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
 		return nil
 	}
-	r.Code = compareCode(base, head, policy)
+	r.Code = &result.Code{Comparison: *devicecode.Compare(base, head)}
+	for _, c := range r.Code.Changed {
+		r.Code.Limited = append(r.Code.Limited, limitedCode(&c.Base, c.Head, policy)...)
+	}
+	for _, k := range r.Code.Added {
+		r.Code.Limited = append(r.Code.Limited, limitedCode(nil, k, policy)...)
+	}
 	explainByCode(r, baseline)
 	for _, x := range r.Code.Limited {
 		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})

@@ -24,7 +24,9 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	differ("driver", b.Driver, h.Driver)
 	differ("CUDA", b.CUDA, h.CUDA)
 	differ("profiler", minor(b.Tool), minor(h.Tool))
-	differ("power limit", watts(b.PowerW), watts(h.PowerW))
+	if b.PowerW != 0 && h.PowerW != 0 {
+		differ("power limit", measure.Quantity(float64(b.PowerW), "W"), measure.Quantity(float64(h.PowerW), "W"))
+	}
 	if age := h.Start.Sub(recorded.Newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !recorded.Newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
 		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
@@ -39,14 +41,6 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
 	}
 	return out
-}
-
-// watts is a power limit in words, "" where it is not known.
-func watts(limit int) string {
-	if limit == 0 {
-		return ""
-	}
-	return measure.Quantity(float64(limit), "W")
 }
 
 // minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".

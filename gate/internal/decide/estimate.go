@@ -40,8 +40,10 @@ func (t comparison) named(p pair) bool {
 	})
 }
 
-// kind names the pairs whose variances are expected to be alike.
-func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
+// kindOf names the pairs whose variances are expected to be alike.
+func kindOf(s measure.Scope, m measure.Metric) string { return string(s) + " " + m.Name }
+
+func (p *pair) kind() string { return kindOf(p.subject.Scope, p.metric) }
 
 // isStep reports whether a pair is the period of a step, or another time that depends on the host.
 func (p *pair) isStep() bool { return p.metric.OnHost() }

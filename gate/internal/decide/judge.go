@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -126,7 +127,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Note(slices.Concat(t.singleRunRemarks(), t.trend.remarks())...)
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
-	} else if !t.unmergedStep() { // its step was never measured
+	} else if step := t.base.Find(measure.Workload, measure.StepTime.Name); step == nil || step.Unmerged <= 0 { // else it was never measured
 		t.waterfall = insight.NewWaterfall(t.base, t.head, sumNames(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall

@@ -49,11 +49,6 @@ func (u uncertain) in(p pair) (most float64) {
 	return most
 }
 
-func (t comparison) unmergedStep() bool {
-	x := t.base.Find(measure.Workload, measure.StepTime.Name)
-	return x != nil && x.Unmerged > 0
-}
-
 // unmerged names the subjects of the baseline that were never measured together, nothing where all were.
 func unmerged(t comparison) []result.Remark {
 	var subjects []measure.Subject

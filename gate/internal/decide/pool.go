@@ -20,9 +20,7 @@ type pool struct {
 	bimodal       float64 // the part of the estimates whose runs fall on two levels
 }
 
-func (t comparison) times() string {
-	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
-}
+func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.time) }
 
 func poolUp(t comparison, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
@@ -85,7 +83,7 @@ func sums(t comparison, pools map[string]pool) {
 		}
 	}
 	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
-		kind := (&pair{subject: measure.Subject{Scope: scope}, metric: measure.GPUTime}).kind()
+		kind := kindOf(scope, measure.GPUTime)
 		if p, ok := pools[kind]; ok {
 			p.prior.S2 = math.Max(p.prior.S2, squares*kernels.prior.S2)
 			for i := range p.sides {

@@ -248,7 +248,7 @@ func (s *summarizer) patterns(line result.Number) []seen {
 	for run := range runs {
 		all = append(all, s.of([]int{run}))
 	}
-	typical := s.of(s.all())
+	typical := s.of(s.all)
 	var out []seen
 	for _, p := range Patterns {
 		begin := len(out)

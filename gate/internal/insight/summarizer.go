@@ -21,6 +21,7 @@ type summarizer struct {
 	step     string
 	subjects []*summand
 	workload *summand
+	all      []int         // every run
 	known    []bool        // the runs whose steps are attributed
 	stepped  []bool        // those of them whose steps are like those of the others
 	devices  result.Number // that a process uses
@@ -48,6 +49,7 @@ func summaries(sessions []model.Session) *summarizer {
 	for i, values := range s.side.Values(measure.Workload, stepMetric(s.side)) {
 		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == model.Owned.Name })
 		for _, v := range values {
+			s.all = append(s.all, len(s.all))
 			s.known = append(s.known, owns && !math.IsNaN(v))
 		}
 	}
@@ -95,14 +97,6 @@ func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		out = append(out, metrics[name])
-	}
-	return out
-}
-
-func (s *summarizer) all() []int {
-	out := make([]int, s.side.Runs())
-	for i := range out {
-		out[i] = i
 	}
 	return out
 }

@@ -27,8 +27,8 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	}
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
-	out := s.of(s.all())
-	out.Ranges = s.ranges(s.all(), out)
+	out := s.of(s.all)
+	out.Ranges = s.ranges(s.all, out)
 	out.Label()
 	out.Recorded, out.Run = Describe(alike), RunParts(alike)
 	out.Patterns = most(s.patterns(1))

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -39,13 +40,7 @@ func (d definitions) locate(kernel string) (file string, line int, ok bool) {
 	if !known {
 		places = d[variant.ReplaceAllString(kernel, "")]
 	}
-	var bodies []place
-	for _, p := range places {
-		if p.defined {
-			bodies = append(bodies, p)
-		}
-	}
-	if len(bodies) > 0 {
+	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
 		places = bodies
 	}
 	if len(places) != 1 {
@@ -69,7 +64,7 @@ var elsewhere = map[string]bool{
 // find searches a repository for all kernels. Unreadable files are left out.
 func find(root fs.FS) definitions {
 	found, files := make(definitions), 0
-	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
+	_ = fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil && entry != nil && entry.IsDir():
 			return fs.SkipDir
@@ -105,8 +100,5 @@ func find(root fs.FS) definitions {
 		})
 		return nil
 	})
-	if err != nil {
-		return nil
-	}
 	return found
 }

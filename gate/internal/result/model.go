@@ -109,12 +109,8 @@ type Finding struct {
 // Subject is what the finding is about.
 func (f *Finding) Subject() measure.Subject {
 	s := measure.Subject{Scope: f.Scope, Name: f.Name}
-	if grid, err := measure.ParseDim3(f.Grid); err == nil {
-		s.Grid = grid
-	}
-	if block, err := measure.ParseDim3(f.Block); err == nil {
-		s.Block = block
-	}
+	s.Grid, _ = measure.ParseDim3(f.Grid)
+	s.Block, _ = measure.ParseDim3(f.Block)
 	return s
 }
 
