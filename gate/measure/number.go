@@ -21,26 +21,24 @@ func Quantity(v float64, unit string) string {
 	if unmeasured(v) {
 		return Unknown
 	}
-	if unit != "%" {
-		step := -1 // on the ladder of its unit
-		for i, u := range units {
-			if u.base != unit || !u.ladder {
-				continue
-			}
-			step = i
-			if math.Abs(Round(v/u.factor)) < 1000 {
-				break
-			}
+	step := -1 // on the ladder of its unit
+	for i, u := range units {
+		if u.base != unit || !u.ladder {
+			continue
 		}
-		if step >= 0 {
-			x := v / units[step].factor
-			if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
-				return Number(x) + " " + units[step].name
-			}
-			return digits(x) + " " + units[step].name
+		step = i
+		if math.Abs(Round(v/u.factor)) < 1000 {
+			break
 		}
 	}
-	return withUnit(Number(v), unit)
+	if step < 0 {
+		return withUnit(Number(v), unit)
+	}
+	x := v / units[step].factor
+	if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
+		return Number(x) + " " + units[step].name
+	}
+	return digits(x) + " " + units[step].name
 }
 
 // Exactly prints a value in its own unit with twelve digits, for differences that [Quantity] would hide.
@@ -240,7 +238,7 @@ var units = []unit{
 	{"kHz", "Hz", 1e3, "khz", true},
 	{"MHz", "Hz", 1e6, "mhz", true},
 	{"GHz", "Hz", 1e9, "ghz", true},
-	{"%", "%", 1, "", true},
+	{"%", "%", 1, "", false},
 }
 
 // unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.

@@ -114,13 +114,7 @@ var rules = []rule{
 		}
 		return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(model.Instructions), times(ops))
 	}},
-	{"L2 cache", l2Table, reuse, false, func(p pair) string {
-		// The same accesses reach L2: what DRAM has to do more follows.
-		if !p.known(model.L2Bytes) || !p.same(model.L2Bytes, 0.02) {
-			return ""
-		}
-		return reused(p)
-	}},
+	{"L2 cache", l2Table, reuse, false, reused(true)}, // what DRAM has to do more follows
 	{"traffic", deviceTable, metrics{model.DRAMBytes}, false, func(p pair) string {
 		r, floor := p.ratio(model.DRAMBytes), p.by(model.DRAMBytes) >= 1e6
 		ops, what := ratio(p.base.operations(), p.head.operations()), "FLOPs"
@@ -139,12 +133,7 @@ var rules = []rule{
 		}
 		return fmt.Sprintf("%s, %s %s: more traffic", p.grown(model.DRAMBytes), what, times(ops))
 	}},
-	{"L2 cache", l2Table, reuse, false, func(p pair) string {
-		if p.known(model.L2Bytes) && p.same(model.L2Bytes, 0.02) { // said above
-			return ""
-		}
-		return reused(p)
-	}},
+	{"L2 cache", l2Table, reuse, false, reused(false)},
 	{"L1 cache", l1Table, metrics{model.L1HitRate, model.L2Bytes}, false, func(p pair) string {
 		if p.by(model.L1HitRate) > -5 || p.ratio(model.L2Bytes) < 1.02 || p.by(model.L2Bytes) < 1e6 {
 			return ""
@@ -248,11 +237,15 @@ func precision(p pair) string {
 
 var reuse = metrics{model.L2HitRate, model.DRAMBytes}
 
-func reused(p pair) string {
-	if p.by(model.L2HitRate) > -5 || p.ratio(model.DRAMBytes) < 1.02 || p.by(model.DRAMBytes) < 1e6 {
-		return ""
+// reused is the rule of the L2 cache, where the same accesses reach it or not.
+func reused(same bool) func(pair) string {
+	return func(p pair) string {
+		if (p.known(model.L2Bytes) && p.same(model.L2Bytes, 0.02)) != same ||
+			p.by(model.L2HitRate) > -5 || p.ratio(model.DRAMBytes) < 1.02 || p.by(model.DRAMBytes) < 1e6 {
+			return ""
+		}
+		return p.told(model.L2HitRate) + ": less is reused in L2"
 	}
-	return p.told(model.L2HitRate) + ": less is reused in L2"
 }
 
 var stalls = []struct {
@@ -326,8 +319,7 @@ func (s sample) shared() float64 { return s.get(model.StaticShared) + s.get(mode
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.
 func (s sample) limitedBy(limit measure.Metric) bool {
 	for _, l := range limits {
-		m := l.metric
-		if s.get(m) < s.get(limit) {
+		if s.get(l.metric) < s.get(limit) {
 			return false
 		}
 	}
