@@ -1,7 +1,6 @@
 package calibrate
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -27,17 +26,15 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 	for _, board := range recorded.Boards(fits) {
 		of := slices.DeleteFunc(slices.Clone(fits), func(s model.Session) bool { return s.Board != board })
 		there := recorded.New(of, measure.Total)
-		type move struct {
-			kernel string
-			change float64
-		}
-		var moved []move
-		both := 0
+		both, moved, most, kernel := 0, 0, 0.0, ""
 		for _, s := range judged {
 			was, is := there.Typical(s, measure.Time.Name), here.Typical(s, measure.Time.Name)
 			if change := is/was - 1; here.Share(s) >= impact && was > 0 && is > 0 {
 				if both++; math.Abs(change) >= decide.CommonSize {
-					moved = append(moved, move{s.Short(), change})
+					moved++
+				}
+				if math.Abs(change) > math.Abs(most) {
+					most, kernel = change, s.Short()
 				}
 			}
 		}
@@ -45,12 +42,11 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 		switch {
 		case both == 0:
 			out = append(out, result.Say(HostForeign{n, board}))
-		case len(moved) == 0:
+		case moved == 0:
 			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: board, Least: decide.CommonSize}))
 		default:
-			most := slices.MaxFunc(moved, func(a, b move) int { return cmp.Compare(math.Abs(a.change), math.Abs(b.change)) })
-			out = append(out, result.Say(HostApart{Sessions: n, Moved: len(moved), Kernels: both, Board: board, Kernel: most.kernel,
-				Change: result.Number(most.change), Least: decide.CommonSize}))
+			out = append(out, result.Say(HostApart{Sessions: n, Moved: moved, Kernels: both, Board: board, Kernel: kernel,
+				Change: result.Number(most), Least: decide.CommonSize}))
 		}
 	}
 	return out

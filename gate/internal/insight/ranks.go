@@ -268,16 +268,13 @@ func per(s *recorded.Index) string {
 // UnmatchedCollectives says that some collectives of the head keep their waiting.
 func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 	n := s.Typical(measure.Workload, model.UnmatchedCollectives.Name)
-	if !(n > 0) {
-		return nil
-	}
 	all := 0.0
 	for _, k := range s.Subjects() {
 		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && attribution.Communicates(k.Name) && v > 0 {
 			all += v
 		}
 	}
-	return []result.Remark{result.Say(Unmatched{result.Number(n), result.Number(all)})}
+	return result.SayIf(n > 0, Unmatched{result.Number(n), result.Number(all)})
 }
 
 // counted is a number of launches without what its arithmetic rounded.

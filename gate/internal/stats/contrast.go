@@ -29,8 +29,10 @@ type Contrast struct {
 // side is the unweighted mean of its sessions' means, because sessions differ by more than runs do. The estimate is
 // NaN where a side has no value.
 func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
-	b, h := summarise(base), summarise(head)
-	c := Contrast{Sides: [2]Variance{pooled(b), pooled(h)}}
+	var c Contrast
+	var b, h []summary
+	b, c.Sides[0] = summarise(base)
+	h, c.Sides[1] = summarise(head)
 	c.Run = Pool(c.Sides[:]...)
 
 	var weight, sum float64
@@ -70,27 +72,16 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	return c
 }
 
-type summary struct {
-	n, mean float64
-	v       Variance
-}
+type summary struct{ n, mean float64 }
 
-func summarise(sessions [][]float64) []summary {
-	out := make([]summary, len(sessions))
+// summarise sums up each session, and the variance between the runs of all.
+func summarise(sessions [][]float64) ([]summary, Variance) {
+	out, v := make([]summary, len(sessions)), make([]Variance, len(sessions))
 	for i, runs := range sessions {
 		x := Known(runs)
-		out[i] = summary{n: float64(len(x)), mean: stat.Mean(x, nil), v: SampleVariance(x)}
+		out[i], v[i] = summary{float64(len(x)), stat.Mean(x, nil)}, SampleVariance(x)
 	}
-	return out
-}
-
-// pooled is the variance between the runs of all sessions.
-func pooled(s []summary) Variance {
-	v := make([]Variance, len(s))
-	for i, x := range s {
-		v[i] = x.v
-	}
-	return Pool(v...)
+	return out, Pool(v...)
 }
 
 // sessionMeans are the means of the sessions with values, and the sum of one over their numbers of runs.
