@@ -169,23 +169,15 @@ func names(f *result.Finding) []string {
 	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
 }
 
-// learn notes what the subject that is followed is called in a report. Those that were put together only because nothing else was
-// left may be another's.
-func (b *bisection) learn(f *result.Finding) {
-	for _, name := range names(f) {
-		if f.Match != "rest" && !slices.Contains(b.names, name) {
-			b.names = append(b.names, name)
-		}
-	}
-}
-
-// follow is the followed finding in a report, by any of its names; nil if a commit lacks it.
+// follow is the followed finding in a report, by any of its names, all of which it learns; nil if a commit lacks it.
 func (b *bisection) follow(r *result.Report) *result.Finding {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&
 			slices.ContainsFunc(names(f), func(name string) bool { return slices.Contains(b.names, name) }) {
-			b.learn(f)
+			if f.Match != "rest" { // those left over may be the names of another subject
+				b.names = append(b.names, names(f)...)
+			}
 			return f
 		}
 	}

@@ -45,10 +45,8 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 
 // minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".
 func minor(version string) string {
-	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
-		return parts[0] + "." + parts[1]
-	}
-	return version
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
 // duplicates warns where the same recordings stand on both sides: their agreement proves nothing.

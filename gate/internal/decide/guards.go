@@ -114,7 +114,9 @@ var guards = []guard{
 			return reason.LikeMerge{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(x.mergeUncertainty)}
 		}), remedy},
 	{"slight between hosts", func(x *evidence) bool { return x.slight() && x.certain() && x.low*x.high > 0 },
-		result.Inconclusive, openDoubt, because(slight), remedy},
+		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason {
+			return reason.Slight{Interval: x.interval(), Part: result.Number(math.Abs(x.change) * x.share), Impact: sessionImpact}
+		}), remedy},
 	{"like a difference between hosts", func(x *evidence) bool { return x.likeHosts() && x.certain() && x.excluded() },
 		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason {
 			return reason.LikeHosts{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(x.hostEffect)}
@@ -122,7 +124,7 @@ var guards = []guard{
 	{"beyond the limit before correction", (*evidence).excluded,
 		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason { return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0)} }), remedy},
 	{"open", func(*evidence) bool { return true },
-		result.Inconclusive, openDoubt, because(openReason), remedy},
+		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason { return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)} }), remedy},
 }
 
 func guardOf(x *evidence) *guard {
@@ -184,14 +186,6 @@ func notJudged(x *evidence) result.Reason {
 	return reason.NotJudged{Base: int(base), Head: int(head)}
 }
 
-func slight(x *evidence) result.Reason {
-	return reason.Slight{Interval: x.interval(), Part: result.Number(math.Abs(x.change) * x.share), Impact: sessionImpact}
-}
-
 func mostRunsBeyond(x *evidence) result.Reason {
 	return reason.MostRuns{Some: x.runsBeyond, All: x.headRuns, Change: result.Number(x.changeBeyond), Bound: x.limitOf(0)}
-}
-
-func openReason(x *evidence) result.Reason {
-	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}
 }

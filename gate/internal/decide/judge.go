@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
@@ -124,7 +125,10 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	var short []result.Remark
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Note(short...)
-	r.Note(slices.Concat(t.singleRunRemarks(), t.trend.remarks())...)
+	r.Note(t.singleRunRemarks()...)
+	if t.trend != nil {
+		r.Note(result.Say(reason.Trend{Change: result.Number(math.Expm1(t.trend.shift))}))
+	}
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
 	} else if step := t.base.Find(measure.Workload, measure.StepTime.Name); step == nil || step.Unmerged <= 0 { // else it was never measured

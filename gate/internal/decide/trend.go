@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -137,13 +135,6 @@ func (t comparison) detrended(p pair) pair {
 	}
 	p.trendWeight = line.weight
 	return p
-}
-
-func (x *trend) remarks() []result.Remark {
-	if x == nil {
-		return nil
-	}
-	return []result.Remark{result.Say(reason.Trend{Change: result.Number(math.Expm1(x.shift))})}
 }
 
 // trended adds the uncertainty of the slope to a contrast of detrended samples.

@@ -66,7 +66,11 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result
 		if base != nil {
 			compareRank(r.Straggler, base, limit)
 		}
-		r.Remarks = remarksOn(r.Straggler, names, per(head))
+		per := "run"
+		if head.Sessions[len(head.Sessions)-1].Step != "" {
+			per = "step"
+		}
+		r.Remarks = remarksOn(r.Straggler, names, per)
 	}
 	return r
 }
@@ -255,14 +259,6 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 		out = append(out, result.Say(wait))
 	}
 	return out
-}
-
-// per is what amounts of a side are counted by.
-func per(s *recorded.Index) string {
-	if s.Sessions[len(s.Sessions)-1].Step != "" {
-		return "step"
-	}
-	return "run"
 }
 
 // UnmatchedCollectives says that some collectives of the head keep their waiting.
