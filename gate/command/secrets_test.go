@@ -104,6 +104,9 @@ func TestSecrets(t *testing.T) {
 	seed.run(0, "nsgate", "record", "-q", "--from", seed.get("KERNELS")+"/base")
 	formats := report.Formats(report.Report)
 	for i, tt := range tests {
+		if !full() && i%3 == 2 {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := secretive(t, seed)
