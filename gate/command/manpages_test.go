@@ -1,4 +1,4 @@
-package main
+package command_test
 
 import (
 	"os"
@@ -13,9 +13,10 @@ import (
 
 // Every command and topic has a page, of which groff has nothing to say.
 func TestManPages(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	if err := write(dir); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("go", "run", "../internal/manpages", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-baseline-show.1", "nsgate-refusals.7"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
