@@ -2,7 +2,7 @@ package trace
 
 import (
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -107,16 +107,13 @@ func (s *sectioning) divide() {
 
 // bounds are the start of the warm-up, that of the steps, their end, and the time between them.
 func (s *sectioning) bounds() (warm, begin, end, gaps int64) {
-	first := func(from int) int {
-		return from + sort.Search(len(s.firsts)-from, func(i int) bool { return s.firsts[from+i] < math.MaxInt64 })
+	first := func(steps []int64) int64 { // a step may have no operation
+		if i := slices.IndexFunc(steps, func(at int64) bool { return at < math.MaxInt64 }); i >= 0 {
+			return steps[i]
+		}
+		return s.work.End
 	}
-	warm, begin = s.work.End, s.work.End
-	if i := first(0); i < len(s.firsts) {
-		warm = s.firsts[i]
-	}
-	if i := first(s.from); i < len(s.firsts) {
-		begin = s.firsts[i]
-	}
+	warm, begin = first(s.firsts), first(s.firsts[min(s.from, len(s.firsts)):])
 	last := len(s.firsts) - 1
 	for last >= s.from && s.firsts[last] == math.MaxInt64 {
 		last--

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -170,5 +171,30 @@ func TestSettle(t *testing.T) {
 	}
 	if s := settle(x); s.steady {
 		t.Errorf("growing: %+v", s)
+	}
+}
+
+// A step that launches nothing, such as one that only writes a checkpoint, moves no other part of the run.
+func TestSectionsEmptySteps(t *testing.T) {
+	elapsed := func(empty ...int) (out []float64) {
+		x := madeUp{steps: 40, warm: 5}.trace()
+		steps := slices.DeleteFunc(slices.Clone(x.Ranges), func(r model.Range) bool { return x.RangeNames[r.Name] != "step" })
+		for _, i := range empty {
+			within := func(api int64) bool { return steps[i].Start <= api && api < steps[i].End }
+			x.Launches = slices.DeleteFunc(x.Launches, func(l model.Launch) bool { return within(l.API) })
+			x.Copies = slices.DeleteFunc(x.Copies, func(c model.Copy) bool { return within(c.API) })
+		}
+		s := one(t, Options{Warmup: "5"}, x)
+		for _, section := range []measure.Subject{measure.Before, measure.Warmup} {
+			row, _ := s.Find(section, measure.Elapsed.Name)
+			out = append(out, row.Values[0])
+		}
+		return out
+	}
+	want := elapsed()
+	for _, empty := range [][]int{{20}, {22}, {20, 22, 30}, {10, 20, 30, 35}} {
+		if got := elapsed(empty...); !slices.Equal(got, want) {
+			t.Errorf("without launches in steps %v: before and warm-up take %v ns, want %v", empty, got, want)
+		}
 	}
 }
