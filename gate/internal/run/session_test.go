@@ -31,8 +31,8 @@ const recordings = "../../../testdata/h200/kernels/base"
 // TestMain makes the test binary the runner and a victim too, by the name under which it is called.
 func TestMain(m *testing.M) {
 	os.Setenv("HOST_ROOT", "no host")
-	runGrace, leftGrace = 300*time.Millisecond, 100*time.Millisecond
-	interruptGrace, terminateGrace = 300*time.Millisecond, 300*time.Millisecond
+	runGrace, leftGrace = 200*time.Millisecond, 100*time.Millisecond
+	interruptGrace, terminateGrace = 150*time.Millisecond, 150*time.Millisecond
 	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim}
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
@@ -280,14 +280,14 @@ func TestRefusals(t *testing.T) {
 		{name: "no report", env: "NSGATE_FAKE_NSYS_FAULT=no-report", command: `:`,
 			want: "nsys wrote no report: No reports were generated"},
 		{name: "hang", env: "NSGATE_FAKE_NSYS_FAULT=hang", command: `:`,
-			change: func(p *Plan) { p.FinishLimit = 700 * time.Millisecond },
-			want:   "nsys did not finish within 700ms, after 3 of 3 runs"},
+			change: func(p *Plan) { p.FinishLimit = 300 * time.Millisecond },
+			want:   "nsys did not finish within 300ms, after 3 of 3 runs"},
 		{name: "stuck", env: "NSGATE_FAKE_NSYS_FAULT=stuck", command: `:`,
 			change: func(p *Plan) { p.StartLimit = 300 * time.Millisecond },
 			want:   "nsys did not start the workload within 300ms"},
 		{name: "slow export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", command: `:`,
-			change: func(p *Plan) { p.FinishLimit = time.Second },
-			want:   "nsys did not export its report within 1s"},
+			change: func(p *Plan) { p.FinishLimit = 400 * time.Millisecond },
+			want:   "nsys did not export its report within 400ms"},
 		{name: "no kernels", env: "NSGATE_FAKE_NSYS_FAULT=no-kernels", command: `:`,
 			want: "the profile holds no kernels: "},
 		{name: "importer", env: "NSGATE_FAKE_NSYS_FAULT=importer", command: `:`,

@@ -681,7 +681,7 @@ func TestUnpackedBounds(t *testing.T) {
 // Operators cost no memory, however many there are; nor does what a small compressed file unpacks to.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 100 MB")
+		t.Skip("reads 50 MB")
 	}
 	const most = 24 << 20
 	read := func(r io.Reader) uint64 {
@@ -691,13 +691,13 @@ func TestMemory(t *testing.T) {
 		}
 		return peak()
 	}
-	if n := read(&generated{steps: 200, operators: 1000, launches: 5}); n > most {
-		t.Errorf("a trace of 200,000 operators takes %d MB", n>>20)
+	if n := read(&generated{steps: 80, operators: 1000, launches: 5}); n > most {
+		t.Errorf("a trace of 80,000 operators takes %d MB", n>>20)
 	}
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	fmt.Fprint(w, `{"x": [`)
-	for range 40_000 {
+	for range 25_000 {
 		fmt.Fprintf(w, `"%s", {"y": [[]]}, `, strings.Repeat(" ", 1000))
 	}
 	fmt.Fprint(w, `0], "traceEvents": [`, strings.Repeat(" ", 1<<20), strings.Join(base, ","), "]}")
@@ -705,6 +705,6 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := read(&bomb); n > most {
-		t.Errorf("a compressed file of 50 MB of nothing takes %d MB", n>>20)
+		t.Errorf("a compressed file of 25 MB of nothing takes %d MB", n>>20)
 	}
 }
