@@ -19,7 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Run searches. A [decide.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
+// Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
 // says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
 func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload, Culprits: []history.Culprit{}}}

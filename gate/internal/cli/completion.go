@@ -64,6 +64,10 @@ func formatsOf(command string) []string {
 		return report.Formats(report.Calibration)
 	case "show":
 		return report.Formats(report.Summary)
+	case "history":
+		return report.Formats(report.History)
+	case "bisect":
+		return report.Formats(report.Bisection)
 	}
 	return report.Formats(report.Report)
 }

@@ -121,7 +121,7 @@ func recorded(sessions []model.Session) string {
 	case s.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(s.Step))
 	case s.Repeats > 0:
-		unit += fmt.Sprintf(", steps told by kernels, which repeat %s", measure.Count(int(s.Repeats), "time"))
+		unit += fmt.Sprintf(", steps found by kernels, which repeat %s", measure.Count(int(s.Repeats), "time"))
 	}
 	if s.Unprofiled > 0 {
 		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)

@@ -115,13 +115,13 @@ const (
 	// hostEffectMost is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
 	// tensor-core GEMMs ranged over 3 %.
 	hostEffectMost = 0.04
-	// boardWeight is [sessionWeight] among hosts of one board, which differ less.
+	// boardWeight is the weight of the sessions' prior among hosts of one board, which differ less.
 	boardWeight = 2
 	// familyLeast is the fewest kernels that say something of a family.
 	familyLeast = 3
 	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
 	quietPart = 0.5
-	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
+	// boundPart is how much of the prior standard deviation is left to memory-bound kernels, among hosts of one board:
 	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known.
 	boundPart, boundDF = 0.4, 20
 	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of

@@ -14,7 +14,7 @@ import (
 )
 
 // evidence is all that the outcome of one comparison depends on, as plain values. Changes are relative to the baseline,
-// intervals have the level [confidence].
+// intervals have the level [result.Confidence].
 type evidence struct {
 	scope  measure.Scope
 	metric measure.Metric
@@ -193,8 +193,8 @@ func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
 
-// beyond reports whether the change is larger than all that a finding has to exceed: limit, floor, and the effects of hosts and of an
-// unmeasured merge explain. A range is a finding of its own only where its whole interval is, because its kernels are
+// beyond reports whether the change is larger than the limit, the floor, the host effect and the uncertainty of an unmeasured merge.
+// A range is a finding of its own only where its whole interval is, because its kernels are
 // judged one by one.
 func (x *evidence) beyond() bool {
 	size := math.Abs(x.change)

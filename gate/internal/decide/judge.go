@@ -38,7 +38,7 @@ type Look struct {
 
 // Judge compares the head with the baseline and returns the verdict. It is the only function that writes one; the report
 // lacks the fields that only the command knows (Workload, Baseline, Reproduce, Accept).
-// Input that cannot be compared gets NoVerdict and one of [Reasons].
+// Input that cannot be compared gets NoVerdict and the reason of the refusal.
 func Judge(in Input) *result.Report {
 	policy := in.Policy
 	if in.Look.Alpha > 0 {

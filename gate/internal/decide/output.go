@@ -84,7 +84,7 @@ func (t comparison) outputs() bool {
 	return false
 }
 
-// disagree names an output and the step where only one of the two got slower. Tracing slows the CPU, and the steps are not all
+// disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps are not all
 // that a program does.
 func disagree(findings []result.Finding) []result.Remark {
 	var step, output *result.Finding

@@ -12,7 +12,7 @@ import (
 // where they are of several hosts.
 type spreads struct {
 	common stats.Variance // of all that is of no family
-	// bound is that of kernels that DRAM holds up, where the sides were measured on one board. There a baseline of
+	// bound is that of memory-bound kernels, where the sides were measured on one board. There a baseline of
 	// several sessions may narrow the prior.
 	bound stats.Variance
 	prior float64 // the policy's variance

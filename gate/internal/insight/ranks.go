@@ -276,7 +276,7 @@ func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 // counted is a number of launches without what its arithmetic rounded.
 func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) / 1e6) }
 
-// A rank may hold up the others without computing longer: it copies, reads its data, or its CPU is slow. All ranks then have one
+// A rank may be late without computing longer: it copies, reads its data, or its CPU is slow. All ranks then have one
 // period, and those that wait spend the difference in collectives.
 
 // outside is how long a rank does not communicate in a step, a value a job: its period without the communication that nothing hides,

@@ -162,7 +162,7 @@ type Report struct {
 	// Reason is the verdict in one sentence.
 	Reason string `json:"reason"`
 	// ReasonKey and ReasonArgs are the reason as a [Remark]: "regressed", "undecided", "none-slower", or the
-	// [model.Reason.Key] of a refusal, "" where that is in no list.
+	// kind of a refusal.
 	ReasonKey  string `json:"reason_key,omitempty"`
 	ReasonArgs Args   `json:"reason_args,omitempty"`
 	// Next says what to do about it, one step a line.
@@ -212,8 +212,7 @@ type Report struct {
 	// Drawn is what pictures show beside the numbers, nil where nobody asked.
 	Drawn *Drawn `json:"drawn,omitempty"`
 
-	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
-	// the Notes as well.
+	// Patterns are those that the head has and the baseline has not. They judge nothing, and stand in the Notes as well.
 	Patterns []Remark `json:"patterns,omitempty"`
 
 	Counts   Counts    `json:"counts"`

@@ -105,7 +105,7 @@ func pattern(kernels []string) string {
 // ncu, which runs the launches one by one, are not those of [Session].
 //
 // What ncu cannot do is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
-// As with Collect, only one may run at a time in a process.
+// As with [Session], only one may run at a time in a process.
 func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if !proc.Supported {
 		return nil, errUnsupported

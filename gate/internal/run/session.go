@@ -293,7 +293,7 @@ func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result
 	return res, nil
 }
 
-// CommandLines are the command lines that Collect executes: nsys profile and nsys export. XXXXXX stands for what
+// CommandLines are the command lines that [Session] executes: nsys profile and nsys export. XXXXXX stands for what
 // makes the private directory unique.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()

@@ -149,7 +149,7 @@ func (j job) devices() int {
 	return max(most, min(all, len(j.ranks)))
 }
 
-// A auxiliary process, such as one that asks for the properties of a device, launches a few kernels: at most these parts of
+// An auxiliary process, such as one that asks for the properties of a device, launches a few kernels: at most these parts of
 // the kernel time and launches of the largest process in its file.
 const auxiliaryTime, auxiliaryLaunches = 0.02, 0.1
 
