@@ -196,13 +196,14 @@ func (p *page) increased(v *view) {
 
 func (p *page) undecided(v *view) {
 	runs, reason := 0, v.Reason
-	n := 0
+	n, shown := 0, v.effect()
 	for _, c := range v.Open {
 		for _, r := range c.Rows {
 			if r.Class != open {
 				continue
 			}
-			if n == 0 && r.Reason != "" {
+			headed := shown != nil && r.F.Subject() == shown.F.Subject() && r.F.Metric == shown.F.Metric
+			if r.Reason != "" && (n == 0 || headed) { // the line above has its numbers
 				reason = r.Reason
 			}
 			n++

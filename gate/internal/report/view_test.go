@@ -156,3 +156,18 @@ func TestUndecidedNamesIncreases(t *testing.T) {
 		}
 	}
 }
+
+// TestUndecidedOfTheHeadline wants the open interval of the comparison in the first line, not that of a part that costs more.
+func TestUndecidedOfTheHeadline(t *testing.T) {
+	open := func(metric, reason string, base, head result.Number) result.Finding {
+		return result.Finding{Scope: measure.ScopeWorkload, Metric: metric, Unit: "ns", Base: base, Head: head, Change: head/base - 1, Low: -0.1, High: 0.2, Limit: 0.05,
+			Outcome: result.Inconclusive, Undecided: true, Gates: true, Reason: reason}
+	}
+	copies := open("copy_time", "interval of the copies", 1e6, 4e6)
+	copies.Kernel, copies.Name = "memcpy HtoD", "memcpy HtoD"
+	r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: []result.Finding{copies, open("step_time", "interval of the step", 7e6, 7.2e6)}}
+	text := flat(render(t, "text", r, Options{Width: 200}))
+	if !strings.Contains(text, "step 7.000 → 7.200 ms") || !strings.Contains(text, "Open interval of the step; 1 more comparison") {
+		t.Error(text)
+	}
+}
