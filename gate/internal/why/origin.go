@@ -156,8 +156,8 @@ type Sources struct {
 }
 
 // place is the innermost frame of a stack that lies in the repository: a line of Python, or a function of an executable, whose lines are
-// unknown. The host function that launches a C++ kernel has the kernel's name and is skipped, as is
-// main, which launches all of them.
+// unknown. The host function that launches a C++ kernel has the kernel's name and is skipped, as are
+// main, which launches all of them, and the start of the program.
 func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {
@@ -166,7 +166,7 @@ func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, b
 	}
 	for _, f := range c.Native {
 		name := measure.ShortName(measure.NormalizeName(f.Function))
-		if s.own(f.File) != "" && name != kernel.Short() && name != c.Call && name != "main" {
+		if s.own(f.File) != "" && !slices.Contains([]string{kernel.Short(), c.Call, "main", "_start"}, name) {
 			return result.Origin{Function: name}, true
 		}
 	}

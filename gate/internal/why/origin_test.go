@@ -65,6 +65,7 @@ func TestOrigin(t *testing.T) {
 			launch(2, nil, []model.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"), at("app", 0, "step(int, float)")}),
 		}, &result.Origin{Function: "step", Share: 1}},
 		{"main without a line", launches, []model.Caller{launch(2, nil, []model.Frame{at("app", 0, "saxpy(int)"), at("app", 0, "main")})}, nil},
+		{"main and the start of the program", launches, []model.Caller{launch(2, nil, []model.Frame{at("app", 0, "saxpy(int)"), at("app", 0, "main"), at("app", 0, "_start")})}, nil},
 		{"a launch is no wait", Target{call: sync}, []model.Caller{launch(9, []model.Frame{at("train.py", 1, "f")}, nil)}, nil},
 		{"the longest wait", Target{call: sync, timed: true}, []model.Caller{
 			call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27)), call("cudaMalloc", "train.py", 3, calls(1, 0, 90)),
