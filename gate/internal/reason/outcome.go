@@ -1,5 +1,5 @@
-// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence. The sentence says
-// what a type means; a comment adds what its fields hold.
+// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence. The sentence is
+// the meaning of a type; comments describe fields.
 package reason
 
 import (

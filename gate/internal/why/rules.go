@@ -114,7 +114,7 @@ var rules = []rule{
 		}
 		return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(model.Instructions), times(ops))
 	}},
-	{"L2 cache", l2Table, reuse, false, reused(true)}, // what DRAM has to do more follows
+	{"L2 cache", l2Table, reuse, false, reused(true)}, // more DRAM traffic follows from it
 	{"traffic", deviceTable, metrics{model.DRAMBytes}, false, func(p pair) string {
 		r, floor := p.ratio(model.DRAMBytes), p.by(model.DRAMBytes) >= 1e6
 		ops, what := ratio(p.base.operations(), p.head.operations()), "FLOPs"
