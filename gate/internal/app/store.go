@@ -89,7 +89,7 @@ func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
 }
 
 func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession {
-	s := StoredSession{ID: e.ID, File: e.File, What: e.What(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
+	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
 		Tool: e.Tool, Runs: e.Profiled(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
 		Removes: e.Removes, State: "in effect", Unmerged: standing.Apart}
 	switch {

@@ -22,7 +22,7 @@ type headKey struct {
 
 // headKeys are the keys in the order in which they are written.
 var headKeys = []headKey{
-	{name: "what", write: (*Entry).What},
+	{name: "what", write: (*Entry).Kind},
 	text("gpu", func(e *Entry) *string { return &e.GPU }),
 	count("gpus", func(e *Entry) *int { return &e.GPUs }),
 	count("processes", func(e *Entry) *int { return &e.Processes }),
@@ -113,8 +113,8 @@ func profiled(name string, word func(model.Run) string) headKey {
 	}}
 }
 
-// What is the kind of an entry: "record", "accept" or "remove".
-func (e *Entry) What() string {
+// Kind is the kind of an entry: "record", "accept" or "remove".
+func (e *Entry) Kind() string {
 	switch {
 	case e.Removes != "":
 		return removal
