@@ -24,6 +24,7 @@ func sample(all int) int {
 	return all / 10
 }
 
+// full reports whether all gates are simulated.
 func full() bool {
 	return os.Getenv("NSGATE_TEST_FULL") != "" || flag.Lookup("test.bench").Value.String() != ""
 }

@@ -22,7 +22,7 @@ type cause struct {
 	Cost    result.Number // added to a step, in ns
 	idle    *fallRow      // of idle time
 	rank    bool
-	oftener []row // the total times of kernels that only run more often
+	totals  []row // the total times of kernels that are only launched more often
 }
 
 // causes folds the rows of some classes into causes: failing ones first, then by cost.

@@ -13,36 +13,30 @@ import (
 func foldLaunches(list []cause) []cause {
 	const many, alike = 3, 0.1
 	worst(list)
-	at, factor := -1, 0.0
-	same := make([]bool, len(list))
-	for i := range list {
-		f := list[i].launched()
-		if at < 0 && f > 0 {
-			at, factor = i, f
-		}
-		same[i] = at >= 0 && list[i].Class == list[at].Class && math.Abs(f/factor-1) <= alike
-		if same[i] {
-			list[at].oftener = append(list[at].oftener, *group(list[i].Rows).of(measure.Total.Name))
-		}
-	}
-	if at < 0 || len(list[at].oftener) < many {
-		for i := range list {
-			list[i].oftener = nil
-		}
+	at := slices.IndexFunc(list, func(c cause) bool { return c.launched() > 0 })
+	if at < 0 {
 		return list
 	}
-	for i := range list {
-		if i != at && same[i] {
-			list[at].Cost += list[i].Cost
-			list[at].Rows = append(list[at].Rows, list[i].Rows...)
-			list[i].Rows = nil
+	first := &list[at]
+	same := func(c cause) bool {
+		return c.Class == first.Class && math.Abs(c.launched()/first.launched()-1) <= alike
+	}
+	var totals []row
+	cost := result.Number(0)
+	for _, c := range list {
+		if same(c) {
+			totals, cost = append(totals, *group(c.Rows).of(measure.Total.Name)), cost+c.Cost
 		}
 	}
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+	if len(totals) < many {
+		return list
+	}
+	first.totals, first.Cost = totals, cost
+	return fold(list, at, same)
 }
 
 // launched is the factor by which a kernel is launched more often where that explains its time, else 0.
-func (c *cause) launched() float64 {
+func (c cause) launched() float64 {
 	g := group(c.Rows)
 	total, launches := g.of(measure.Total.Name), g.of(measure.Launches.Name)
 	if g[0].F.Scope != measure.ScopeKernel || total == nil || launches == nil || len(total.Parts) > 0 {
@@ -59,12 +53,12 @@ func (c *cause) launched() float64 {
 // moreLaunches is the text of a cause of [foldLaunches].
 func moreLaunches(c *cause, per string) (why []string, short string) {
 	sum := result.Finding{Unit: ns}
-	for _, r := range c.oftener {
+	for _, r := range c.totals {
 		sum.Base += r.F.Base
 		sum.Head += r.F.Head
 	}
-	n := count(len(c.oftener), "kernel")
+	n := count(len(c.totals), "kernel")
 	launches := group(c.Rows).of(measure.Launches.Name)
-	return []string{n + " run more often, each launch as long as before: " + values(sum) + " a " + per + ", " + changed(sum.Head/sum.Base-1),
-		"first " + Elide(c.Subject, 60) + ", " + launches.Metric + " " + launches.Values}, n + " run more often"
+	return []string{n + " are launched more often, each launch takes as long as before: " + values(sum) + " a " + per + ", " + changed(sum.Head/sum.Base-1),
+		"first " + Elide(c.Subject, 60) + ", " + launches.Metric + " " + launches.Values}, n + " launched more often"
 }

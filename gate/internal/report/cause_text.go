@@ -49,7 +49,7 @@ func (v *view) tell(c *cause, shown *row) {
 			every = "a step on average"
 		}
 		c.Why, c.Short = []string{waits(*c.idle, every, unitOf(v.Report.Head), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
-	case len(c.oftener) > 0:
+	case len(c.totals) > 0:
 		c.Why, c.Short = moreLaunches(c, unitOf(v.Report.Head))
 	case len(r.Parts) > 0:
 		c.Why, c.Short = replaced(r, unitOf(v.Report.Head))

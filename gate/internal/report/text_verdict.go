@@ -48,7 +48,7 @@ func (p *page) also(v *view, list []cause, all bool) {
 	for _, c := range list {
 		r := c.lead()
 		text := v.effectLine(&r, math.MaxInt, false)
-		if len(c.Why) > 0 && (c.rank || c.idle != nil || len(r.Parts) > 0 || len(c.oftener) > 0) {
+		if len(c.Why) > 0 && (c.rank || c.idle != nil || len(r.Parts) > 0 || len(c.totals) > 0) {
 			text = c.Why[0]
 		}
 		if at := c.places(); len(at) > 0 {
