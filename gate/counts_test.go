@@ -36,8 +36,8 @@ func counting(syncs, copies, copyTime float64, graphs string, slower float64) []
 	return []model.Session{s}
 }
 
-// A count that grew is said, and fails by a rule; a copy is worth what it costs of the step; a program that moved to graphs is
-// held against its past by its steps.
+// An increased count is named, and fails by a rule; a copy has the weight of its part of the step; a program that moved to graphs is
+// compared with its past by its steps.
 func TestCounts(t *testing.T) {
 	base := counting(0, 1, 20e3, "", 1)
 	for _, tt := range []struct {

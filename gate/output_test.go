@@ -21,10 +21,10 @@ import (
 
 var tokens = measure.Output{Name: "tokens/s", Better: measure.Higher}
 
-// slowPart is the part of runs that are off by slowBy, where a program is so: of four untraced runs of a PyTorch program one was.
+// slowPart is the part of runs that are off by slowBy, of a program with outlier runs: of four unprofiled runs of a PyTorch program one was.
 const slowPart, slowBy = 0.25, -0.076
 
-// printing is a session of a program with so many untraced runs beside the traced ones, which print a rate around mean. A
+// printing is a session of a program with so many unprofiled runs, interleaved with the profiled ones, which print a rate around mean. A
 // negative sd is that of a program of which some runs are slow.
 func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float64) model.Session {
 	all := []model.Session{m.session(r, nil)}
@@ -101,7 +101,7 @@ func batch(m *made)     { m.start = m.start.Add(10 * time.Minute) }
 func elsewhere(m *made) { m.gpu = "b" }
 
 // Unprofiled runs have no kernels: that nothing is known of them there is no zero, no run without launches and no unsteady one.
-func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
+func TestUnprofiledRunsSayNothingOfKernels(t *testing.T) {
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\noutput = \"*\"\nseverity = \"ignore\"\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
 			base, head := []model.Session{six().session(r, nil)}, []model.Session{six().session(r, edit)}
 			want := gate.Compare(base, head, policy)
-			untraced := func(s model.Session, runs int) []model.Session {
+			unprofiled := func(s model.Session, runs int) []model.Session {
 				out := []model.Session{s}
 				out[0].Series = slices.Clone(s.Series)
 				for i := range out[0].Series {
@@ -150,13 +150,13 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 			}
 			want.HeadSessions = nil
 			for _, n := range [][2]int{{4, 3}, {0, 3}, {4, 0}} {
-				got := gate.Compare(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
+				got := gate.Compare(unprofiled(base[0], n[0]), unprofiled(head[0], n[1]), policy)
 				if got.Base.Unprofiled != n[0] || got.Head.Unprofiled != n[1] {
-					t.Errorf("%d and %d untraced runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
+					t.Errorf("%d and %d unprofiled runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
 				}
 				got.HeadSessions, got.Base.Unprofiled, got.Head.Unprofiled = nil, 0, 0
 				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b result.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
-					t.Errorf("%v untraced runs changed what is said of the traced ones (-want +got):\n%s", n, diff)
+					t.Errorf("%v unprofiled runs changed the findings of the profiled ones (-want +got):\n%s", n, diff)
 				}
 			}
 		})
@@ -241,7 +241,7 @@ func TestCalibrateOutputs(t *testing.T) {
 	}
 	few := m.printing(r, tokens, 1, 1000, 0.01)
 	if c := calibrationOf([]model.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
-		t.Errorf("one untraced run: %s", c.Reason)
+		t.Errorf("one unprofiled run: %s", c.Reason)
 	}
 }
 

@@ -258,7 +258,7 @@ func TestWaterfallAddsUp(t *testing.T) {
 	})
 }
 
-// Where untraced runs say how fast the program is, they decide and the step explains.
+// Where unprofiled runs show how fast the program is, they decide and the step explains.
 func TestStepsBesideOutputs(t *testing.T) {
 	printing := func(s model.Session, rate float64) model.Session {
 		var bare []model.Unprofiled
