@@ -61,7 +61,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	slices.Sort(kernels[1:])
 	if want := []string{"workload", "gemm", "reduce", "softmax"}; !slices.Equal(kernels, want) {
-		t.Errorf("noise of %v, want %v: tiny is under the impact floor", kernels, want)
+		t.Errorf("noise of %v, want %v: tiny has too small a share", kernels, want)
 	}
 	if g := c.Gates; g.Runs != 5 || g.Gates < 200 || g.Gates > 252 || g.Alarms != 0 || g.AlarmBound < 0.01 || g.AlarmBound > 0.02 {
 		t.Errorf("unchanged gates: %+v; there are 252 ways to split 10 runs into 5 and 5", g)

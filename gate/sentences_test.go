@@ -46,9 +46,9 @@ func TestSentencesAreTrue(t *testing.T) {
 				p.kernels[0].time *= rapid.SampledFrom([]float64{1, 1.002, 1.015}).Draw(t, "host's own")
 			}).session()}, sides[0]...)
 		}
-		if apart := rapid.SampledFrom([]float64{0, 0, 0, 0.01, 0.2}).Draw(t, "unmerged"); apart > 0 {
+		if rapid.SampledFrom([]bool{false, false, false, true}).Draw(t, "unmeasured") {
 			for k := range sides[0][0].Series {
-				sides[0][0].Series[k].Unmerged = apart
+				sides[0][0].Series[k].Unmeasured = true
 			}
 		}
 		ranks := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "ranks")
@@ -246,15 +246,6 @@ func (c claim) count(is func(*result.Finding) bool) int {
 	return n
 }
 
-// whole is a metric of the workload in all runs of a side.
-func (c claim) whole(side string, metric measure.Metric) (out []float64) {
-	for _, s := range c.sessions(side) {
-		x, _ := s.Find(measure.Workload, metric.Name)
-		out = append(out, x.Values...)
-	}
-	return out
-}
-
 // broken counts the head's runs that a bound forbids, of all: a run that is left out is not excused.
 func broken(c claim) (some, all int) {
 	for _, v := range c.f.HeadRuns {
@@ -305,27 +296,15 @@ var claims = map[string]func(c claim) bool{
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && float64(c.f.P) >= float64(c.r.Alpha)/2-slack
 	},
 	"like-hosts": func(c claim) bool {
-		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && math.Abs(c.change()) < c.number("most") && !c.r.Paired && !c.r.Batches
-	},
-	"like-merge": func(c claim) bool {
-		allowed := math.Max(float64(c.f.Limit), float64(c.f.Floor/c.f.Base)) // under a tick of the timer there is no change
-		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= allowed+c.number("most")+slack && c.number("most") > 0
+		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= c.number("most")+slack && !c.r.Paired && !c.r.Batches
 	},
 	"drifting": func(c claim) bool {
 		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high") && c.number("change") > 0
 	},
-	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
-	"unmerged": func(c claim) bool {
-		most := 0.0
-		for _, s := range c.sessions("base") {
-			for _, x := range s.Series {
-				most = math.Max(most, x.Unmerged)
-			}
-		}
-		return most > 0 && c.number("most") <= most+slack
-	},
-	"slight": func(c claim) bool {
-		return c.is("part", math.Abs(c.change())*float64(c.f.Share)) && c.number("part") < c.number("impact")+slack && c.low()*c.high() > 0
+	"old-base":  func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
+	"slow-runs": func(c claim) bool { return c.number("some") > 0 && c.number("some") <= c.number("all") },
+	"under-cost": func(c claim) bool {
+		return !c.f.Gates && c.is("cost", float64(c.f.Cost)) && c.number("cost") < c.number("least")+slack
 	},
 	"most-runs": func(c claim) bool {
 		n, base := 0, c.runs("base")
@@ -347,9 +326,6 @@ var claims = map[string]func(c claim) bool{
 		return c.is("some", float64(some)) && c.is("all", float64(all)) && some > 0 && c.is("head", float64(c.f.Head))
 	},
 
-	"under-impact": func(c claim) bool {
-		return c.is("share", float64(c.f.Share)) && c.number("share") < c.number("impact") && !c.f.Gates
-	},
 	"total-not-worse": func(c claim) bool {
 		return c.count(func(f *result.Finding) bool {
 			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && f.High <= f.Limit
@@ -359,17 +335,9 @@ var claims = map[string]func(c claim) bool{
 		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high")
 	},
 	"traded": func(c claim) bool {
-		return !c.f.Gates && c.count(func(f *result.Finding) bool {
-			return f.Metric == c.x.Args["metric"] && f.Title() == c.x.Args["kernel"] && c.is("change", float64(f.Change)) && c.is("high", float64(f.High)) &&
-				(f.High <= 0 || f.Scope == measure.ScopeOutput) && f.P < c.r.Alpha
-		}) > 0
+		return !c.f.Gates && c.number("high") <= math.Max(float64(c.f.Limit), 0.005)+slack
 	},
-	"fused": func(c claim) bool {
-		return !c.f.Gates && c.number("change") <= c.limit()+slack && c.count(func(f *result.Finding) bool {
-			return f.Outcome == result.Removed && slices.Contains(c.x.Args["gone"].([]string), f.Title()) && f.Role == c.f.Role
-		}) > 0
-	},
-	"rehomed": func(c claim) bool { return !c.f.Gates && c.f.Scope == measure.ScopeRange },
+	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {
 		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack && c.f.Outcome == result.Inconclusive
 	},
@@ -441,10 +409,6 @@ var claims = map[string]func(c claim) bool{
 	},
 	"increased-count": func(c claim) bool {
 		return c.f.Outcome == result.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
-	},
-	"under-step": func(c claim) bool {
-		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
-		return !c.f.Gates && c.number("change") < c.number("impact")*step
 	},
 	"step-part": func(c claim) bool {
 		w := c.r.Waterfall

@@ -85,7 +85,7 @@ func TestFused(t *testing.T) {
 		{"nothing is gone", side(1+took, 1), result.Fail},
 	} {
 		r := evaluate(side(1, 1), tt.head, thresholds.Default())
-		if f := find(r, p.kernels[0].name, "time"); r.Verdict != tt.verdict || (r.Verdict == result.Pass) != strings.Contains(f.Reason, "gone from the same place") {
+		if f := find(r, p.kernels[0].name, "time"); r.Verdict != tt.verdict || (r.Verdict == result.Pass) != strings.Contains(f.Reason, "and what replaces it") {
 			t.Errorf("%s: %s (%s); %s", tt.name, r.Verdict, r.Reason, f.Reason)
 		}
 	}

@@ -37,11 +37,11 @@ type key[T any] struct {
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, a device, an output, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},
-	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
+	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; without it, 5/3 of threshold where the data can hold it, and at least threshold",
 		func(p *Policy) field { return percentage(&p.StepThreshold, parseLimit) }},
-	{"warmup_threshold", `"25%"`, `"50%"`, "largest slowdown of the warm-up: its wall time and its GPU time",
+	{"warmup_threshold", `"25%"`, `"50%"`, "largest slowdown of the warm-up's wall time; where it is set, of its GPU time too, which else has threshold",
 		func(p *Policy) field { return percentage(&p.WarmupThreshold, parseLimit) }},
-	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of what runs before the steps, after them and in other processes beside them",
+	{"outside_threshold", `"25%"`, `"50%"`, "the same of what runs before the steps, after them and in other processes beside them",
 		func(p *Policy) field { return percentage(&p.OutsideThreshold, parseLimit) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
@@ -52,11 +52,11 @@ var rootKeys = []key[Policy]{
 				return v, err
 			})
 		}},
-	{"impact", `"0.5%"`, `"1%"`, "a kernel with a smaller share of GPU time does not fail the gate by itself",
+	{"cost", `"0.15%"`, `"0.5%"`, "part of a step or run that a slowdown has to add to fail the gate, unless a rule names it",
 		func(p *Policy) field {
-			return percentage(&p.Impact, func(s string) (v float64, err error) {
+			return percentage(&p.Cost, func(s string) (v float64, err error) {
 				if v, err = measure.ParsePercent(s); err == nil && v > 1 {
-					err = fmt.Errorf(`%q is more than all of the GPU time; the default is "0.5%%"`, s)
+					err = fmt.Errorf(`%q is more than all of a step; the default is "0.15%%"`, s)
 				}
 				return v, err
 			})

@@ -51,8 +51,8 @@ type Policy struct {
 	File string
 	// Alpha is the family-wise error of a gate.
 	Alpha float64
-	// Impact is the share of GPU time under which a kernel does not fail a gate by itself.
-	Impact float64
+	// Cost is the part of a step or run that a slowdown has to add to fail a gate by itself.
+	Cost float64
 	// SessionSD is the prior standard deviation between sessions on different hosts, relative.
 	SessionSD float64
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
@@ -180,16 +180,32 @@ func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 	switch {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
 		l.Max = copyLimit
-	case s == measure.Warmup:
-		l.Max, l.Rule = p.WarmupThreshold, p.Places.Of("warmup_threshold")
 	case s.Scope == measure.ScopeSection:
-		l.Max, l.Rule = p.OutsideThreshold, p.Places.Of("outside_threshold")
-	case m.OnHost() && (p.StepThreshold > p.Threshold || p.Places["step_threshold"] != ""):
+		l.Max, l.Rule = p.section(s, m)
+	case m.OnHost() && p.Places["step_threshold"] != "":
 		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
+	case m.OnHost() && p.StepThreshold > p.Threshold:
+		l.Max, l.Rule = math.Min(p.StepThreshold, stepPart*p.Threshold), p.Places.Of("threshold")
 	case m.Unit == "ns", s.Scope == measure.ScopeOutput:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
 	return l
+}
+
+// stepPart is the default limit of the step relative to the threshold: 5 % at 3 %.
+const stepPart = 5.0 / 3
+
+// section is the limit of a metric of a section of the run, and where it was set. Its GPU time is limited like that of kernels, its
+// wall time, which varies between runs, by more.
+func (p *Policy) section(s measure.Subject, m measure.Metric) (limit float64, place string) {
+	key, limit := "outside_threshold", p.OutsideThreshold
+	if s == measure.Warmup {
+		key, limit = "warmup_threshold", p.WarmupThreshold
+	}
+	if p.Places[key] == "" && (m == measure.GPUTime || p.Threshold > limit) {
+		return p.Threshold, p.Places.Of("threshold")
+	}
+	return limit, p.Places.Of(key)
 }
 
 // apply sets what the rule says about a metric.

@@ -31,8 +31,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Policy{
-		File: "ci/nsgate.toml", Alpha: 0.05, Impact: 0.001, SessionSD: 0.011, Undecided: "fail",
-		Threshold: 0.015, StepThreshold: 0.05, WarmupThreshold: 0.25, OutsideThreshold: 0.25, MaxAge: 90 * 24 * time.Hour, Places: places("threshold", 2, "alpha", 3, "impact", 4, "session_sd", 5, "undecided", 6),
+		File: "ci/nsgate.toml", Alpha: 0.05, Cost: 0.001, SessionSD: 0.011, Undecided: "fail",
+		Threshold: 0.015, StepThreshold: 0.05, WarmupThreshold: 0.25, OutsideThreshold: 0.25, MaxAge: 90 * 24 * time.Hour, Places: places("threshold", 2, "alpha", 3, "cost", 4, "session_sd", 5, "undecided", 6),
 		Workloads: []Workload{{
 			Name: "kernels", Command: []string{"./kernels", "--steps", "60"}, Launcher: []string{"srun", "-n", "1"},
 			Dir: "bench", Timeout: 2 * time.Minute, Warmup: "auto", Step: "step", Runs: 7,
@@ -83,12 +83,12 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "threshold = \n", `x.toml:1: `},
 		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
 		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
-		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, impact, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
 		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},
 		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
-		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
 			`x.toml:3: unknown key "step"; known are at_least, at_most, category, copy, device, domain, drift, floor, kernel, max, metric, output, range, section, severity`},
@@ -103,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 		{"conflict", "<<<<<<< HEAD\nthreshold = \"3%\"\n", `x.toml:1: a merge left its conflict here (<<<<<<<): choose one side, and remove the marks`},
 		{"open string", "threshold = \"3%\nalpha = \"1%\"\n", `x.toml:1: the string is not closed: end it with the quote that begins it`},
 		{"alpha", "alpha = \"0%\"\n", `x.toml:1: alpha: "0%" must be more than 0% and less than 50%; the default is "1%"`},
-		{"impact", "impact = \"101%\"\n", `x.toml:1: impact: "101%" is more than all of the GPU time; the default is "0.5%"`},
+		{"cost", "cost = \"101%\"\n", `x.toml:1: cost: "101%" is more than all of a step; the default is "0.15%"`},
 		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
 		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift or severity`},
@@ -221,7 +221,7 @@ max = "4%"
 		{"time by default", saxpy, measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 		{"counts have their own default", saxpy, measure.Launches, Limit{Max: 0.03, Severity: Fail, Rule: "default"}},
 		{"explanations are not judged", saxpy, named("static_shared"), Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
-		{"the step has its own default", measure.Workload, measure.StepTime, Limit{Max: 0.05, Severity: Fail, Rule: "default"}},
+		{"the step follows a stricter threshold", measure.Workload, measure.StepTime, Limit{Max: 0.02 * 5 / 3, Severity: Fail, Rule: "nsgate.toml:1"}},
 		{"unless named", saxpy, named("registers"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
 		{"even where a rule matches the kernel first", sgemm, named("registers"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
 		{"short name and geometry", sgemm, measure.Time, Limit{Max: 0.05, Floor: 1000, Severity: Fail, Rule: "nsgate.toml:2"}},
@@ -240,6 +240,15 @@ max = "4%"
 		if got := p.Limit(c.subject, c.metric); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
+	}
+	if got, want := Default().Limit(measure.Workload, measure.StepTime), (Limit{Max: 0.05, Severity: Fail, Rule: "default"}); got != want {
+		t.Errorf("the step by default: got %+v, want %+v", got, want)
+	}
+	if got, want := Default().Limit(measure.Warmup, measure.GPUTime), (Limit{Max: 0.03, Severity: Fail, Rule: "default"}); got != want {
+		t.Errorf("GPU time of a section: got %+v, want %+v", got, want)
+	}
+	if got, want := Default().Limit(measure.Warmup, measure.Elapsed), (Limit{Max: 0.25, Severity: Fail, Rule: "default"}); got != want {
+		t.Errorf("wall time of a section: got %+v, want %+v", got, want)
 	}
 	if got, want := Default().Limit(saxpy, measure.Time), (Limit{Max: 0.03, Severity: Fail, Rule: "default"}); got != want {
 		t.Errorf("Default: got %+v, want %+v", got, want)

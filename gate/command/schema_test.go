@@ -164,11 +164,9 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 			return number()
 		case reflect.TypeFor[model.Values]():
 			return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "array", Items: number()}, {Type: "null"}}}
-		case reflect.TypeFor[model.HostCode]():
-			return &invopop.Schema{Type: "string"}
 		case reflect.TypeFor[result.Args]():
 			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
-				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "number"}, {Type: "null"}, {Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
+				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "boolean"}, {Type: "number"}, {Type: "null"}, {Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
 		case reflect.TypeFor[result.Verdict]():
 			return &invopop.Schema{Type: "string", Enum: []any{result.Pass, result.Fail, result.NoVerdict}}
 		case reflect.TypeFor[result.Outcome]():

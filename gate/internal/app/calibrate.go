@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 )
 
 // DefaultRuns is the default number of runs of each side.
@@ -78,7 +79,7 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	}
 	out := calibrate.Calibrate(head, c.Policy, c.gates(), perRun)
 	if c.Host {
-		out.Host = calibrate.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
+		out.Host = calibrate.Fingerprint(head[len(head)-1], like.Sessions, recorded.KernelShare)
 	}
 	out.Warnings = append(out.Warnings, all.Warnings...)
 	return out, nil

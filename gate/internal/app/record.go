@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -190,7 +191,7 @@ func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measur
 	own.Counters = &counters
 	if len(counters.Kernels) == 0 {
 		var err error
-		if counters.Kernels, err = heaviest(&timed[len(timed)-1], c.Policy.Impact, counters.Skip); err != nil {
+		if counters.Kernels, err = heaviest(&timed[len(timed)-1], recorded.KernelShare, counters.Skip); err != nil {
 			return nil, err
 		}
 	}
@@ -316,7 +317,7 @@ const maxCounted = 10
 
 // heaviest are the short names of the kernels with the most GPU time in a session of nsys, without those that hang under ncu and those
 // with at most skip launches. No such kernel is a *model.Refusal.
-func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
+func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
 	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
 	whole := 0.0
 	for _, x := range s.Series {
@@ -336,7 +337,7 @@ func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
 	}
 	var names []string
 	for name, v := range cost {
-		if v >= impact*whole && !why.Hangs(name) && often[name] {
+		if v >= share*whole && !why.Hangs(name) && often[name] {
 			names = append(names, name)
 		}
 	}

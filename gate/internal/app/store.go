@@ -47,8 +47,8 @@ type StoredSession struct {
 	Removes string    `json:"removes,omitempty"`
 	// State is "in effect", "in part", "replaced" or "removed".
 	State string `json:"state"`
-	// Unmerged is how many of its kernels and sums another branch changed as well, so that nobody measured the merge.
-	Unmerged int `json:"unmerged,omitempty"`
+	// Unmeasured is how many of its kernels and sums another branch changed as well, so that nobody measured the merge.
+	Unmeasured int `json:"unmeasured,omitempty"`
 }
 
 func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
@@ -91,7 +91,7 @@ func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
 func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession {
 	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
 		Tool: e.Tool, Runs: e.Profiled(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
-		Removes: e.Removes, State: "in effect", Unmerged: standing.Apart}
+		Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
 	switch {
 	case standing.Removed:
 		s.State = "removed"

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -47,6 +48,23 @@ func TestGolden(t *testing.T) {
 	in := b.InEffect()
 	if len(in) != 2 || !in[1].Accepted || in[1].Anchor != "v1.2" || len(in[0].Series) != len(sample()[0].Series)-3 {
 		t.Errorf("in effect: %+v", in)
+	}
+}
+
+// Keys that older versions wrote are read without an error.
+func TestRetiredKeys(t *testing.T) {
+	_, text, err := encodeEntry(&Entry{Session: sample()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(text), "\nsession,,start,", "\nsession,,host_code,7023 7025 | 0.ef32f2e3:50:0 60,,,\nsession,,start,", 1)
+	want, err := decodeRows("session", text)
+	if err != nil || old == string(text) {
+		t.Fatal(err)
+	}
+	got, err := decodeRows("session", []byte(old))
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("%v, -without +with:\n%s", err, diff)
 	}
 }
 

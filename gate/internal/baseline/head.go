@@ -57,7 +57,6 @@ var headKeys = []headKey{
 	profiled("steady", func(r model.Run) string { return map[bool]string{true: "yes", false: "no"}[r.Steady] }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
-	field("host_code", func(e *Entry) **model.HostCode { return &e.HostCode }, formatHostCode, parseHostCode),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),
 	text("anchor", func(e *Entry) *string { return &e.Anchor }),
@@ -65,6 +64,9 @@ var headKeys = []headKey{
 	ids("beside", func(e *Entry) *[]string { return &e.Beside }),
 	field("removes", func(e *Entry) *string { return &e.Removes }, verbatim, formed(isID, anID)),
 }
+
+// retiredKeys are keys of older versions, which are ignored.
+var retiredKeys = []string{"host_code"}
 
 // ofRemoval are the keys of a file that takes another back.
 var ofRemoval = []string{"what", "start", "commit", "reason", "supersedes", "beside", "removes"}
@@ -207,16 +209,6 @@ func (e *Entry) readRuns(c *cells, said map[string]placed) {
 			e.Runs[i].Start = e.Start.Add(time.Duration(at * float64(time.Second)))
 		}
 	}
-}
-
-func formatHostCode(h *model.HostCode) string {
-	text, _ := h.MarshalText() // has no error
-	return string(text)
-}
-
-func parseHostCode(s string) (*model.HostCode, error) {
-	h := &model.HostCode{}
-	return h, h.UnmarshalText([]byte(s))
 }
 
 // formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is known.

@@ -153,12 +153,6 @@ func sessionsGen() *rapid.Generator[[]model.Session] {
 				},
 				Step: text.Draw(t, "step"), Warmup: text.Draw(t, "warmup"), Commit: text.Draw(t, "commit"), Reason: text.Draw(t, "reason"),
 			}
-			if rapid.Bool().Draw(t, "host code") {
-				s.HostCode = &model.HostCode{Tail: 60, Calls: []model.HostCall{{Thread: 1, Name: rapid.Uint32().Draw(t, "call"), Code: 50}}}
-				for range model.HostScales() {
-					s.HostCode.Periods = append(s.HostCode.Periods, float64(rapid.IntRange(1, 1<<40-1).Draw(t, "period")))
-				}
-			}
 			if rapid.Bool().Draw(t, "timed") {
 				s.Start = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC()
 			}

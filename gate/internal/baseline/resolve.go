@@ -129,8 +129,6 @@ func (s *state) apart(i, j int) bool { return i != j && !s.knows[i][j] && !s.kno
 type claims struct {
 	live []int // kept entries that hold the subject, and that nothing replaces for it
 	gone []int // kept entries that replace it, and hold it no longer
-	// old are the entries that were replaced.
-	old []int
 	// apart are those of live and gone that come from two branches, at least one of which replaces the subject.
 	apart []int
 }
@@ -174,8 +172,6 @@ func (s *state) claims() map[subjectOf]*claims {
 			case s.removed[i]:
 			case s.kept[i] && !replaced[share{subjectOf{x, e.Profiler()}, i}]:
 				c.live = append(c.live, i)
-			default:
-				c.old = append(c.old, i)
 			}
 		}
 		for x := range e.Replaces {
@@ -212,8 +208,8 @@ func (e *Entry) subjects() (out []measure.Subject) {
 }
 
 // InEffect are the sessions that a head is compared with, the oldest first, each with the subjects that no other
-// replaces. Where sessions of two branches replace the same one for the same subject, their series carry the
-// uncertainty of the merge, see [model.Series.Unmerged].
+// replaces. Where sessions of two branches replace the same one for the same subject, their merge was
+// never measured, see [model.Series.Unmeasured].
 func (b *Baseline) InEffect() []model.Session {
 	s := b.state()
 	all := s.claims()
@@ -230,9 +226,7 @@ func (b *Baseline) InEffect() []model.Session {
 			if !slices.Contains(c.live, i) {
 				continue
 			}
-			if slices.Contains(c.apart, i) {
-				x.Unmerged = s.mergeUncertainty(c, x.Subject, x.Metric.Name)
-			}
+			x.Unmeasured = slices.Contains(c.apart, i)
 			session.Series = append(session.Series, x)
 		}
 		if len(session.Series) > 0 {

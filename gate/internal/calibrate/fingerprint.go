@@ -13,7 +13,7 @@ import (
 
 // Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, board by board:
 // another board differs like this, and so may another program. No verdict depends on it.
-func Fingerprint(host model.Session, baseline []model.Session, impact float64) []result.Remark {
+func Fingerprint(host model.Session, baseline []model.Session, share float64) []result.Remark {
 	fits := slices.DeleteFunc(slices.Clone(baseline), func(s model.Session) bool {
 		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)
 	})
@@ -29,7 +29,7 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 		both, moved, most, kernel := 0, 0, 0.0, ""
 		for _, s := range judged {
 			was, is := there.Typical(s, measure.Time.Name), here.Typical(s, measure.Time.Name)
-			if change := is/was - 1; here.Share(s) >= impact && was > 0 && is > 0 {
+			if change := is/was - 1; here.Share(s) >= share && was > 0 && is > 0 {
 				if both++; math.Abs(change) >= decide.CommonSize {
 					moved++
 				}

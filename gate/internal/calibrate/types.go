@@ -27,7 +27,7 @@ type Calibration struct {
 	Rule          string        `json:"rule"`      // where it comes from
 	Alpha         result.Number `json:"alpha"`     // the policy's chance of a false alarm a gate
 
-	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels from the policy's impact on, noisiest first
+	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels of 0.5 % of GPU time and more, noisiest first
 	Gates UnchangedGates `json:"gates"`
 	MDE   []MDE          `json:"mde"`  // by runs
 	Plan  []Plan         `json:"plan"` // by threshold

@@ -122,11 +122,11 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string
 	var newest app.StoredSession
-	unmerged := 0
+	unmeasured := 0
 	for _, s := range slices.Backward(b.Sessions) {
 		if s.Removes == "" && s.State != "removed" && s.State != "replaced" {
 			newest = cmp.Or(newest, s)
-			unmerged += s.Unmerged
+			unmeasured += s.Unmeasured
 		}
 		rows = append(rows, sessionRow(s, newest, now))
 	}
@@ -137,7 +137,7 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 	if age := now.Sub(newest.Start); !newest.Start.IsZero() && maxAge > 0 && age > maxAge {
 		warn("the newest session in effect is %s old, more than max_age: record it anew", days(age))
 	}
-	if unmerged > 0 {
+	if unmeasured > 0 {
 		warn("two branches changed the same: nobody measured the merge; record the merged code on the default branch")
 	}
 }
@@ -163,8 +163,8 @@ func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 		why += " (removes " + s.Removes + ")"
 	}
 	state := s.State
-	if s.Unmerged > 0 {
-		state += ", unmerged"
+	if s.Unmeasured > 0 {
+		state += ", unmeasured merge"
 	}
 	count := func(n int) string {
 		if n == 0 {

@@ -80,7 +80,7 @@ var flagGroups = []struct {
 	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "timeout", "warmup", "step", "memory-usage", "gpu-metrics", "host", "allow-busy",
 		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
-	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "impact", "undecided"}},
+	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
 	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section", "explain", "ncu-pages"}},
 	{"What is printed and written", []string{"format", "json", "output", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }

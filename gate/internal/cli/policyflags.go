@@ -22,9 +22,9 @@ import (
 const policyFile = "nsgate.toml"
 
 type policyFlags struct {
-	looser                                          []string // limits that variables loosen, in words
-	fs                                              *pflag.FlagSet
-	file, threshold, step, alpha, impact, undecided string
+	looser                                        []string // limits that variables loosen, in words
+	fs                                            *pflag.FlagSet
+	file, threshold, step, alpha, cost, undecided string
 }
 
 func (p *policyFlags) bind(fs *pflag.FlagSet) {
@@ -32,7 +32,7 @@ func (p *policyFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVarP(&p.threshold, "threshold", "t", "", "limit for times, such as 1% (default 3%)")
 	fs.StringVar(&p.step, "step-threshold", "", "limit for the step's period, idle time included (default 5%, or the limit for times where that is more)")
 	fs.StringVar(&p.alpha, "alpha", "", "chance of a false alarm in a whole gate (default 1%)")
-	fs.StringVar(&p.impact, "impact", "", "share of GPU time under which a kernel does not fail the gate by itself (default 0.5%)")
+	fs.StringVar(&p.cost, "cost", "", "part of a step that a slowdown has to add to fail the gate (default 0.15%)")
 	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
 }
 
@@ -77,7 +77,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 			return nil, err
 		}
 	}
-	for _, x := range [][2]string{{"threshold", p.threshold}, {"step_threshold", p.step}, {"alpha", p.alpha}, {"impact", p.impact}, {"undecided", p.undecided}} {
+	for _, x := range [][2]string{{"threshold", p.threshold}, {"step_threshold", p.step}, {"alpha", p.alpha}, {"cost", p.cost}, {"undecided", p.undecided}} {
 		if x[1] == "" {
 			continue
 		}
@@ -86,7 +86,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 		if err := policy.Set(x[0], x[1], flag); err != nil {
 			return nil, usageError("%s: %w", flag, errors.Unwrap(err))
 		}
-		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold || policy.StepThreshold > before.StepThreshold || policy.Impact > before.Impact) {
+		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold || policy.StepThreshold > before.StepThreshold || policy.Cost > before.Cost) {
 			p.looser = append(p.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, x[1], x[0], setting(&before, x[0])))
 		}
 	}

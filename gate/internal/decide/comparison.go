@@ -21,18 +21,15 @@ type comparison struct {
 	base, head  *recorded.Index
 	shared      [][2]int // pairs of a base and a head session that are one session
 	batches     bool     // they are one session, but not measured in turn
+	trend       bool     // kernels of both batches get slower or faster from run to run
 	tick        float64
 	boards      result.Boards
-	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
-	outlierRuns []result.OutlierRun      // runs that are left out
-	trend       *trend                   // of two batches, nil where there is none
-	few         *result.Remark           // why nothing is judged but bounds: too few runs, nil where there are enough
-	single      string                   // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
-	shift       float64                  // by which nearly all kernels moved together, 0 where they did not
-	outlier     float64                  // by how much that run differs as a whole, 0 where it does not
-	speed       *hostSpeed               // of the head's host, nil where it is not known
-	noSpeed     hostRefusal              // why
-	waterfall   *result.Waterfall        // of the typical step, nil where that is not known
+	outlierRuns []result.OutlierRun // runs that are left out
+	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
+	single      string              // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
+	shift       float64             // by which nearly all kernels moved together, 0 where they did not
+	outlier     float64             // by how much that run differs as a whole, 0 where it does not
+	waterfall   *result.Waterfall   // of the typical step, nil where that is not known
 }
 
 // hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
@@ -91,10 +88,10 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 	}
 	for _, p := range t.shared {
 		b, h := &base[p[0]], &head[p[1]]
-		t.batches = t.batches || !interleaved(b, h, false) || !interleaved(b, h, true)
+		t.batches = t.batches || !alternate(b, h, false) || !alternate(b, h, true)
 	}
 	t = t.leaveOut().singleRun()
-	t.trend = t.findTrend()
+	t.trend = t.trends()
 	return t
 }
 
@@ -109,10 +106,10 @@ func (t comparison) holdAll(base []model.Session) bool {
 	return !slices.ContainsFunc(recorded.Kernels(t.base.Subjects()), func(x measure.Subject) bool { return !own[x] })
 }
 
-// interleaved reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both saw the same
+// alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both saw the same
 // clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one recording without times are
 // interleaved, and so are runs that one side lacks.
-func interleaved(a, b *model.Session, unprofiled bool) bool {
+func alternate(a, b *model.Session, unprofiled bool) bool {
 	if unprofiled && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true
 	}
@@ -133,6 +130,18 @@ func interleaved(a, b *model.Session, unprofiled bool) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return among(x, y) && among(y, x)
+}
+
+// unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
+func (t comparison) unmeasured(p pair) bool {
+	for i := range t.base.Sessions {
+		for _, x := range t.base.Sessions[i].Series {
+			if x.Unmeasured && x.Metric == p.metric && (x.Subject == p.subject || slices.Contains(p.baseNames, x.Subject.Name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sectioned reports whether a section is comparable: both sides know it, and as warm-up they left out as many steps.

@@ -13,12 +13,15 @@ const (
 	// secondary is the weight in the family-wise correction of metrics beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
-	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
+	// seldom is that of stalls and sections, whose limits are wide and whose changes are large, and of small kernels.
 	seldom = 0.05
 	// copyVariation is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
 	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
 	// runs of a side say nothing, nor does a single one.
 	copyVariation = 0.6
+	// rareSD is the deviation of a kernel between runs, and between sessions, with fewer launches a run than rareLaunches: 0.6 % of a
+	// kernel that fills a buffer once.
+	rareSD, rareLaunches = 0.006, 5
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
 	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
@@ -31,6 +34,12 @@ const (
 	coarse = 0.005
 	// MaxRuns is as many runs as a hint ever asks for.
 	MaxRuns = 40
+)
+
+// judge
+const (
+	// driftPart is the part of the gate's error that drift may spend where a rule limits it.
+	driftPart = 0.2
 )
 
 // forecast
@@ -48,6 +57,8 @@ const (
 	winsorisedMost = 0.2
 	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is moved.
 	outlierFrom, outlierTo = 6, 2
+	// trendP is the largest product of the p-values of the trends of two batches: 1 % by Fisher's method (1932).
+	trendP = 0.0015
 )
 
 // singlerun
@@ -67,21 +78,14 @@ const (
 	// outputSD is the sd of an output between runs of one host: unprofiled steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
 	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
 	outputSD = 0.01
-	// outputBatchSD is the sd between two batches of runs on one machine, outputHostSD between two machines with the same CPU and board,
-	// outputOtherSD any two machines: a program near its launch limit is as fast as the CPU.
-	outputBatchSD = 0.005
-	outputHostSD  = 0.01
-	outputOtherSD = 0.04
-	// outputGPUSD is the sd between any two machines of a program whose steps do not depend on the CPU.
-	outputGPUSD = 0.01
 	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78 PyTorch runs.
 	replayErrorMost = 0.005
 )
 
-// comparison
+// decide
 const (
-	// sectionImpact is the part of the run's wall time, or GPU time, that a section has to change by: less is not worth a finding.
-	sectionImpact = 0.02
+	// sectionLeast is the part of the run's wall time that a section has to change by.
+	sectionLeast = 0.02
 )
 
 // shifts
@@ -93,12 +97,8 @@ const (
 
 // spread
 const (
-	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
-	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
-	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
-	batchSD, batchLeast = 0.0007, 3
-	// daySD is the prior sd between sessions of one GPU on different days: half of that between hosts.
-	daySD = 0.0025
+	// batchLeast is the fewest kernels of one GPU that show how far its sessions differ.
+	batchLeast = 3
 	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs: batches of a
 	// noisy GPU differ like its runs, and a program that got slower as a whole is not its own noise.
 	batchMost = 2
@@ -108,22 +108,16 @@ const (
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
 	sessionMost = 5
-	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
-	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
-	// three by more than 2.5 %, all of them small).
-	sessionImpact = 0.0015
-	// hostEffectMost is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
-	// tensor-core GEMMs ranged over 3 %.
-	hostEffectMost = 0.04
-	// boardWeight is the weight of the sessions' prior among hosts of one board, which differ less.
+	// costPart is the default cost relative to the threshold: 0.15 % at 3 %.
+	costPart = 0.05
+	// hostEffectMost is how far a single kernel may lie from other hosts: on 12 H200 hosts tensor-core GEMMs ranged over 3 %.
+	// hostEffectSDs is the same on hosts of one board, in deviations of the kernels there: 1.9 % of a GEMM on two H100 hosts whose
+	// kernels differed by 0.2 to 0.3 %, 0.3 % of six simple kernels.
+	hostEffectMost, hostEffectSDs = 0.04, 16
+	// boardWeight is the weight of the prior among several hosts of one board, whose kernels show their spread.
 	boardWeight = 2
-	// familyLeast is the fewest kernels that say something of a family.
-	familyLeast = 3
-	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
-	quietPart = 0.5
-	// boundPart is how much of the prior standard deviation is left to memory-bound kernels, among hosts of one board:
-	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known.
-	boundPart, boundDF = 0.4, 20
+	// quietSD is the deviation between hosts of one board up to which a kernel is quiet there.
+	quietSD = 0.0035
 	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
 	hostTicks = 2
@@ -133,23 +127,10 @@ const (
 
 // step
 const (
-	// stepHostSD is that between hosts: of thirteen, twelve were within half a per cent and one 13 % slower, and a PyTorch program
-	// near its launch limit took 40 % longer on one of two hosts with CPUs of one model. stepHostDF says how well it is known.
-	stepHostSD, stepHostDF = 0.13, 12
-	// stepBatchSD is that between batches of runs on one host.
-	stepBatchSD = 0.01
-	// stepGPUSD is that of a step in which the GPU never waits for the CPU: 0.3 % of 90 pairs of hosts that ran a transformer, 0.5 %
-	// of 156 that ran a CUDA program. waitsFrom is the part of a step spent waiting from which on the step is the host's.
-	stepGPUSD, waitsFrom = 0.005, 0.1
-	// stepDaySD is that between sessions of one GPU on different days: half more than of batches.
-	stepDaySD = 0.015
-	// stallHostSD and stallBatchSD are those of the mean over the typical step, which hardly depends on the host: it is 1.000 in
-	// unchanged CUDA programs, up to 1.02 in 53 runs of a PyTorch program on 14 hosts.
-	stallHostSD, stallBatchSD = 0.01, 0.005
-	// sectionHostSD, sectionDaySD and sectionBatchSD are those of the wall time of sections, in which programs start up.
-	sectionHostSD, sectionDaySD, sectionBatchSD = 0.25, 0.1, 0.03
-	// outlierGates is how many unchanged gates may fail by outlier runs alone.
-	outlierGates = 0.0008
+	// waitsFrom is the part of a step spent waiting for the CPU from which on the step depends on the host like its CPU.
+	waitsFrom = 0.1
+	// delaysMost is how many unchanged gates may fail by outlier runs alone.
+	delaysMost = 0.0008
 	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three
 	// of three runs against three.
 	stepDelays = 0.05
@@ -157,33 +138,4 @@ const (
 	first = 3
 	// cycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
 	cycleSlack = 0.1
-)
-
-// trend
-const (
-	// trendP is the largest product of the p-values of a trend in two batches: by Fisher's method (1932) 1 %, and of five runs a side one
-	// may be out of order. trendEach is the largest of them in each batch. trendUneven is the ratio of their rates from which on a trend is not even, trendLeast the smallest change
-	// between the batches that is one.
-	trendP, trendEach, trendUneven, trendLeast = 0.0015, 0.1, 2, 0.001
-	// trendPause is the longest time between the batches, in times between runs.
-	trendPause = 3
-	// trendError is the part of the predicted change by which an uneven trend may differ from an even one.
-	trendError = 0.1
-)
-
-// hostspeed, by pairs of 78 runs of PyTorch programs on 14 hosts
-const (
-	// coverLeast is the part of the head's host time in segments that both sides have, spreadMost the spread of the segments about
-	// their factor, up to which a factor was right: by 1 % of host time below, by 8 to 14 % above.
-	coverLeast, spreadMost = 0.5, 0.15
-	// handoverMost is the ln ratio up to which a wake-up of another thread is taken to be the host's.
-	handoverMost = 0.7
-	// factorSD is the error of host time at the baseline's speed between hosts alike, factorFarSD that beyond factorNear.
-	factorSD, factorFarSD, factorNear = 0.01, 0.015, 0.25
-	// factorPass is the factor up to which an interval at the baseline's speed may pass a gate.
-	factorPass = 0.1
-	// slopeStep is the change of host time over which a step's sensitivity is taken.
-	slopeStep = 0.05
-	// speedSessions is how many sessions a side are compared.
-	speedSessions = 10
 )

@@ -76,7 +76,7 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 			findings[judged[k]] = f
 		}
 	}
-	trade(t, estimates, findings)
+	judgeWholes(t, estimates, findings)
 	return findings, family + len(gating)
 }
 
@@ -90,7 +90,7 @@ func (e *estimate) weight() float64 {
 		return 0
 	case e.metric == measure.StepTime, e.metric == measure.MeanStep:
 		return first / 2.0 // typical and mean are two views of one step
-	case e.isStep(), e.subject.Scope == measure.ScopeSection:
+	case e.small, e.isStep(), e.subject.Scope == measure.ScopeSection:
 		return seldom
 	case e.metric.Name == measure.Time.Name, e.metric.Name == model.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
 		return 1
@@ -107,10 +107,8 @@ func describe(t comparison, p pair) result.Finding {
 		Base: result.Number(recorded.Typical(p.base)), Head: result.Number(recorded.Typical(p.head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
 		Limit: result.Number(p.limit.Max), Floor: result.Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
 		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames,
-		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
-			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
+		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail && (!p.metric.Informational() || t.named(p) || p.limit.Bounded()),
 	}
-	f.Gates = f.Gates && !t.slight(p)
 	f.State(p.facts...)
 	if p.metric == measure.SyncCalls {
 		f.State(calls(t)...)
@@ -144,7 +142,11 @@ func describe(t comparison, p pair) result.Finding {
 func (t comparison) floor(p pair) float64 {
 	floor := p.limit.Floor
 	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
-		return math.Max(floor, sectionImpact*t.base.WholeRun(p.metric))
+		least := t.cost()
+		if p.metric != measure.GPUTime {
+			least = sectionLeast
+		}
+		return math.Max(floor, least*t.base.WholeRun(p.metric))
 	}
 	switch p.metric.Name {
 	case measure.Time.Name:
@@ -175,21 +177,16 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	case f.Gates:
 	case p.isStep() && t.outputs():
 	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
-	case p.limit.Severity == thresholds.Fail && t.slight(p):
-		out = append(out, result.Say(reason.UnderStep{Change: result.Number(t.copyCost(p)), Unit: f.Unit, Impact: result.Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:
 		out = append(out, result.Say(reason.WarnOnly{Rule: f.Rule}))
 	default:
-		out = append(out, result.Say(reason.UnderImpact{Share: f.Share, Impact: result.Number(t.policy.Impact)}))
+		out = append(out, result.Say(reason.UnderCost{Cost: f.Cost, Least: result.Number(t.leastCost(p))}))
 	}
 	return out
 }
 
 // settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
-	if e.unmerged > 0 {
-		return []result.Remark{result.Say(reason.RecordMerged)}
-	}
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)
@@ -205,7 +202,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
 		if e.dependsOnHost() && !t.oneGPU() {
-			hidden = slices.Concat(hidden, t.notReplayed(), t.noSpeed.say())
+			hidden = slices.Concat(hidden, t.notReplayed())
 		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case f.MDE.Known() && float64(f.MDE) > limit:
@@ -223,7 +220,7 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.bimodal*stats.Split(n, n) > alpha/2 {
 		n++
 	}
-	if e.isStep() && e.outlierChance > outlierGates && n > 0 {
+	if e.delays > delaysMost && n > 0 {
 		n = max(n, e.settledBy(MaxRuns))
 	}
 	return n
@@ -285,33 +282,4 @@ func value(n *result.Number) result.Number {
 		return result.Unknown
 	}
 	return *n
-}
-
-// decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) result.Finding {
-	x := weigh(t, &e, &f, p, alpha)
-	g := guardOf(&x)
-	f.Change, f.Low, f.High = result.Number(x.change), result.Number(x.low), result.Number(x.high)
-	f.P, f.MDE = result.Number(x.p), result.Number(x.mde)
-	if g.name == worseAtSpeed {
-		f.Change, f.Low, f.High, f.P = result.Number(x.speed.change), result.Number(x.speed.low), result.Number(x.speed.high), result.Number(x.speed.p)
-	}
-	d := g.doubt(&x)
-	f.Undecided, f.Doubted = d >= undecided, d == doubted
-	f = answered(f, g.outcome, g.reason(&x))
-	if s := x.speed; s != nil && s.furthest > factorPass && g.name != worseAtSpeed && g.name != likeSpeed {
-		f.Qualify(result.Say(s.say()))
-	}
-	if e.winsorised {
-		raw := e.pair
-		raw.base, raw.head = e.shown[0], e.shown[1]
-		f.Qualify(outlier(raw)...)
-	}
-	switch g.adds {
-	case matched:
-		f.Qualify(qualified(t, e.pair, f)...)
-	case remedy:
-		f.Qualify(settle(t, e, f, x.limit, alpha)...)
-	}
-	return f
 }

@@ -12,22 +12,21 @@ import (
 
 // pair is one metric of one subject as both sides have it, or as one side has it.
 type pair struct {
-	subject     measure.Subject
-	metric      measure.Metric
-	match       string         // see [Finding.Match]
-	base, head  [][]float64    // samples by session and run, NaN for runs that are left out
-	shown       [2][][]float64 // samples of base and head with those
-	limit       thresholds.Limit
-	trendWeight float64        // part of the variance between runs that a trend adds to that of the change, see [trend]
-	listed      result.Outcome // Added or Removed, where there is nothing to compare
-	outliers    []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
-	movedRuns   []int          // runs of the head whose samples are moved to the edge of the others, counted over all sessions
-	because     result.Remark  // of that outcome
-	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
-	baseNames   []string
-	headNames   []string             // where they are several
-	summed      [2][]measure.Subject // the kernels of base and head whose times are summed
-	facts       []result.Remark
+	subject    measure.Subject
+	metric     measure.Metric
+	match      string         // see [Finding.Match]
+	base, head [][]float64    // samples by session and run, NaN for runs that are left out
+	shown      [2][][]float64 // samples of base and head with those
+	limit      thresholds.Limit
+	listed     result.Outcome // Added or Removed, where there is nothing to compare
+	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	movedRuns  []int          // runs of the head whose samples are moved to the edge of the others, counted over all sessions
+	because    result.Remark  // of that outcome
+	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
+	baseNames  []string
+	headNames  []string             // where they are several
+	summed     [2][]measure.Subject // the kernels of base and head whose times are summed
+	facts      []result.Remark
 }
 
 // compared reports whether both sides have something to compare.
@@ -77,6 +76,7 @@ func (p *pair) dependsOnHost() bool { return p.isStep() || p.metric.Unprofiled()
 // estimate is the change from baseline to head of one pair, with its variance.
 type estimate struct {
 	pair
+	small         bool // a kernel below [recorded.KernelShare]
 	winsorised    bool // outlier runs were moved to the others
 	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast      stats.Contrast
@@ -85,8 +85,9 @@ type estimate struct {
 	session       stats.Variance // moderated variance between sessions
 	hostEffect    float64        // relative change up to which a difference between hosts explains it, see [spreads.hostEffect]
 	variance      stats.Variance // of contrast.Estimate
-	unmerged      float64        // relative change up to which it may be that of a merge that nobody measured
 	outlierChance float64        // chance of such a change from outlier runs alone, which the variance does not hold
+	delays        float64        // chance of such a step from delays of the CPU
+	slowRuns      int            // runs of the head that such delays may have made slower
 }
 
 // with is the variance of the change: the weighted sum of those between runs, and of that between sessions.
@@ -129,8 +130,8 @@ func (e *estimate) working(x float64) float64 {
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
 // beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
-// two of the base's standard deviations and a margin.
-func beyondBase(e estimate, limit, sign, margin float64) (beyond []float64) {
+// two of the base's standard deviations.
+func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
@@ -145,7 +146,6 @@ func beyondBase(e estimate, limit, sign, margin float64) (beyond []float64) {
 	}
 	all := stats.Pooled(stats.Transform(e.base, scale))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
-	least += margin
 	for _, v := range stats.Pooled(e.head) {
 		if scale(v) > least {
 			beyond = append(beyond, v)

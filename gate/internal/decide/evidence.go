@@ -18,54 +18,53 @@ import (
 type evidence struct {
 	scope  measure.Scope
 	metric measure.Metric
-	share  float64 // of the workload's GPU time
-	gates  bool    // a regression fails the gate
+	share  float64 // of a step or run, by which a change costs it
+	gates  bool    // a slowdown can fail the gate
 	named  bool    // a rule names the metric in full
 
-	base, head, leastHead float64        // typical values, and the smallest of the head; the mean of a baseline with zeros
-	rise                  float64        // of the typical value
-	runs                  int            // of the side with fewer
-	single                string         // the side that consists of one run, "" for none
-	tooFew                *result.Remark // why a session pair has too few runs for any judgement
-	countless             bool           // no variance can be estimated
+	base, head          float64        // typical values; the mean of a baseline with zeros
+	leastHead, mostHead float64        // of the head's runs, where the baseline is zero
+	rise                float64        // of the typical value
+	runs                int            // of the side with fewer
+	single              string         // the side that consists of one run, "" for none
+	tooFew              *result.Remark // why a gate has too few runs for any judgement
+	countless           bool           // no variance can be estimated
 
 	change, low, high float64
 	p                 float64 // corrected for all comparisons of the gate
-	alpha, spend      float64 // family-wise error of the gate, and this comparison's part of it
+	alpha             float64 // family-wise error of the gate
 	mde               float64
 
-	ruleLimit, ruleFloor float64        // as the policy states them
-	limit, floor, tick   float64        // limit with the floor in it; floor and tick in the metric's unit
-	across               bool           // the sides are sessions of different times or hosts
-	hostEffect           float64        // change up to which a difference between hosts explains it
-	mergeUncertainty     float64        // change up to which an unmeasured merge explains it
-	outlier              *result.Remark // why one run alone may show such a change by chance
-	shift                float64        // of all kernels together between sessions, 0 where they moved apart
-	denied               float64        // change up to which CPU time that the head's host denied it explains it, 0 where it cannot
-	speed                *speedEvidence // of a step at the baseline's host speed, nil where it is not known
-	waits                bool           // most of a longer step is time in which an issued operation waited
+	ruleLimit, ruleFloor float64 // as the policy states them
+	limit, floor, tick   float64 // limit with the floor in it; floor and tick in the metric's unit
+	exposed              float64 // part of a step by which copies that no kernel hides changed, NaN where that is not known
+	leastCost            float64 // from which on a slowdown fails the gate
+	apart                bool    // the sides are sessions of different times or hosts
+	waits                bool    // most of a longer step is time in which an issued operation waited
+	trends               bool    // kernels of both sides get slower or faster from run to run
+	explanations         []explanation
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
 	pBeyond              float64 // chance of so many
-	trended              bool    // the samples are compared without a trend, see [trend]
-	countable            bool    // that chance decides: runs are independent, and of one noise
 }
 
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
 func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
-		scope: f.Scope, metric: e.metric, share: float64(f.Share), gates: f.Gates, named: t.named(e.pair),
+		scope: f.Scope, metric: e.metric, share: t.costShare(e.pair), gates: f.Gates, named: t.named(e.pair),
 		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
-		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.policy.Alpha, spend: alpha,
+		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.policy.Alpha,
 		ruleLimit: e.limit.Max, ruleFloor: e.limit.Floor, limit: e.limit.Max, floor: float64(f.Floor), tick: t.tick,
+		leastCost: t.leastCost(e.pair), exposed: t.exposedChange(e.pair),
 	}
 	if !e.relative {
 		x.base = stats.Average(e.base)
 	}
 	if x.base == 0 {
-		x.leastHead = slices.Min(stats.Pooled(e.head))
-		if x.head == 0 {
+		head := stats.Pooled(e.head)
+		x.leastHead, x.mostHead = slices.Min(head), slices.Max(head)
+		if x.mostHead == 0 {
 			x.change, x.low, x.high, x.p = 0, 0, 0, 1
 		}
 		return x
@@ -78,31 +77,17 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	x.base = e.judgedBase() // to which the floor is relative, like the change
 	margin := stats.Margin(e.variance, result.Confidence)
-	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
-	if x.speed = t.atSpeed(e.pair); e.unmerged > 0 {
-		x.speed = nil
-		x.low, x.high = math.Max(x.low-e.unmerged, math.Min(x.low, -1)), x.high+e.unmerged
-	}
-	own := stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
-	x.low, x.high = x.speed.narrow(x.change, stats.Margin(own, result.Confidence), x.low, x.high)
+	x.low, x.high = e.natural(estimate-margin), e.natural(estimate+margin)
 	if x.base > 0 {
 		x.limit = math.Max(x.limit, x.floor/x.base)
 	}
-	x.across = e.contrast.SessionWeight > 0 && !t.batches
-	x.hostEffect, x.mergeUncertainty = e.hostEffect, e.unmerged
-	if e.contrast.SessionWeight > 0 && e.metric.Unit == measure.Time.Unit {
-		x.shift = t.shift
-	}
-	if x.isStep() || x.metric.Name == measure.WallTime.Name {
-		x.denied = recorded.Denied(t.base.Sessions, t.head.Sessions)
-	}
-	x.outlier, x.waits = t.outlierChance(*e, x.change), t.neighbour(e.metric, x.change)
+	x.trends = t.trend
+	x.apart = e.contrast.SessionWeight > 0 && !t.batches
+	x.waits = x.isStep() && t.neighbour(e.metric, x.change)
+	x.countBeyond(e)
+	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
 		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
-	}
-	x.trended = e.trendWeight > 0
-	if x.open() || x.gates && (x.isStep() || x.trended) {
-		x.countBeyond(e)
 	}
 	return x
 }
@@ -112,15 +97,9 @@ func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinR
 
 // leastDetectable is the change, on the working scale, that a finding has to exceed.
 func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
-	least := e.working(x.limit)
-	if x.across {
-		least = math.Max(least, e.working(math.Max(x.hostEffect, sessionImpact/x.share)))
-	}
+	least := e.working(math.Max(x.limit, e.hostEffect))
 	if x.scope == measure.ScopeRange {
 		least = math.Max(least, e.working(x.limit)+margin)
-	}
-	if x.mergeUncertainty > 0 {
-		least = math.Max(least, e.working(x.limit+x.mergeUncertainty))
 	}
 	return least
 }
@@ -128,20 +107,14 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline.
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
-	if x.isStep() || e.winsorised || x.trended {
-		measured := e.asMeasured() // an outlier is a run of the baseline as well
-		runs.base, runs.head = measured[0], measured[1]
-	}
-	beyond := beyondBase(runs, x.doubtful(), x.sign(), 0)
+	measured := e.asMeasured() // an outlier is a run as well
+	runs.base, runs.head = measured[0], measured[1]
+	beyond := beyondBase(runs, x.doubtful(), x.sign())
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.head)), len(beyond)
-	if len(beyond) == 0 {
-		return
+	if len(beyond) > 0 {
+		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
+		x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.base), e.judgedBase()) - 1
 	}
-	x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
-	x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.base), e.judgedBase()) - 1
-	// How often a side of more noise lies beyond all of the other is no evidence of a change, nor are delays of the CPU, which
-	// hit several runs in a row.
-	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
 }
 
 // asMeasured are the samples of both sides as they were measured, without the runs that are left out.
@@ -158,6 +131,10 @@ func (p *pair) asMeasured() (sides [2][][]float64) {
 		}
 	}
 	return sides
+}
+
+func (x *evidence) interval() reason.Interval {
+	return reason.Interval{Low: result.Number(x.low), High: result.Number(x.high)}
 }
 
 // sign is 1 where lower values are better, else -1.
@@ -187,62 +164,78 @@ func (x *evidence) least() float64 {
 	return x.low
 }
 
+// harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
+func (x *evidence) harm() float64 {
+	if x.sign() < 0 {
+		return math.Abs(1/(1+x.change) - 1)
+	}
+	return math.Abs(x.change)
+}
+
+// cost is the part of a step or run that a change adds to it, or takes away: of copies, where no kernel hides them.
+func (x *evidence) cost(change float64) float64 {
+	cost := math.Abs(change) * x.share
+	if x.exposed <= cost {
+		return x.exposed
+	}
+	return cost
+}
+
 // excluded reports whether the whole interval lies beyond the limit, on either side.
 func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > x.limit }
 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
 
-// beyond reports whether the change is larger than the limit, the floor, the host effect and the uncertainty of an unmeasured merge.
-// A range is a finding of its own only where its whole interval is, because its kernels are
-// judged one by one.
+// beyond reports whether the change is larger than the limit and the floor. A range is a finding of its own only where its whole
+// interval is, because its kernels are judged one by one.
 func (x *evidence) beyond() bool {
 	size := math.Abs(x.change)
 	return size > x.limit && size*x.base > x.floor*(1+1e-9) &&
-		(x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit) &&
-		!x.slight() && !x.likeHosts() && !x.likeMerge()
+		(x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit)
 }
 
-// found reports whether the change is beyond everything and differs from zero after correction.
+// found reports whether the change is beyond the limit and differs from zero after correction.
 func (x *evidence) found() bool { return x.beyond() && x.certain() }
 
-// slight reports whether a change between hosts costs less GPU time than single kernels differ by between hosts.
-func (x *evidence) slight() bool { return x.across && math.Abs(x.change)*x.share < sessionImpact }
-
-// withAll reports whether a kernel, or the step, moved no further than all kernels did, by what a clock, a power limit or a host
-// may do.
-func (x *evidence) withAll() bool {
-	return x.shift > 0 && x.shift <= shiftMost && x.change-x.shift <= x.limit
-}
-
-func (x *evidence) likeHosts() bool { return math.Abs(x.change) < x.hostEffect }
-
-func (x *evidence) likeMerge() bool {
-	return x.mergeUncertainty > 0 && math.Abs(x.change) <= x.limit+x.mergeUncertainty
-}
-
-// open reports whether the interval contains the limit and harm of a material size. How long a process takes to start, to end, or as
-// a whole moves by tens of per cent between runs: there the whole interval has to be harm.
+// open reports whether the interval contains harm that would fail the gate. How long a process takes to start and to end, and to copy,
+// moves by tens of per cent: there the change itself has to be beyond the limit.
 func (x *evidence) open() bool {
-	if model.OutsideSteps(x.metric) || x.metric == measure.RunTime {
-		return x.gates && x.least() > x.limit
+	if model.OutsideSteps(x.metric) || x.metric == measure.RunTime || x.metric.Name == measure.CopyTime.Name {
+		return x.gates && x.costly() && (!x.apart || x.beyondSpread() || x.metric.Name == measure.CopyTime.Name)
 	}
-	return x.gates && x.worst() > x.limit && x.worst()*x.share >= x.limit*material
+	return x.gates && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
+}
+
+// beyondSpread reports whether a change is at least one standard deviation of it. The interval has 1.645 on either side.
+func (x *evidence) beyondSpread() bool {
+	change := math.Log1p(x.sign() * x.change)
+	return 1.645*change >= math.Log1p(x.worst())-change
+}
+
+// costly reports whether the change is harm beyond the limit that costs enough to fail the gate.
+func (x *evidence) costly() bool {
+	return x.sign()*x.change > x.limit && x.cost(x.change) >= x.leastCost
 }
 
 // doubtful is the change from which on an interval or a run is evidence of harm.
 func (x *evidence) doubtful() float64 {
-	least := x.limit + x.mergeUncertainty
 	if x.metric.Name == measure.CopyTime.Name {
-		least = math.Max(least, copyVariation)
+		return math.Max(x.limit, copyVariation)
 	}
-	return least
+	return x.limit
 }
 
 // mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of the same host
-// so many that delays of the CPU hardly ever do that.
+// so many that delays of the CPU hardly ever do that. Between hosts the runs of a start-up say nothing of their own.
 func (x *evidence) mostBeyond() bool {
-	return x.open() && 2*x.runsBeyond > x.headRuns && (!x.isStep() || x.across || x.pBeyond <= stepDelays)
+	switch {
+	case !x.open() || 2*x.runsBeyond <= x.headRuns || x.cost(x.change) < x.leastCost:
+		return false
+	case model.OutsideSteps(x.metric) && x.apart:
+		return false
+	}
+	return !x.isStep() || x.apart || x.pBeyond <= stepDelays
 }
 
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -34,7 +35,7 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []resul
 	var out []Forecast
 	for i, e := range estimates {
 		f := findings[i]
-		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
+		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= recorded.KernelShare
 		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
 		output := e.subject.Scope == measure.ScopeOutput && e.compared()
 		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {

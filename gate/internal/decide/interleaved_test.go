@@ -30,7 +30,7 @@ func TestInterleaved(t *testing.T) {
 			}
 			return s
 		}
-		if got := interleaved(session(c.base), session(c.head), false); got != c.want {
+		if got := alternate(session(c.base), session(c.head), false); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
@@ -12,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -45,6 +43,12 @@ func Judge(in Input) *result.Report {
 		look := *in.Policy
 		look.Alpha, policy = in.Look.Alpha, &look
 	}
+	followed := policy // by which drift is judged
+	if slices.ContainsFunc(policy.Rules, func(r thresholds.Rule) bool { return r.Drift != nil }) {
+		compared, drifts := *policy, *policy
+		compared.Alpha, drifts.Alpha = (1-driftPart)*policy.Alpha, driftPart*policy.Alpha
+		policy, followed = &compared, &drifts
+	}
 	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
 	r := &result.Report{Schema: result.Schema, Alpha: result.Number(in.Policy.Alpha), Confidence: result.Confidence, HeadSessions: in.Head, Findings: []result.Finding{}}
 	if in.CodeOnly {
@@ -62,8 +66,11 @@ func Judge(in Input) *result.Report {
 		head = w.asMany(head)
 		r.Warn(result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
 	}
+	head, ratio := regroup(base, head)
+	if ratio != 1 {
+		r.Warn(result.Say(reason.Regrouped{Ratio: result.Number(ratio)}))
+	}
 	t := newComparison(base, head, policy)
-	t.bound = recorded.MemoryBound(in.Baseline)
 	m := matching{t, match(t), unmetRules(t.head, policy)}
 	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
 		return refuse(r, in, refusal)
@@ -75,7 +82,7 @@ func Judge(in Input) *result.Report {
 	compare(r, &t, m.pairs)
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
 	r.Warn(slices.Concat(unused, duplicates(in.Baseline, in.Head))...)
-	drift := Drift(in.Baseline, in.Since, in.Head, policy)
+	drift := Drift(in.Baseline, in.Since, in.Head, followed)
 	g := gather(t, r.Findings, r.Family, drift)
 	g.code = judgeCode(r, in.Baseline, in.Head, policy)
 	if r.Code != nil && !r.Code.Equal() {
@@ -126,22 +133,18 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Note(short...)
 	r.Note(t.singleRunRemarks()...)
-	if t.trend != nil {
-		r.Note(result.Say(reason.Trend{Change: result.Number(math.Expm1(t.trend.shift))}))
-	}
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
-	} else if step := t.base.Find(measure.Workload, measure.StepTime.Name); step == nil || step.Unmerged <= 0 { // else it was never measured
+	} else {
 		t.waterfall = insight.NewWaterfall(t.base, t.head, sumNames(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
 	r.Warn(insight.UnmatchedCollectives(t.head)...)
-	t.speed, t.noSpeed = t.hostSpeed()
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(movedRuns(all, r.Findings)...)
-	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+	r.Warn(slices.Concat(uncovered(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))...)
 	r.OneGPU = recorded.OneGPU(t.base.Sessions, t.head.Sessions)
 	if x := result.Number(recorded.Apart(t.base.Sessions, t.head.Sessions)); x.Known() {
@@ -152,7 +155,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Label()
 	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
 	if t.few == nil {
-		r.Unjudged = insight.Coverage(t.head, t.policy, r.Findings)
+		r.Unjudged = insight.Coverage(t.head, t.cost(), r.Findings)
 	}
 }
 

@@ -136,7 +136,7 @@ func (t comparison) weighs(side *recorded.Index, kernels []measure.Subject) bool
 	for _, s := range kernels {
 		share += side.Share(s)
 	}
-	return len(kernels) > 0 && share >= t.policy.Impact && t.time != model.NcuTime
+	return len(kernels) > 0 && share >= recorded.KernelShare && t.time != model.NcuTime
 }
 
 // groups sorts kernels by a key; those without one are left out.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -19,28 +20,34 @@ func estimates(t *comparison, pairs []pair) []estimate {
 		if p.compared() {
 			e = contrast(*t, p)
 		}
+		e.small = p.subject.Scope == measure.ScopeKernel && t.share(p) < recorded.KernelShare
 		out = append(out, e)
 	}
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
 		if e, some := winsoriseTime(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
+			e.small = out[i].small
 			out[i], again = e, true
 		}
 	}
 	if again {
 		pools = poolUp(*t, out)
 	}
-	sessions, uncertain := newSpreads(*t, out), t.uncertain()
+	sessions := newSpreads(*t, out)
 	t.shift = together(*t, out)
 	for i, e := range out {
 		if e.compared() {
 			out[i] = moderate(*t, e, pools[e.kind()], sessions)
 		}
-		if e.compared() && e.isStep() {
-			out[i].outlierChance = t.stepOutliers(&out[i])
+		if e.compared() && t.widens(&out[i]) {
+			out[i].limit.Max = t.policy.StepThreshold
 		}
-		out[i].unmerged = uncertain.in(e.pair)
+		if e.compared() && e.isStep() {
+			if out[i].delays = t.delayChance(&out[i]); out[i].delays <= delaysMost {
+				out[i].outlierChance = out[i].delays
+			}
+		}
 	}
 	return out
 }
@@ -49,7 +56,7 @@ func estimates(t *comparison, pairs []pair) []estimate {
 func together(t comparison, estimates []estimate) float64 {
 	var moves []float64
 	for _, e := range estimates {
-		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
+		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= recorded.KernelShare {
 			moves = append(moves, e.contrast.Estimate)
 		}
 	}
@@ -69,7 +76,6 @@ func contrast(t comparison, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(stats.Transform(p.base, scale), stats.Transform(p.head, scale), t.shared)
-	e.contrast = trended(e.contrast, p.trendWeight)
 	if t.batches {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}
@@ -101,6 +107,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 		return e
 	}
 	e.run = moderateRuns(e.metric, e.contrast.Run, pool.prior)
+	e.run.S2 = math.Max(e.run.S2, t.rare(e.pair))
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
 	}
@@ -113,6 +120,30 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 		e = welch(e)
 	}
 	return e
+}
+
+// widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell such a change from
+// noise.
+func (t comparison) widens(e *estimate) bool {
+	lowered := e.isStep() && e.subject == measure.Workload && e.limit.Max < t.policy.StepThreshold && e.limit.Rule == t.policy.Places.Of("threshold")
+	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.limit.Max))
+}
+
+// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run: 0 for other pairs.
+func (t comparison) rare(p pair) float64 {
+	if p.subject.Scope != measure.ScopeKernel || p.metric.Name != measure.Time.Name && p.metric.Name != measure.Total.Name {
+		return 0
+	}
+	for _, side := range []*recorded.Index{t.base, t.head} {
+		steps := 1
+		if s := &side.Sessions[len(side.Sessions)-1]; s.Step != "" {
+			steps = recorded.Steps(s)
+		}
+		if launches := side.Typical(p.subject, measure.Launches.Name) * float64(steps); launches > 0 && launches < rareLaunches {
+			return rareSD * rareSD
+		}
+	}
+	return 0
 }
 
 // moderateRuns is the variance between runs of a metric, shrunk toward the prior of its kind.

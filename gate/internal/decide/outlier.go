@@ -70,7 +70,7 @@ func (t comparison) judged(p pair) pair {
 	if p.isStep() {
 		return winsoriseStep(p)
 	}
-	return t.detrended(p)
+	return p
 }
 
 func leftOut(t comparison) []result.Remark {
@@ -81,12 +81,49 @@ func leftOut(t comparison) []result.Remark {
 	return out
 }
 
+// leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of the baseline: the
+// program may be slower in some of its runs. Nil elsewhere.
+func (t comparison) leftOutOfHead() *result.Remark {
+	var slower [2]int
+	most := 0.0
+	for _, x := range t.outlierRuns {
+		if x.Change > 0 {
+			slower[slices.Index(sideNames[:], x.Side)]++
+			most = math.Max(most, float64(x.Change))
+		}
+	}
+	if slower[1] < 2 || slower[1] <= slower[0] {
+		return nil
+	}
+	return result.Refuse(model.OutlierRun, "measure again with more runs, with the base build beside the head",
+		"%d of %s of the head are slower in nearly all kernels, by up to %s, and %d of the baseline: a neighbour or a clock does that as well as code",
+		slower[1], measure.Count(t.head.Runs(), "run"), result.Number(most).Change(), slower[0])
+}
+
+// trends reports whether the kernels of both sides get slower, or faster, from run to run of batches, as on a GPU that warms up. The
+// product of the p-values of both trends is that of Fisher's method (1932) at 1 %.
+func (t comparison) trends() bool {
+	if !t.batches || len(t.base.Sessions) != 1 || len(t.head.Sessions) != 1 {
+		return false
+	}
+	chance, direction := 1.0, 1.0
+	for _, side := range []*recorded.Index{t.base, t.head} {
+		var typical []float64 // of all kernels in each run
+		for _, changes := range moves(side, t.head, 0, t)[:side.Sessions[0].Profiled()] {
+			typical = append(typical, stats.Median(changes))
+		}
+		change, p := stats.Trend(typical)
+		chance, direction = chance*p, direction*change
+	}
+	return chance < trendP && direction > 0
+}
+
 // movedRuns names the runs of the head that are outliers in something which can fail the gate, nothing where none is.
 func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		if !findings[i].Gates || len(e.movedRuns) == 0 || model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
+		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 || model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
 			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))
@@ -155,7 +192,7 @@ func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 	out := make([][]float64, n+other.Runs())
 	for _, subject := range s.Subjects() {
 		x := s.Entries[subject].In(session, t.time.Name)
-		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < t.policy.Impact {
+		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < recorded.KernelShare {
 			continue
 		}
 		times := s.Sessions[session].Of(x)

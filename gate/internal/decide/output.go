@@ -1,9 +1,6 @@
 package decide
 
 import (
-	"math"
-	"slices"
-
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -14,21 +11,6 @@ import (
 
 // outputPrior is the variance between runs that is expected of an output.
 var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
-
-// outputSessions is the variance between sessions that is expected of an output.
-func outputSessions(t comparison) stats.Variance {
-	sd := outputOtherSD
-	switch {
-	case t.batches:
-		sd = outputBatchSD
-	case recorded.SameHosts(slices.Concat(t.base.Sessions, t.head.Sessions)):
-		sd = outputHostSD
-	}
-	if s := t.sensitivity(); !t.batches && !math.IsNaN(s) {
-		sd = math.Min(sd, math.Sqrt(outputGPUSD*outputGPUSD+s*s*sd*sd))
-	}
-	return stats.Variance{S2: sd * sd, DF: stats.SessionWeight}
-}
 
 // moderateOutput is the variance between runs of an output. One or two outputs are no pool to learn from, so the prior only widens it.
 func moderateOutput(v, expected stats.Variance) stats.Variance {

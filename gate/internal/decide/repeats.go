@@ -100,7 +100,7 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 	for i := range out {
 		s := &out[i]
 		s.Series = slices.Clone(s.Series)
-		times, launches := map[string][]float64{}, make([]float64, len(s.Runs)) // that are added: by range, "" for the workload
+		added, launches := map[string][]float64{}, make([]float64, len(s.Runs)) // that are added: by range, "" for the workload
 		for j := range s.Series {
 			x := &s.Series[j]
 			factor := w.factor(x)
@@ -110,17 +110,17 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 			switch x.Metric {
 			case measure.Total:
 				for _, in := range slices.Compact(append(strings.Split(x.Role, "/"), "")) {
-					times[in] = plus(times[in], x.Values, factor-1)
+					added[in] = plus(added[in], x.Values, factor-1)
 				}
 			case measure.Launches:
 				launches = plus(launches, x.Values, factor-1)
 			}
-			x.Values = plus(nil, x.Values, factor)
+			x.Values = times(x.Values, factor)
 		}
 		for j := range s.Series {
 			switch x := &s.Series[j]; {
 			case x.Metric == measure.GPUTime && (x.Subject == measure.Workload || x.Subject.Scope == measure.ScopeRange):
-				x.Values = plus(x.Values, times[x.Subject.Name], 1)
+				x.Values = plus(x.Values, added[x.Subject.Name], 1)
 			case x.Subject == measure.Workload && x.Metric == measure.Launches:
 				x.Values = plus(x.Values, launches, 1)
 			case x.Subject == measure.Workload && x.Metric == measure.Repeats:
@@ -131,14 +131,63 @@ func (w *repeats) asMany(head []model.Session) []model.Session {
 	return out
 }
 
+// times multiplies each run by a factor.
+func times(values []float64, factor float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = factor * v
+	}
+	return out
+}
+
 // plus adds to each run a multiple of other values. What is not known adds nothing.
-func plus(to, values []float64, times float64) []float64 {
+func plus(to, values []float64, factor float64) []float64 {
 	out := make([]float64, max(len(to), len(values)))
 	copy(out, to)
 	for i, v := range values {
 		if !math.IsNaN(v) {
-			out[i] += times * v
+			out[i] += factor * v
 		}
 	}
 	return out
+}
+
+// perStep are the metrics that are sums or periods of one step.
+var perStep = []string{
+	measure.Total.Name, measure.Launches.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
+	measure.SyncCalls.Name, measure.Allocations.Name, measure.PageableBytes.Name, measure.SmallKernels.Name, measure.StepTime.Name,
+	measure.MeanStep.Name, model.Owned.Name,
+}
+
+// regroup gives the head per step of the baseline where its runs do the same launches in another number of steps: then a step of the head
+// is another part of the work. ratio is the steps of the head to those of the baseline, 1 where they are the same.
+func regroup(base, head []model.Session) (regrouped []model.Session, ratio float64) {
+	if base[len(base)-1].Step == "" || recorded.ByLaunch(head) {
+		return head, 1
+	}
+	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
+	steps := func(s []model.Session) float64 { return float64(s[len(s)-1].Runs[0].Total) }
+	if ratio = steps(head) / steps(base); !(math.Abs(math.Log(ratio)) > math.Log1p(cycleSlack)) {
+		return head, 1
+	}
+	share := 0.0
+	for _, s := range recorded.Kernels(h.Subjects()) {
+		if by := b.Typical(s, measure.Launches.Name) / h.Typical(s, measure.Launches.Name); math.Abs(by/ratio-1) < repeatSlack {
+			share += h.Share(s)
+		}
+	}
+	if share < proportional {
+		return head, 1
+	}
+	regrouped = slices.Clone(head)
+	for i := range regrouped {
+		s := &regrouped[i]
+		s.Series = slices.Clone(s.Series)
+		for j := range s.Series {
+			if x := &s.Series[j]; x.Subject.Scope != measure.ScopeSection && slices.Contains(perStep, x.Metric.Name) {
+				x.Values = times(x.Values, ratio)
+			}
+		}
+	}
+	return regrouped, ratio
 }

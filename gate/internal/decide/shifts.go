@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -18,7 +19,7 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
-		if f.Outcome == result.Added || f.Outcome == result.Removed || f.Metric != t.time.Name || float64(f.Share) < t.policy.Impact {
+		if f.Outcome == result.Added || f.Outcome == result.Removed || f.Metric != t.time.Name || float64(f.Share) < recorded.KernelShare {
 			continue
 		}
 		kernels++

@@ -35,28 +35,28 @@ func (t comparison) singleRunRemarks() []result.Remark {
 	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
 
-// outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
-// that is not known to happen.
-func (t comparison) outlierChance(e estimate, change float64) *result.Remark {
+// singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however steady the runs of the
+// other side are; 0 where that is not known to happen.
+func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
 	switch {
 	case t.single == "" || e.metric.Exact:
 	case t.outlier != 0:
-		return new(result.Say(reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)}))
-	case e.isStep() && math.Abs(change) <= outlierStep:
-		return new(result.Say(reason.SingleRun{Side: t.single, What: "step"}))
-	case e.subject.Scope == measure.ScopeKernel && math.Abs(change) <= outlierKernel:
-		return new(result.Say(reason.SingleRun{Side: t.single, What: "kernel"}))
-	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyVariation:
-		return new(result.Say(reason.SingleRun{Side: t.single, What: "copies"}))
+		return math.Inf(1), result.Say(reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
+	case e.isStep():
+		return outlierStep, result.Say(reason.SingleRun{Side: t.single, What: "step"})
+	case e.subject.Scope == measure.ScopeKernel:
+		return outlierKernel, result.Say(reason.SingleRun{Side: t.single, What: "kernel"})
+	case e.metric.Name == measure.CopyTime.Name:
+		return copyVariation, result.Say(reason.SingleRun{Side: t.single, What: "copies"})
 	}
-	return nil
+	return 0, says
 }
 
 // shiftOfRun is by how much a single run differs as a whole from those of the other side, 0 where it does not.
 func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	var moves []float64
 	for _, subject := range s.Subjects() {
-		if subject.Scope != measure.ScopeKernel || math.Max(s.Share(subject), of.Share(subject)) < t.policy.Impact {
+		if subject.Scope != measure.ScopeKernel || math.Max(s.Share(subject), of.Share(subject)) < recorded.KernelShare {
 			continue
 		}
 		if by := math.Log(s.Typical(subject, t.time.Name) / of.Typical(subject, t.time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {

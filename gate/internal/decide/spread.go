@@ -3,135 +3,104 @@ package decide
 import (
 	"math"
 
-	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// spreads is how much sessions of a kernel are expected to differ before its own are seen: where they are batches of one GPU, and
-// where they are of several hosts.
+// spreads is what all kernels of a gate show of the variance between sessions.
 type spreads struct {
-	common stats.Variance // of all that is of no family
-	// bound is that of memory-bound kernels, where the sides were measured on one board. There a baseline of
-	// several sessions may narrow the prior.
-	bound stats.Variance
-	prior float64 // the policy's variance
-	// heaviest is the largest part of GPU time that a kernel has.
-	heaviest float64
+	kernels  stats.Variance // of one kernel
+	df       float64        // degrees of freedom of it
+	heaviest float64        // the largest part of GPU time of a kernel
 }
 
-// newSpreads learns from all kernels of this gate: most of them did not change, so their typical change between the sides is the
-// effect of the hosts. The estimate is robust against the few that did change, and joined with
-// the policy's prior. On one board the sessions of the base count as well, each kernel's among the others.
+// newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is that of the
+// sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
-	sd, least := t.policy.SessionSD, stats.PoolLeast
-	switch {
-	case t.batches:
-		sd, least = batchSD, batchLeast
-		if t.trend != nil {
-			sd = math.Hypot(sd, trendError*t.trend.shift)
-		}
-	case t.oneGPU():
-		sd, least = math.Min(sd, daySD), batchLeast
-	}
-	s := spreads{prior: sd * sd, common: stats.Variance{S2: sd * sd, DF: stats.SessionWeight}, bound: stats.Variance{S2: sd * sd * boundPart * boundPart, DF: boundDF}}
-	var scaled []float64
-	var own, bound, runs []stats.Variance
+	prior := t.term(pair{metric: t.time, subject: measure.Subject{Scope: measure.ScopeKernel}})
+	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF}
+	var changes []float64
+	var runs, sessions []stats.Variance
 	for _, e := range estimates {
 		w := e.contrast.SessionWeight
-		if !e.compared() || w == 0 || e.metric.Name != t.time.Name || t.share(e.pair) < t.policy.Impact {
+		if !e.compared() || w == 0 || e.metric.Name != t.time.Name || t.share(e.pair) < recorded.KernelShare {
 			continue
 		}
 		s.heaviest = math.Max(s.heaviest, t.share(e.pair))
-		runs = append(runs, e.contrast.Run)
-		scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
-		if t.bound[e.subject] {
-			bound = append(bound, e.contrast.Session)
-		} else {
-			own = append(own, e.contrast.Session)
+		runs, sessions = append(runs, e.contrast.Run), append(sessions, e.contrast.Session)
+		changes = append(changes, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
+	}
+	if t.relation() == sameBoard && t.showsSessions() && len(sessions) >= batchLeast {
+		s.kernels.S2 = stats.Pool(append(sessions, stats.Variance{S2: prior, DF: boardWeight})...).S2
+	}
+	least, most := stats.PoolLeast, math.Pow(sessionMost*t.policy.SessionSD, 2)
+	if t.relation() <= otherTime {
+		// A program that got slower as a whole is not the noise of one GPU.
+		least, most = batchLeast, prior
+		if known := stats.Positive(runs); len(known) > 0 {
+			most = math.Max(most, batchMost*batchMost*stats.Typical(known))
 		}
 	}
-	if t.severalOnBoard() {
-		if narrowed := stats.Pool(append(own, stats.Variance{S2: s.prior, DF: boardWeight})...); len(own) >= familyLeast || narrowed.S2 > s.common.S2 {
-			s.common = narrowed
-		}
-		s.bound = stats.Pool(append(bound, s.bound)...)
-	}
-	if n := float64(len(scaled)); len(scaled) >= least {
-		seen := stats.Median(scaled) / stats.NormalQuartile
-		if together := stats.Pool(s.common, stats.Variance{S2: seen * seen, DF: medianEfficiency * n}); !t.severalOnBoard() || together.S2 > s.common.S2 {
-			s.common = together
-		}
-		// Beyond that it is not hosts of one model that differ, nor sessions of one GPU.
-		most := sessionMost * sessionMost * t.policy.SessionSD * t.policy.SessionSD
-		if known := stats.Positive(runs); t.batches || t.oneGPU() {
-			most = s.prior
-			if len(known) > 0 {
-				most = math.Max(most, batchMost*batchMost*stats.Typical(known))
+	if n := float64(len(changes)); len(changes) >= least {
+		seen := stats.Median(changes) / stats.NormalQuartile
+		together := stats.Pool(s.kernels, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
+		if !t.showsSessions() || together.S2 > s.kernels.S2 {
+			s.kernels = together
+			if t.relation() <= otherTime {
+				s.df = together.DF
 			}
 		}
-		s.common.S2 = math.Min(s.common.S2, most)
+		s.kernels.S2 = math.Min(s.kernels.S2, most)
 	}
 	return s
 }
 
-// oneBoard reports whether the sides are sessions of their own on one known board.
-func (t comparison) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
-
-// severalOnBoard reports whether they are, and a side has several of them, which show the spread between sessions.
-func (t comparison) severalOnBoard() bool {
-	return t.oneBoard() && len(t.base.Sessions)+len(t.head.Sessions) > 2
+// showsSessions reports whether a side has several sessions of one GPU or board, which show how far sessions differ. Hosts of other
+// boards may well be of one kind, and the next of another.
+func (t comparison) showsSessions() bool {
+	r := t.relation()
+	return (r == otherTime || r == sameBoard) && len(t.base.Sessions)+len(t.head.Sessions) > 2
 }
 
-// of is the variance between sessions of an estimate, moderated by that of its family.
+// of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
-	if e.dependsOnHost() {
-		expected := outputSessions(t)
-		if e.isStep() {
-			expected = stepSessions(t, e.metric)
-		}
-		if t.oneGPU() {
-			return stats.Moderate(e.contrast.Session, expected) // sessions of this GPU show how far it differs from itself
-		}
-		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: stats.SessionDF}
-		if t.batches {
-			v.DF = expected.DF
-		}
-		return v
+	expected := stats.Variance{S2: t.term(e.pair), DF: stats.SessionWeight}
+	own, df := e.contrast.Session, float64(stats.SessionDF)
+	switch rowOf(e.subject, e.metric, "") {
+	case kernelRow:
+		expected.S2, df = math.Max(s.kernels.S2, t.rare(e.pair)), s.df
+	case sumRow:
+		expected.S2 = math.Max(expected.S2, s.kernels.S2)
 	}
-	if t.batches {
-		v := stats.Pool(e.contrast.Session, s.common)
-		return stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: s.common.DF}
+	v := stats.Moderate(own, expected)
+	if v != own {
+		v.DF = df
 	}
-	var v stats.Variance
-	switch {
-	case t.oneBoard() && t.bound[e.subject]:
-		v = stats.Moderate(e.contrast.Session, s.bound)
-	case !t.severalOnBoard():
-		// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
-		// kind, and the next of another.
-		v = stats.Pool(e.contrast.Session, s.common)
-		v = stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: stats.SessionDF}
-	case e.subject.Scope == measure.ScopeWorkload && e.subject != measure.Workload:
-		v = stats.Moderate(e.contrast.Session, stats.Variance{S2: math.Max(s.prior, s.common.S2), DF: stats.SessionWeight})
-	default:
-		v = stats.Moderate(e.contrast.Session, s.common)
+	if !t.showsSessions() || e.dependsOnHost() && t.relation() != otherTime {
+		v = stats.Variance{S2: math.Max(stats.Pool(own, expected).S2, expected.S2), DF: df}
 	}
-	if e.metric.Name == measure.Time.Name {
+	if e.metric.Name == measure.Time.Name && t.relation() >= sameBoard {
 		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.tick/stats.Average(e.base), 2))
 	}
 	return v
 }
 
-// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
-// it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
+// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: that of a kernel, or the part that
+// it has in a sum. Several hosts of one board may show a kernel to be quiet. A change that costs little is never told from it.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
-	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
-	if t.batches || t.oneGPU() || e.dependsOnHost() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
+	if t.relation() < sameBoard || e.dependsOnHost() || e.metric.Unit != measure.Time.Unit || e.subject.Scope == measure.ScopeSection {
 		return 0
 	}
-	if share := t.share(e.pair); e.subject.Scope != measure.ScopeKernel && share > 0 {
-		return hostEffectMost * math.Min(1, s.heaviest/share)
+	most, share := hostEffectMost, t.share(e.pair)
+	if t.relation() == sameBoard {
+		most = math.Min(most, hostEffectSDs*math.Sqrt(s.kernels.S2))
+		if t.showsSessions() && e.session.S2 < quietSD*quietSD {
+			most = 0
+		}
 	}
-	return hostEffectMost
+	if e.subject.Scope != measure.ScopeKernel && share > 0 {
+		most *= math.Min(1, s.heaviest/share)
+	}
+	return math.Max(most, t.leastCost(e.pair)/share)
 }

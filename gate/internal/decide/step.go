@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -29,84 +27,10 @@ func (t comparison) otherCycle() *result.Remark {
 // stepPrior is the variance between runs that is expected of a step.
 var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
 
-// stepSessions is the variance of steps, and of other times that depend on the host, between sessions: of one GPU the sessions',
-// between hosts that of the GPU and the part of the CPU's that reaches the step.
-func stepSessions(t comparison, m measure.Metric) stats.Variance {
-	host := t.sensitivity()
-	if math.IsNaN(host) {
-		host = t.waiting()
-	}
-	host *= stepHostSD
-	host, day, batch := math.Sqrt(stepGPUSD*stepGPUSD+host*host), stepDaySD, stepBatchSD
-	switch {
-	case m == measure.MeanStep:
-		host = math.Sqrt(host*host + stallHostSD*stallHostSD)
-	case m == measure.MeanToTypical:
-		host, day, batch = stallHostSD, stallHostSD, stallBatchSD
-	case model.OutsideSteps(m):
-		host, day, batch = sectionHostSD, sectionDaySD, sectionBatchSD
-	}
-	switch {
-	case t.batches:
-		host = batch
-	case t.oneGPU():
-		host = day
-	}
-	return stats.Variance{S2: host * host, DF: stepHostDF}
-}
-
-// sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host time, measured
-// under the profiler, which slows the host. It is NaN where a side was not replayed, or not exactly.
-func (t comparison) sensitivity() float64 {
-	if t.notReplayed() != nil {
-		return math.NaN()
-	}
-	most := 0.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
-		most = math.Max(most, side.Typical(measure.Workload, measure.Sensitivity.Name))
-	}
-	return math.Min(most, 1)
-}
-
-// notReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly. Nil where both
-// were.
-func (t comparison) notReplayed() []result.Remark {
-	for i, side := range []*recorded.Index{t.base, t.head} {
-		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {
-			return []result.Remark{result.Say(reason.NotReplayed{Side: sideNames[i], Error: result.Number(by)})}
-		}
-	}
-	return nil
-}
-
-// waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never waits for the
-// CPU, all of it from a tenth of the step on, and where no recording says.
-func (t comparison) waiting() float64 {
-	most := 0.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
-		idle, known := 0.0, false
-		for _, s := range side.Subjects() {
-			if !side.HasMetric(s, model.Owned.Name) {
-				continue
-			}
-			known = true
-			if class, _ := s.Idle(); class == attribution.Starved.String() || class == attribution.Blocking.String() || class == attribution.Unknown.String() {
-				idle += stats.Average(side.Values(s, model.Owned.Name))
-			}
-		}
-		step := side.Typical(measure.Workload, measure.StepTime.Name)
-		if !known || !(step > 0) || math.IsNaN(idle) {
-			return 1
-		}
-		most = math.Max(most, math.Min(1, idle/step/waitsFrom))
-	}
-	return most
-}
-
-// stepOutliers is the chance that so many outlier runs in the head and so few in the baseline make the change, where a run
+// delayChance is the chance that so many outlier runs in the head and so few in the baseline make the change, where a run
 // of either has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at
-// most the change and one in five need not agree. It is 1, no evidence at all, beyond what a gate may be wrong by.
-func (t comparison) stepOutliers(e *estimate) float64 {
+// most the change and one in five need not agree.
+func (t comparison) delayChance(e *estimate) float64 {
 	const agree = 0.8
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
@@ -123,11 +47,8 @@ func (t comparison) stepOutliers(e *estimate) float64 {
 	for i := range head[alike-1:] {
 		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
 	}
-	chance := stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
-	if chance > outlierGates {
-		return 1
-	}
-	return chance
+	e.slowRuns = slow
+	return stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
 }
 
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
@@ -139,11 +60,7 @@ func (e *estimate) slower() (slow, beyond int) {
 	if e.natural(change) > e.limit.Max {
 		seen := *e
 		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
-		margin := 0.0
-		if w := e.contrast.SessionWeight; w > 0 {
-			margin = stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, result.Confidence)
-		}
-		slow = len(beyondBase(seen, e.limit.Max, sign, margin))
+		slow = len(beyondBase(seen, e.limit.Max, sign))
 	}
 	middle := stats.Median(stats.Pooled(e.base))
 	for _, v := range base {
@@ -162,18 +79,10 @@ func (e *estimate) settledBy(most int) int {
 		return int(math.Round(float64(some*n) / float64(len(stats.Pooled(of)))))
 	}
 	n := runs(e.base, e.head) + 1
-	for n <= most && stats.Apart(part(slow, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > outlierGates {
+	for n <= most && stats.Apart(part(slow, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > delaysMost {
 		n++
 	}
 	return n
-}
-
-// reach widens an interval to no change at all where outlier runs alone make one of this size too often for a gate.
-func (e *estimate) reach(t comparison, low, high float64) (float64, float64) {
-	if e.isStep() && e.outlierChance >= t.policy.Alpha/2 {
-		return math.Min(low, 0), math.Max(high, 0)
-	}
-	return low, high
 }
 
 // mostly is the part of a step that most of its change is, as a fact about it.

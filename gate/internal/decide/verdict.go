@@ -9,6 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -24,11 +25,13 @@ type gathered struct {
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
 	tooFew            *result.Remark // too few runs for any judgement
 	outlier           *result.Remark // a single run is an outlier as a whole
+	leftOut           *result.Remark // several runs of the head are outliers as a whole, and fewer of the baseline
 	drift             *result.Remark // drift beyond what a rule allows
 	doubted           *result.Remark // a comparison that says harm, not surely enough
 	open              *result.Remark // an undecided comparison
 	strict            bool           // undecided is no verdict
 	compared          int            // comparisons that were judged
+	listed            int            // subjects that are slower and do not fail the gate
 }
 
 type conclusion struct {
@@ -56,9 +59,10 @@ func verdictOf(g gathered) conclusion {
 		{result.NoVerdict, false, g.tooFew},
 		{result.NoVerdict, false, g.outlier},
 		{result.Fail, false, g.drift},
+		{result.NoVerdict, true, g.leftOut},
 		{result.NoVerdict, true, g.doubted},
 		{open, true, g.open},
-		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: g.compared}))},
+		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: g.compared, Listed: g.listed}))},
 	}
 	return rows[slices.IndexFunc(rows, func(x conclusion) bool { return x.because != nil })]
 }
@@ -74,13 +78,17 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 			"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
 			reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
 	}
+	g.leftOut = t.leftOutOfHead()
 	if i := slices.IndexFunc(drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
 		g.drift = &drift[i]
 	}
-	failed, open, firstOpen := map[measure.Subject]bool{}, 0, 0
+	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
 	for i, f := range findings {
 		if f.Outcome == result.Regressed && f.Gates {
 			failed[f.Subject()] = true
+		}
+		if f.Outcome == result.Regressed && !f.Gates {
+			listed[f.Subject()] = true
 		}
 		if f.Doubted && g.doubted == nil {
 			g.doubted = about(result.Refuse(model.Doubted, cmp.Or(remedies[f.ReasonKey], "measure again with more runs"),
@@ -92,6 +100,7 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 			}
 		}
 	}
+	g.listed = len(listed)
 	if g.failed = len(failed); g.failed > 0 {
 		g.failing = failing(findings)
 	}
@@ -240,8 +249,8 @@ func OpenToRuns(f result.Finding) bool {
 
 // beyondRuns are the keys of what further runs of the same sides do not settle.
 var beyondRuns = []string{
-	result.Say(reason.LikeHosts{}).Key, result.Say(reason.LikeMerge{}).Key, result.Say(reason.Slight{}).Key, result.Say(reason.OtherHost{}).Key,
-	result.Say(reason.OtherBatch{}).Key, result.Say(reason.RecordMerged).Key,
+	result.Say(reason.LikeHosts{}).Key, result.Say(reason.OtherHost{}).Key,
+	result.Say(reason.OtherBatch{}).Key,
 }
 
 func count(findings []result.Finding) result.Counts {
@@ -299,7 +308,7 @@ func detects(findings []result.Finding) *result.Detects {
 			d.GPUTime = f.MDE
 		case f.Subject() == measure.Workload && f.Metric == measure.StepTime.Name:
 			d.Step = f.MDE
-		case f.Scope == measure.ScopeKernel && f.Gates && f.Unit == measure.Time.Unit:
+		case f.Scope == measure.ScopeKernel && f.Gates && f.Share >= recorded.KernelShare && f.Unit == measure.Time.Unit:
 			raise(&d.KernelMost, f.MDE)
 			if !(d.KernelLeast <= f.MDE) {
 				d.KernelLeast = f.MDE

@@ -127,7 +127,7 @@ func follow(t Basis) []path {
 		switch {
 		case subject == measure.Workload:
 			x.metric = measure.GPUTime
-		case subject.Scope != measure.ScopeKernel || x.share < t.Policy.Impact:
+		case subject.Scope != measure.ScopeKernel || x.share < recorded.KernelShare:
 			continue
 		}
 		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {

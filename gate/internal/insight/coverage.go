@@ -7,13 +7,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Groups of kernels without a limit of their own.
 const (
 	groupIgnored = "ignored kernels"
-	groupSmall   = "kernels below the impact floor"
+	groupSmall   = "kernels that cost too little"
 	groupNew     = "new kernels"
 	groupFree    = "kernels without a limit"
 )
@@ -21,7 +20,7 @@ const (
 // limits tells which parts of the head have a finding with a limit.
 type limits struct {
 	head     *recorded.Index
-	impact   float64
+	cost     float64 // share of the GPU time from which on a kernel may fail the gate
 	findings []result.Finding
 	kernels  map[measure.Subject]string // the group of each kernel with a finding, "" where it has a limit
 	names    map[string]bool            // kernels of the head that are limited together with others
@@ -29,9 +28,9 @@ type limits struct {
 
 // Coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and the time
 // between them, are covered by the step's period. Kernels need a limit of their own or of those that they were matched with; the
-// total GPU time covers new kernels only.
-func Coverage(head *recorded.Index, policy *thresholds.Policy, findings []result.Finding) *result.Unjudged {
-	l := limits{head: head, impact: policy.Impact, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
+// total GPU time covers new kernels only, kernels with a smaller share than the least cost of a slowdown none.
+func Coverage(head *recorded.Index, cost float64, findings []result.Finding) *result.Unjudged {
+	l := limits{head: head, cost: cost, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
 	var parts []result.UnjudgedPart
 	inSteps := 0.0
 	for _, s := range measure.Sections {
@@ -74,12 +73,12 @@ func (l *limits) has(s measure.Subject, metrics ...measure.Metric) bool {
 	})
 }
 
-// limited reports whether a finding has a limit that is compared. Below the impact floor a limit fails no gate.
+// limited reports whether a finding has a limit that is compared. A kernel with a smaller share than the least cost fails no gate.
 func (l *limits) limited(f *result.Finding) bool {
 	if f.Outcome == result.Added || f.Outcome == result.Removed || !f.Limit.Known() && f.AtMost == nil && f.AtLeast == nil {
 		return false
 	}
-	return f.Gates || f.Subject() == measure.Workload || float64(f.Share) >= l.impact
+	return f.Gates || f.Subject() == measure.Workload || float64(f.Share) >= l.cost
 }
 
 // times reports whether the wall time of a section has a limit.
@@ -131,7 +130,7 @@ func (l *limits) take(f *result.Finding) {
 	case known && old == "":
 	case f.Outcome == result.Added:
 		l.kernels[s] = groupNew
-	case float64(f.Share) < l.impact:
+	case float64(f.Share) < l.cost:
 		l.kernels[s] = groupSmall
 	default:
 		l.kernels[s] = groupFree

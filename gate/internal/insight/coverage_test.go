@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // sectionedRun is a run of 1,000 ns of which the steps take 700, with two kernels in the steps and GPU time before them.
@@ -76,12 +75,12 @@ func TestCoverage(t *testing.T) {
 		{"all has a limit", without(measure.After, measure.GPUTime), "gpu 0 wall 0 []"},
 		{"section ignored or unknown", without(measure.Warmup), "gpu 0.09 wall 0.1 [{warm-up 0.09 0.1}]"},
 		{"wall time of a section without a limit", without(measure.Before, measure.Elapsed), "gpu 0 wall 0.1 [{before 0 0.1}]"},
-		{"section below the impact floor", with(measure.After, func(f *result.Finding) { f.Gates, f.Share = false, 0.001 }), "gpu 0 wall 0.04 [{after 0 0.04}]"},
+		{"section that costs too little", with(measure.After, func(f *result.Finding) { f.Gates, f.Share = false, 0.001 }), "gpu 0 wall 0.04 [{after 0 0.04}]"},
 		{"section that only warns", with(measure.After, func(f *result.Finding) { f.Gates = false }), "gpu 0 wall 0 []"},
 		{"section without a bound", with(measure.After, func(f *result.Finding) { f.Limit = result.Number(math.Inf(1)) }), "gpu 0 wall 0.04 [{after 0 0.04}]"},
 		{"no step", without(measure.Workload, measure.MeanStep), "gpu 0 wall 0.76 [{steps 0 0.7} {between 0 0.06}]"},
 		{"step decided by an output", with(measure.Workload, func(f *result.Finding) { f.Gates = false }), "gpu 0 wall 0 []"},
-		{"small kernel", with(kernel("fill"), func(f *result.Finding) { f.Gates, f.Share = false, 0.0005 }), "gpu 0.045 wall 0 [{kernels below the impact floor 0.045 0}]"},
+		{"small kernel", with(kernel("fill"), func(f *result.Finding) { f.Gates, f.Share = false, 0.0005 }), "gpu 0.045 wall 0 [{kernels that cost too little 0.045 0}]"},
 		{"ignored kernel", without(kernel("fill")), "gpu 0.045 wall 0 [{ignored kernels 0.045 0}]"},
 		{"kernel without a bound", with(kernel("fill"), func(f *result.Finding) { f.Limit, f.Gates = result.Number(math.Inf(1)), false }), "gpu 0.045 wall 0 [{kernels without a limit 0.045 0}]"},
 		{"new kernel within the total", with(kernel("fill"), func(f *result.Finding) { f.Outcome, f.Gates = result.Added, false }), "gpu 0 wall 0 []"},
@@ -94,7 +93,7 @@ func TestCoverage(t *testing.T) {
 			return with(kernel("sgemm"), func(f *result.Finding) { f.HeadNames = []string{"fill", "sgemm"} })(list)
 		}, "gpu 0 wall 0 []"},
 	} {
-		u := Coverage(recorded.New(sectionedRun(), measure.Total), thresholds.Default(), tt.edit(covered()))
+		u := Coverage(recorded.New(sectionedRun(), measure.Total), 0.0015, tt.edit(covered()))
 		round := func(n result.Number) float64 { return math.Round(float64(n)*1e9) / 1e9 }
 		var parts []string
 		for _, p := range u.Parts {
@@ -104,7 +103,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	if u := Coverage(recorded.New([]model.Session{{Runs: []model.Run{{}}}}, measure.Total), thresholds.Default(), covered()); u != nil {
+	if u := Coverage(recorded.New([]model.Session{{Runs: []model.Run{{}}}}, measure.Total), 0.0015, covered()); u != nil {
 		t.Errorf("without sections: %v", u)
 	}
 }

@@ -39,9 +39,8 @@ type Series struct {
 	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
 	Note string `json:"note"`
-	// Unmerged is the largest relative error of these values for a merge commit that was never measured, 0 for a measured
-	// commit.
-	Unmerged float64 `json:"unmerged,omitempty"`
+	// Unmeasured is true where two branches changed the subject and their merge was never measured.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // Values is one sample per run; a NaN is null in JSON.
@@ -119,9 +118,6 @@ type Session struct {
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
-	// HostCode is the host code of a step: its period in ns at 21 speeds of the host, a bar, the CUDA calls as thread.name:code:call in
-	// ns with a hash for the name, and the code after them. It is nil where it says little of the host's speed.
-	HostCode *HostCode `json:"host_code,omitempty"`
 	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown

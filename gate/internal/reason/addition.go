@@ -1,8 +1,6 @@
 package reason
 
 import (
-	"strings"
-
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -28,56 +26,32 @@ type WarnOnly struct{ Rule string }
 
 func (r WarnOnly) String() string { return "the policy only warns of it (" + r.Rule + ")" }
 
-type TotalNotWorse struct {
-	Metric string
-	Change result.Number
+// UnderCost is a slower part that costs too little of a step or run to fail the gate.
+type UnderCost struct{ Cost, Least result.Number }
+
+func (r UnderCost) String() string {
+	return "costs " + r.Cost.Percent() + " of the step, less than the " + r.Least.Percent() + " that fail a gate, so it does not fail the gate"
 }
 
-func (r TotalNotWorse) String() string {
-	return "the " + result.Title(r.Metric) + " is not worse (" + r.Change.Change() + "), so it does not fail the gate"
-}
-
-type UnderImpact struct{ Share, Impact result.Number }
-
-func (r UnderImpact) String() string {
-	return r.Share.Percent() + " of GPU time is under the impact floor of " + r.Impact.Percent() + ", so it does not fail the gate"
-}
-
-type UnderStep struct {
-	Change result.Number
-	Unit   string
-	Impact result.Number
-}
-
-func (r UnderStep) String() string {
-	return r.Change.In(r.Unit) + " is less than " + r.Impact.Percent() + " of the step, the impact floor, so it does not fail the gate"
-}
-
+// Traded is a whole that contains a slower part and is not worse itself: by Change, and by High at most.
 type Traded struct {
 	Metric, Kernel string
 	Change, High   result.Number
 }
 
 func (r Traded) String() string {
-	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " got better (" + r.Change.Change() + ", at most " + r.High.Change() +
+	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " is not worse (" + r.Change.Change() + ", at most " + r.High.Change() +
 		"), so it does not fail the gate"
 }
 
-// Fused is a kernel that took over the work of kernels that are gone from its range. Change is that of all of them together, at most.
-type Fused struct {
-	Gone   []string
+// Excused is a whole that is slower by parts that the policy allows. Change is that of all else in it.
+type Excused struct {
+	Names  []string
 	Change result.Number
 }
 
-func (r Fused) String() string {
-	return "together with " + strings.Join(r.Gone, ", ") + ", gone from the same place, it is not longer than its limit allows (at most " +
-		r.Change.Change() + "), so it does not fail the gate"
-}
-
-type Rehomed struct{ Range string }
-
-func (r Rehomed) String() string {
-	return "kernels moved in or out of range " + r.Range + ", and none that stayed got slower, so it does not fail the gate"
+func (r Excused) String() string {
+	return "without " + result.Few(r.Names) + ", which the policy allows, it is " + r.Change.Change() + ", so it does not fail the gate"
 }
 
 // TwoLevels is a side whose runs fall on two levels. New is true where the baseline's do not.
@@ -146,21 +120,6 @@ func (r NotReplayed) String() string {
 		s = "the " + side(r.Side) + "'s steps were not replayed"
 	}
 	return s + ", so their dependence on the host is unknown"
-}
-
-// NoHostSpeed says why the speeds of two hosts are not compared by the host code of their steps: "tools", "code", "few", "uneven" or
-// "far".
-type NoHostSpeed struct{ Why string }
-
-func (r NoHostSpeed) String() string {
-	why := map[string]string{
-		"tools":  "the profiler or the driver differs",
-		"code":   "less than half of the host code is the same",
-		"few":    "too little of the host code is the same",
-		"uneven": "parts of the host code differ by different factors",
-		"far":    "one is more than 2.7× as fast",
-	}[r.Why]
-	return "the hosts' speeds are not comparable (" + why + ")"
 }
 
 // OtherHost is a comparison that the difference between sessions hides. Hosts is "different", "times" or "unknown".

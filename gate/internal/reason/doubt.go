@@ -24,20 +24,17 @@ func (r OldBase) String() string {
 		" of max_age: record it anew"
 }
 
-type Unmerged struct {
-	Names, Sessions []string
-	Most            result.Number
-}
-
-func (r Unmerged) String() string {
-	return "the merge of " + strings.Join(r.Sessions, " and ") + " was never measured; both replace the values of " + result.Few(r.Names) +
-		", which may differ by up to " + r.Most.Percent() + " more: record the merge commit on the default branch"
-}
-
 type Steps struct{ Base, Head int }
 
 func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
+}
+
+// Regrouped is a head whose runs do the same launches in Ratio times as many steps.
+type Regrouped struct{ Ratio result.Number }
+
+func (r Regrouped) String() string {
+	return "the head does the same launches in " + r.Ratio.Text() + " times as many steps: its values are for as much work as a step of the baseline"
 }
 
 type Repeats struct{ Base, Head int }

@@ -3,9 +3,6 @@
 package reason
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -92,16 +89,6 @@ func (r Uncertain) String() string {
 	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but not certain among so many comparisons"
 }
 
-type LikeMerge struct {
-	Interval
-	Bound
-	Most result.Number
-}
-
-func (r LikeMerge) String() string {
-	return r.Interval.String() + "; the merge commit was never measured and may differ by up to " + r.Most.Percent()
-}
-
 type LikeHosts struct {
 	Interval
 	Bound
@@ -109,16 +96,7 @@ type LikeHosts struct {
 }
 
 func (r LikeHosts) String() string {
-	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but hosts of one kind differ here by up to " + r.Most.Percent()
-}
-
-type Slight struct {
-	Interval
-	Part, Impact result.Number
-}
-
-func (r Slight) String() string {
-	return r.Interval.String() + " is about " + r.Part.Percent() + " of GPU time; hosts differ by up to " + r.Impact.Percent() + " of it in one kernel"
+	return "beyond " + r.Bound.String() + " (" + r.Interval.String() + "), and hosts of one kind differ here by up to " + r.Most.Percent()
 }
 
 type MostRuns struct {
@@ -169,6 +147,16 @@ type HostDenied struct{ Most result.Number }
 
 func (r HostDenied) String() string {
 	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
+}
+
+// SlowRuns are runs of the head that are slower than those of the baseline, by no common amount.
+type SlowRuns struct{ Some, All int }
+
+func (r SlowRuns) String() string {
+	if r.Some == 0 {
+		return "no run is slower than every baseline run by more than the limit, as far as delays of the CPU go"
+	}
+	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are slower by different amounts, as delays of the CPU make them"
 }
 
 type WithAll struct {
@@ -250,31 +238,4 @@ func side(name string) string {
 		return "baseline"
 	}
 	return name
-}
-
-// AtBaseSpeed is a step as it would be on a host as fast as the baseline's. Factor is the time that the head's host takes for the same
-// code, relative to the baseline's.
-type AtBaseSpeed struct{ Change, Margin, Factor result.Number }
-
-func (r AtBaseSpeed) String() string {
-	host := fmt.Sprintf("the head's host is %.2g× slower", float64(r.Factor))
-	switch {
-	case math.Abs(float64(r.Factor)-1) < 0.05:
-		host = "the hosts are about as fast"
-	case r.Factor < 1:
-		host = fmt.Sprintf("the head's host is %.2g× faster", 1/float64(r.Factor))
-	}
-	return "at the baseline's host speed: step " + r.Change.Change() + " ± " + r.Margin.Percent() + " (" + host +
-		"; a change that slows all host code evenly would look the same)"
-}
-
-// SlowerAtBaseSpeed is such a step that is certainly worse. Raw is the change as it was measured.
-type SlowerAtBaseSpeed struct {
-	AtBaseSpeed
-	Bound
-	Raw result.Number
-}
-
-func (r SlowerAtBaseSpeed) String() string {
-	return "beyond " + r.Bound.String() + " " + r.AtBaseSpeed.String() + ", measured " + r.Raw.Change()
 }

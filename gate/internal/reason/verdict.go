@@ -32,10 +32,16 @@ func (r Undecided) String() string {
 		" of " + r.Kernel + ": " + r.Because
 }
 
-type NoneSlower struct{ Comparisons int }
+// NoneSlower is a gate in which nothing fails. Listed are slower subjects that do not fail it: parts of a whole that is not worse, too
+// cheap, or allowed.
+type NoneSlower struct{ Comparisons, Listed int }
 
 func (r NoneSlower) String() string {
-	return measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
+	s := measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
+	if r.Listed > 0 {
+		s += "; " + measure.Count(r.Listed, "subject is", "subjects are") + " slower and may not fail the gate"
+	}
+	return s
 }
 
 type Workloads struct {

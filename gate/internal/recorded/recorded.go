@@ -11,6 +11,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// KernelShare is the part of GPU time from which on a kernel shows what the kernels of a program do.
+const KernelShare = 0.005
+
 // Index holds the sessions of the baseline or the head with their series by subject.
 type Index struct {
 	Sessions []model.Session

@@ -69,8 +69,10 @@ type Finding struct {
 	P      Number `json:"p"`     // two-sided, corrected for every comparison judged in this gate (Holm)
 	MDE    Number `json:"mde"`   // smallest relative change that this data would show in 80 % of cases
 	Share  Number `json:"share"` // of the workload's GPU time, the larger of base and head
-	Limit  Number `json:"limit"` // largest relative regression allowed
-	Floor  Number `json:"floor"` // absolute change, in Unit, up to which nothing is a finding
+	// Cost is the part of a step or run that the change adds to it, or takes away.
+	Cost  Number `json:"cost"`
+	Limit Number `json:"limit"` // largest relative regression allowed
+	Floor Number `json:"floor"` // absolute change, in Unit, up to which nothing is a finding
 	// AtMost and AtLeast bound the head's value itself, in Unit; nil where the policy does not.
 	AtMost  *Number `json:"at_most,omitempty"`
 	AtLeast *Number `json:"at_least,omitempty"`
@@ -149,7 +151,7 @@ type Counts struct {
 	Inconclusive int `json:"inconclusive"`
 	Added        int `json:"added"`
 	Removed      int `json:"removed"`
-	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
+	// Warned are regressions that do not fail the gate: by severity, or at too small a cost.
 	Warned int `json:"warned"`
 	// Grew are increased counts.
 	Grew int `json:"grew,omitempty"`

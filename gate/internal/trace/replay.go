@@ -34,7 +34,6 @@ type replayed struct {
 	model.Call
 	ops    []replayedOp
 	blocks blocking
-	role   int // number of the thread, see [cut.newHostSteps]
 }
 
 type blocking uint8
@@ -50,7 +49,6 @@ type replayedOp struct {
 	on         onStream
 	kind       int16 // of copies, 0 for kernels
 	place      int32 // among the operations of its step
-	kernel     int32
 }
 
 type onStream struct{ device, stream int32 }
@@ -136,7 +134,7 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 	}
 	for i := range c.launches {
 		l := &c.launches[i]
-		add(l.API, replayedOp{start: l.Start, end: l.End, on: onStream{l.Device, l.Stream}, kernel: l.Kernel})
+		add(l.API, replayedOp{start: l.Start, end: l.End, on: onStream{l.Device, l.Stream}})
 	}
 	for i := range c.copies {
 		x := &c.copies[i]
@@ -192,9 +190,8 @@ func medians[K comparable](of map[K][]float64, least int) map[K]int64 {
 	return out
 }
 
-// run replays the steps with host times scaled by a factor, and by others of each step and thread where there are some, and gives the
-// starts of the first operations of the steps.
-func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
+// run replays the steps with host times scaled by a factor, and gives the starts of the first operations of the steps.
+func (r *replay) run(factor float64) (firsts []float64) {
 	now, previous := float64(r.bounds[0]), r.bounds[0]
 	last, seen := map[onStream]float64{}, maps.Clone(r.before) // ends of the streams, in the replay and as recorded
 	busy, recorded := 0.0, int64(0)                            // the largest of each
@@ -203,18 +200,10 @@ func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
 		busy, recorded = max(busy, float64(end)), max(recorded, end)
 	}
 	for i, calls := range r.steps {
-		first, role := math.Inf(1), 0
+		first := math.Inf(1)
 		for k := range calls {
 			x := &calls[k]
-			code, call := factor, factor
-			if scales != nil {
-				call *= scales[i][min(x.role, len(scales[i])-1)]
-				if k == 0 || x.role == role { // else one thread wakes up the other
-					code = call
-				}
-				role = x.role
-			}
-			now += float64(max(x.Start-previous, 0)) * code
+			now += float64(max(x.Start-previous, 0)) * factor
 			copied := 0.0
 			for _, o := range x.ops {
 				start := max(now+float64(or(r.latency, o.kind, defaultLatency)), last[o.on]+float64(r.gapOf(o, x, seen)))
@@ -226,19 +215,16 @@ func (r *replay) run(factor float64, scales [][]float64) (firsts []float64) {
 			switch x.blocks {
 			case waitsForAll:
 				tail := x.End - max(x.Start, min(recorded, x.End))
-				now = max(now, busy) + float64(tail)*call
+				now = max(now, busy) + float64(tail)*factor
 			case waitsForCopy:
 				now = max(now, copied+float64(max(x.End-x.ops[len(x.ops)-1].end, 0)))
 			default:
-				now += float64(x.End-x.Start) * call
+				now += float64(x.End-x.Start) * factor
 			}
 			previous = max(previous, x.End)
 		}
-		end, tail := r.bounds[i+1], factor
-		if scales != nil {
-			tail *= scales[i][0]
-		}
-		now += float64(max(end-previous, 0)) * tail
+		end := r.bounds[i+1]
+		now += float64(max(end-previous, 0)) * factor
 		previous = max(previous, end)
 		firsts = append(firsts, first)
 	}
@@ -280,14 +266,11 @@ func (c *cut) reduceReplay(run int, t *table) {
 		return
 	}
 	period := medianPeriod(r.firsts)
-	same, faster, slower := medianPeriod(r.run(1, nil)), medianPeriod(r.run(math.Exp(-speedStep), nil)), medianPeriod(r.run(math.Exp(speedStep), nil))
+	same, faster, slower := medianPeriod(r.run(1)), medianPeriod(r.run(math.Exp(-speedStep))), medianPeriod(r.run(math.Exp(speedStep)))
 	if math.IsNaN(period + same + faster + slower) {
 		return
 	}
 	set := func(m measure.Metric, v float64) { t.set(run, measure.Workload, m, math.Round(max(v, 0)*1e4)/1e4) }
 	set(measure.ReplayError, math.Abs(same/period-1))
 	set(measure.Sensitivity, math.Log(slower/faster)/(2*speedStep))
-	if math.Abs(same/period-1) <= replayOff {
-		t.host[run] = c.newHostSteps(r, period)
-	}
 }

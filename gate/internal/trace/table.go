@@ -17,11 +17,10 @@ type key struct {
 type table struct {
 	runs int
 	rows map[key]*model.Series
-	host []*hostSteps // by run, nil for none
 }
 
 func newTable(runs int) table {
-	return table{runs: runs, rows: map[key]*model.Series{}, host: make([]*hostSteps, runs)}
+	return table{runs: runs, rows: map[key]*model.Series{}}
 }
 
 func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *model.Series {

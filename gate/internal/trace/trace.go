@@ -195,7 +195,6 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 	if row := t.rows[unmatched]; row != nil && largest(row.Values) == 0 {
 		delete(t.rows, unmatched)
 	}
-	s.HostCode = hostCode(t.host)
 	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)

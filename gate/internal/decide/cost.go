@@ -1,0 +1,72 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// costShare is the part of a step or run that a pair has, the larger of base and head: a change of it times this part is the cost of
+// the change.
+func (t comparison) costShare(p pair) float64 {
+	if p.metric.Name != measure.CopyTime.Name {
+		return t.share(p)
+	}
+	most := 0.0
+	for _, side := range []*recorded.Index{t.base, t.head} {
+		part, of := side.Typical(p.subject, p.metric.Name), side.Typical(measure.Workload, measure.StepTime.Name)
+		if !(of > 0) {
+			of = side.Whole + copies(side)
+		}
+		if share := part / of; share > most {
+			most = share
+		}
+	}
+	return math.Min(most, 1)
+}
+
+// copies is the time of all copies and memsets of a typical run.
+func copies(side *recorded.Index) (all float64) {
+	for _, s := range side.Subjects() {
+		if s.Scope == measure.ScopeWorkload && side.HasMetric(s, measure.CopyTime.Name) {
+			all += side.Typical(s, measure.CopyTime.Name)
+		}
+	}
+	return all
+}
+
+// exposedChange is the change of the copies that no kernel hides, as a part of a step; NaN where that is not known.
+func (t comparison) exposedChange(p pair) float64 {
+	if p.metric.Name != measure.CopyTime.Name {
+		return math.NaN()
+	}
+	step := math.Max(t.base.Typical(measure.Workload, measure.StepTime.Name), t.head.Typical(measure.Workload, measure.StepTime.Name))
+	return math.Abs(t.head.Exposed(p.subject)-t.base.Exposed(p.subject)) / step
+}
+
+// leastCost is the cost from which on a slower pair fails the gate: none where a rule names the pair, by its metric in full or by its
+// subject, or bounds its value.
+func (t comparison) leastCost(p pair) float64 {
+	selects := func(r thresholds.Rule) bool {
+		return r.Where == p.limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Section != ""
+	}
+	if t.named(p) || p.limit.Bounded() || slices.ContainsFunc(t.policy.Rules, selects) {
+		return 0
+	}
+	return t.cost()
+}
+
+// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks for smaller changes,
+// and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
+func (t comparison) cost() float64 {
+	if t.policy.Places["cost"] != "" || t.relation() >= sameBoard {
+		return t.policy.Cost
+	}
+	return math.Min(t.policy.Cost, costPart*t.policy.Threshold)
+}
+
+// denied is how much longer host code may take because the head's host gave CPU time to others.
+func (t comparison) denied() float64 { return recorded.Denied(t.base.Sessions, t.head.Sessions) }
