@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/code"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -84,15 +85,15 @@ func Judge(in Input) *result.Report {
 	r.Warn(slices.Concat(unused, duplicates(in.Baseline, in.Head))...)
 	drift := Drift(in.Baseline, in.Since, in.Head, followed)
 	g := gather(t, r.Findings, r.Family, drift)
-	g.code = judgeCode(r, in.Baseline, in.Head, policy)
+	g.code = code.Judge(r, in.Baseline, in.Head, policy)
 	if r.Code != nil && !r.Code.Equal() {
-		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)})}, codeNotes(r.Code, launches(r.Code, in.Baseline))...)...)
+		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: code.Counts(r.Code)})}, code.Notes(r.Code, in.Baseline)...)...)
 	}
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
 	r.Because(*v.because)
 	if v.verdict != result.Pass && r.Code != nil && r.Code.Equal() {
-		r.Warn(sameCodeOfAll(r)...)
+		r.Warn(code.SameOfAll(r)...)
 	}
 	if v.verdict == result.NoVerdict {
 		r.Overview = insight.Overview(base, in.Head)
@@ -112,12 +113,12 @@ func Judge(in Input) *result.Report {
 // codeAlone is the report on device code where nothing was measured. It says nothing of time.
 func codeAlone(r *result.Report, in Input) *result.Report {
 	r.HeadSessions = nil
-	failed := judgeCode(r, in.Baseline, in.Head, in.Policy)
-	notes, most := codeNotes(r.Code, launches(r.Code, in.Baseline)), ""
+	failed := code.Judge(r, in.Baseline, in.Head, in.Policy)
+	notes, most := code.Notes(r.Code, in.Baseline), ""
 	if len(notes) > 0 {
 		most = notes[0].Sentence
 	}
-	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code), Most: most})
+	because := result.Say(reason.CodeChanged{CodeCounts: code.Counts(r.Code), Most: most})
 	r.Verdict = result.Pass
 	if failed != nil {
 		r.Verdict, because = result.Fail, *failed

@@ -1,4 +1,5 @@
-package decide
+// Package code judges the device code of two builds, and tells findings whether the code of their kernel changed.
+package code
 
 import (
 	"cmp"
@@ -66,9 +67,9 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 	return nil
 }
 
-// judgeCode adds the comparison of device code to a report where both sides have some, and returns why it fails the gate. The rules apply
+// Judge adds the comparison of device code to a report where both sides have some, and returns why it fails the gate. The rules apply
 // to changed and added kernels.
-func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
+func Judge(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
 		return nil
@@ -92,15 +93,17 @@ func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresh
 	return failed
 }
 
-func codeCounts(c *result.Code) reason.CodeCounts {
+// Counts are the numbers of kernels by what became of their code.
+func Counts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }
 
 // mostCodeNotes is the number of kernels with other device code that a report names.
 const mostCodeNotes = 8
 
-// codeNotes names the kernels whose code differs: those that spill more or take more registers first, then new and removed ones.
-func codeNotes(c *result.Code, launched map[string]launch) (out []result.Remark) {
+// Notes names the kernels whose code differs: those that spill more or take more registers first, then new and removed ones.
+func Notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
+	launched := launches(c, baseline)
 	changed := slices.Clone(c.Changed)
 	slices.SortStableFunc(changed, func(a, b devicecode.Change) int {
 		return cmp.Or(cmp.Compare(b.Head.SpillStores-b.Base.SpillStores, a.Head.SpillStores-a.Base.SpillStores),
@@ -161,9 +164,9 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 	}
 }
 
-// sameCodeOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a neighbour has no
+// SameOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a neighbour has no
 // kernel that is slower.
-func sameCodeOfAll(r *result.Report) []result.Remark {
+func SameOfAll(r *result.Report) []result.Remark {
 	key := result.Say(reason.SameCode{}).Key
 	says := func(x result.Remark) bool { return x.Key == key }
 	said := slices.ContainsFunc(r.Doubts, says) ||
