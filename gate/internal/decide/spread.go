@@ -52,6 +52,9 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 			}
 		}
 		s.kernels.S2 = math.Min(s.kernels.S2, most)
+		if t.relation() == otherBoard {
+			s.kernels.S2 = math.Max(s.kernels.S2, prior) // kernels that boards hardly change say nothing of the others
+		}
 	}
 	return s
 }
