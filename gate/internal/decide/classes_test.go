@@ -35,11 +35,11 @@ type expectation struct {
 }
 
 var (
-	fails     = expectation{"fails", func(r *result.Report) bool { return r.Verdict == result.Fail }}
-	passes    = expectation{"passes", func(r *result.Report) bool { return r.Verdict == result.Pass }}
-	notRed    = expectation{"not red", func(r *result.Report) bool { return r.Verdict != result.Fail }}
-	notGreen  = expectation{"not green", func(r *result.Report) bool { return r.Verdict != result.Pass }}
-	notSilent = expectation{"not silent", func(r *result.Report) bool { return r.Verdict != result.Pass || r.Undecided }}
+	mustFail    = expectation{"fails", func(r *result.Report) bool { return r.Verdict == result.Fail }}
+	mustPass    = expectation{"passes", func(r *result.Report) bool { return r.Verdict == result.Pass }}
+	mustNotFail = expectation{"not red", func(r *result.Report) bool { return r.Verdict != result.Fail }}
+	mustNotPass = expectation{"not green", func(r *result.Report) bool { return r.Verdict != result.Pass }}
+	mustSay     = expectation{"not silent", func(r *result.Report) bool { return r.Verdict != result.Pass || r.Undecided }}
 )
 
 // classCase is gates of one kind, each drawn from a seed of its own.
@@ -145,7 +145,7 @@ func measured(base, head model.Session) string {
 	}{
 		{"GPU time", whole, measure.GPUTime}, {"step", whole, measure.StepTime}, {"mean step", whole, measure.MeanStep},
 		{"run", measure.Sections, measure.Elapsed}, {"run's GPU time", measure.Sections, measure.GPUTime},
-		{"output", []measure.Subject{tokens.Subject()}, measure.Rate},
+		{"output", []measure.Subject{tokensOutput.Subject()}, measure.Rate},
 	} {
 		if b, h := of(&base, x.subjects, x.metric), of(&head, x.subjects, x.metric); b > 0 {
 			out = append(out, fmt.Sprintf("%s %+.2f %%", x.name, 100*(h/b-1)))
@@ -256,12 +256,12 @@ func pair(r *rand.Rand, a, b model.Session, runs int) (base, head model.Session)
 	return some(a, r.Perm(len(a.Runs))[:min(runs, len(a.Runs))]), some(b, r.Perm(len(b.Runs))[:min(runs, len(b.Runs))])
 }
 
-func interleaved(*model.Session)    {}
-func backToBack(s *model.Session)   { s.Start = s.Start.Add(20 * time.Minute) }
-func anotherDay(s *model.Session)   { s.Start = s.Start.Add(24 * time.Hour) }
-func elsewhere(s *model.Session)    { s.GPUHash = model.HashUUID("another GPU") }
-func h200(names ...string) []string { return under("h200/sessions/", names) }
-func h100(names ...string) []string { return under("h100/sessions/", names) }
+func interleaved(*model.Session)            {}
+func backToBack(s *model.Session)           { s.Start = s.Start.Add(20 * time.Minute) }
+func anotherDay(s *model.Session)           { s.Start = s.Start.Add(24 * time.Hour) }
+func movedElsewhere(s *model.Session)       { s.GPUHash = model.HashUUID("another GPU") }
+func h200Sessions(names ...string) []string { return under("h200/sessions/", names) }
+func h100Sessions(names ...string) []string { return under("h100/sessions/", names) }
 func under(dir string, names []string) (out []string) {
 	for _, name := range names {
 		out = append(out, dir+name)
@@ -285,16 +285,16 @@ type relation struct {
 
 // kernels are the relations of the CUDA program of six kernels, pytorch those of the transformer: draws of one recorded
 // session, and recorded hosts.
-func kernels(tb testing.TB) []relation {
-	return relations(recording(tb, "h200/sessions/kernels-a"), hostsOf(tb, h200("kernels-a", "kernels-b", "kernels-e", "kernels-f", "kernels-g")))
+func kernelRelations(tb testing.TB) []relation {
+	return relations(recording(tb, "h200/sessions/kernels-a"), hostsOf(tb, h200Sessions("kernels-a", "kernels-b", "kernels-e", "kernels-f", "kernels-g")))
 }
 
-func pytorch(tb testing.TB) []relation {
+func pytorchRelations(tb testing.TB) []relation {
 	return relations(recording(tb, "h200/sessions/transformer-b"), pytorchHosts(tb))
 }
 
 func pytorchHosts(tb testing.TB) []model.Session {
-	return hostsOf(tb, h200("transformer-b", "transformer-e", "transformer-f", "transformer-g"))
+	return hostsOf(tb, h200Sessions("transformer-b", "transformer-e", "transformer-f", "transformer-g"))
 }
 
 func relations(one model.Session, hosts []model.Session) (out []relation) {
@@ -309,13 +309,13 @@ func relations(one model.Session, hosts []model.Session) (out []relation) {
 func onOneGPU(of []relation) []relation { return of[:3] }
 
 // edit changes a side of a gate.
-type edit func(r *rand.Rand, s *model.Session)
+type sessionEdit func(r *rand.Rand, s *model.Session)
 
 // gatesOf draws gates of a program whose head, and with always both sides, are edited.
-func gatesOf(from source, runs int, head edit, always ...edit) func(*rand.Rand) (_, _ model.Session) {
+func drawsOf(from source, runs int, head sessionEdit, alwaysEdited ...sessionEdit) func(*rand.Rand) (_, _ model.Session) {
 	return func(r *rand.Rand) (_, _ model.Session) {
 		b, h := from(r, runs)
-		for _, e := range always {
+		for _, e := range alwaysEdited {
 			e(r, &b)
 			e(r, &h)
 		}
@@ -338,11 +338,11 @@ func until(draw func(*rand.Rand) (_, _ model.Session), shows func(base, head *mo
 }
 
 // inAll are cases of one edit in all relations, with 3 and 5 runs a side.
-func inAll(name, policy string, of []relation, wanted expectation, head edit, always ...edit) (out []classCase) {
+func inAll(name, policy string, of []relation, wanted expectation, head sessionEdit, alwaysEdited ...sessionEdit) (out []classCase) {
 	for _, x := range of {
 		for _, runs := range []int{3, 5} {
 			out = append(out, classCase{name: fmt.Sprintf("%s, %s, %d runs", name, x.name, runs), policy: policy,
-				wanted: []expectation{wanted}, draw: gatesOf(x.from, runs, head, always...)})
+				wanted: []expectation{wanted}, draw: drawsOf(x.from, runs, head, alwaysEdited...)})
 		}
 	}
 	return out
@@ -383,13 +383,13 @@ func scale(s *model.Session, subject measure.Subject, m measure.Metric, by float
 }
 
 // counted is how many steps of a run count, skipped how many are warm-up.
-func counted(s *model.Session, run int) float64 {
+func countOf(s *model.Session, run int) float64 {
 	return float64(s.Runs[run].Total - s.Runs[run].Skipped)
 }
 func skipped(s *model.Session, run int) float64 { return float64(s.Runs[run].Skipped) }
 
 // longer adds time to every step of a run, the warm-up's included, for which a subject is the reason.
-func longer(s *model.Session, owner measure.Subject, ns func(run int) float64) {
+func lengthened(s *model.Session, owner measure.Subject, ns func(run int) float64) {
 	for _, m := range []measure.Metric{measure.StepTime, measure.MeanStep} {
 		plus(s, measure.Workload, m, ns)
 	}
@@ -400,12 +400,12 @@ func longer(s *model.Session, owner measure.Subject, ns func(run int) float64) {
 		put(s, owner, model.Owned, func(int) float64 { return 0 })
 	}
 	plus(s, owner, model.Owned, ns)
-	plus(s, measure.Steps, measure.Elapsed, func(i int) float64 { return ns(i) * counted(s, i) })
+	plus(s, measure.Steps, measure.Elapsed, func(i int) float64 { return ns(i) * countOf(s, i) })
 	plus(s, measure.Warmup, measure.Elapsed, func(i int) float64 { return ns(i) * skipped(s, i) })
 }
 
 // slower makes kernels take longer, and with them their ranges, the GPU time, the step and the run.
-func slower(s *model.Session, which func(measure.Subject) bool, by func(run int) float64) {
+func slowedBy(s *model.Session, which func(measure.Subject) bool, by func(run int) float64) {
 	for _, x := range slices.Clone(s.Series) {
 		if x.Subject.Scope != measure.ScopeKernel || x.Metric != measure.Total || !which(x.Subject) {
 			continue
@@ -427,13 +427,13 @@ func slower(s *model.Session, which func(measure.Subject) bool, by func(run int)
 		for name := range strings.SplitSeq(x.Role, "/") {
 			plus(s, measure.Subject{Scope: measure.ScopeRange, Name: name}, measure.GPUTime, ns)
 		}
-		plus(s, measure.Steps, measure.GPUTime, func(i int) float64 { return more[i] * counted(s, i) })
+		plus(s, measure.Steps, measure.GPUTime, func(i int) float64 { return more[i] * countOf(s, i) })
 		plus(s, measure.Warmup, measure.GPUTime, func(i int) float64 { return more[i] * skipped(s, i) })
-		longer(s, x.Subject, ns)
+		lengthened(s, x.Subject, ns)
 	}
 }
 
-func always(by float64) func(int) float64 { return func(int) float64 { return by } }
+func alwaysEdited(by float64) func(int) float64 { return func(int) float64 { return by } }
 
 func every(measure.Subject) bool { return true }
 
@@ -443,14 +443,14 @@ func named(names ...string) func(measure.Subject) bool {
 }
 
 // slow is an edit that makes some kernels slower in all runs.
-func slow(which func(measure.Subject) bool, by float64) edit {
-	return func(_ *rand.Rand, s *model.Session) { slower(s, which, always(by)) }
+func slow(which func(measure.Subject) bool, by float64) sessionEdit {
+	return func(_ *rand.Rand, s *model.Session) { slowedBy(s, which, alwaysEdited(by)) }
 }
 
 // stepTo makes the steps as long as a part of what they were before, by the time of an owner.
 func stepTo(s *model.Session, before model.Values, part float64, owner measure.Subject) {
 	now := slices.Clone(values(s, measure.Workload, measure.StepTime))
-	longer(s, owner, func(i int) float64 { return before[i]*part - now[i] })
+	lengthened(s, owner, func(i int) float64 { return before[i]*part - now[i] })
 }
 
 func copies(name string) measure.Subject {
@@ -460,15 +460,15 @@ func copies(name string) measure.Subject {
 var hostToDevice = copies("memcpy HtoD")
 
 // copied makes copies to the device take longer, and with them the step.
-func copied(by float64) edit {
+func copyOf(by float64) sessionEdit {
 	return func(_ *rand.Rand, s *model.Session) {
 		before := slices.Clone(values(s, hostToDevice, measure.CopyTime))
 		scale(s, hostToDevice, measure.CopyTime, 1+by)
-		longer(s, hostToDevice, func(i int) float64 { return before[i] * by })
+		lengthened(s, hostToDevice, func(i int) float64 { return before[i] * by })
 	}
 }
 
-func both(edits ...edit) edit {
+func bothEdited(edits ...sessionEdit) sessionEdit {
 	return func(r *rand.Rand, s *model.Session) {
 		for _, e := range edits {
 			e(r, s)
@@ -477,30 +477,30 @@ func both(edits ...edit) edit {
 }
 
 var (
-	gaps    = measure.IdleSubject("micro gaps", "")
-	starved = measure.IdleSubject("launch-starved", "host code in forward")
-	tokens  = measure.Output{Name: "tokens/s", Better: measure.Higher}
+	gaps         = measure.IdleSubject("micro gaps", "")
+	starved      = measure.IdleSubject("launch-starved", "host code in forward")
+	tokensOutput = measure.Output{Name: "tokens/s", Better: measure.Higher}
 )
 
 // printing adds five unprofiled runs, or as many as there are rates, that print a rate.
-func printing(s *model.Session, rates ...float64) {
+func printing(s *model.Session, drawnRates ...float64) {
 	profiled := len(s.Runs)
-	for range rates {
+	for range drawnRates {
 		s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true})
 		for i := range s.Series {
 			s.Series[i].Values = append(s.Series[i].Values, math.NaN())
 		}
 	}
-	x := model.Series{Subject: tokens.Subject(), Metric: tokens.Metric()}
+	x := model.Series{Subject: tokensOutput.Subject(), Metric: tokensOutput.Metric()}
 	for range profiled {
 		x.Values = append(x.Values, math.NaN())
 	}
-	x.Values = append(x.Values, rates...)
+	x.Values = append(x.Values, drawnRates...)
 	s.Series = append(s.Series, x)
 }
 
 // rates are those of n runs around a mean.
-func rates(r *rand.Rand, n int, mean float64) (out []float64) {
+func drawnRates(r *rand.Rand, n int, mean float64) (out []float64) {
 	for range n {
 		out = append(out, mean*math.Exp(0.003*r.NormFloat64()))
 	}
@@ -511,16 +511,16 @@ func rates(r *rand.Rand, n int, mean float64) (out []float64) {
 
 // startupCases have a time before the steps that is longer by half, or twice as long.
 func startupCases(tb testing.TB) (out []classCase) {
-	late := func(by float64) edit {
+	late := func(by float64) sessionEdit {
 		return func(_ *rand.Rand, s *model.Session) { scale(s, measure.Before, measure.Elapsed, 1+by) }
 	}
-	for name, of := range map[string][]relation{"six kernels": kernels(tb), "PyTorch": pytorch(tb)} {
+	for name, of := range map[string][]relation{"six kernels": kernelRelations(tb), "PyTorch": pytorchRelations(tb)} {
 		for _, by := range []float64{0.5, 1} {
 			where := of
 			if by < 1 {
 				where = onOneGPU(of) // start-ups of two hosts differ by 35 %
 			}
-			cases := inAll(fmt.Sprintf("%s %+.0f %%", name, 100*by), "", where, notSilent, late(by))
+			cases := inAll(fmt.Sprintf("%s %+.0f %%", name, 100*by), "", where, mustSay, late(by))
 			for i, c := range cases {
 				cases[i].draw = until(c.draw, func(base, head *model.Session) bool { // nearly all draws
 					before, after := values(base, measure.Before, measure.Elapsed), values(head, measure.Before, measure.Elapsed)
@@ -529,7 +529,7 @@ func startupCases(tb testing.TB) (out []classCase) {
 			}
 			out = append(out, cases...)
 		}
-		out = append(out, inAll(name+" unchanged", "", of, notRed, nil)...)
+		out = append(out, inAll(name+" unchanged", "", of, mustNotFail, nil)...)
 	}
 	slices.SortStableFunc(out, func(a, b classCase) int { return strings.Compare(a.name, b.name) })
 	return out
@@ -538,22 +538,22 @@ func startupCases(tb testing.TB) (out []classCase) {
 // meanStepCases are unchanged PyTorch programs on different hosts: as recorded, with the warm-up counted, and with
 // stalls of a host's CPU.
 func meanStepCases(tb testing.TB) (out []classCase) {
-	pairs := func(name string, hosts []model.Session, edit func(r *rand.Rand, base, head *model.Session)) {
+	pairs := func(name string, hosts []model.Session, sessionEdit func(r *rand.Rand, base, head *model.Session)) {
 		for _, runs := range []int{2, 3, 5} {
-			out = append(out, classCase{name: fmt.Sprintf("%s, %d runs", name, runs), wanted: []expectation{notRed}, gates: 16,
+			out = append(out, classCase{name: fmt.Sprintf("%s, %d runs", name, runs), wanted: []expectation{mustNotFail}, gates: 16,
 				draw: func(r *rand.Rand) (base, head model.Session) {
 					order := r.Perm(len(hosts))
 					a, b := hosts[order[0]], hosts[order[1]]
 					base, head = pair(r, a, b, runs)
-					if edit != nil {
-						edit(r, &base, &head)
+					if sessionEdit != nil {
+						sessionEdit(r, &base, &head)
 					}
 					return base, head
 				}})
 		}
 	}
 	pairs("H200", pytorchHosts(tb), nil)
-	pairs("H100", hostsOf(tb, h100("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")), nil)
+	pairs("H100", hostsOf(tb, h100Sessions("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")), nil)
 	// The mean covers all steps of a run, by the recorded sections.
 	pairs("H200, --warmup 0", pytorchHosts(tb), func(_ *rand.Rand, base, head *model.Session) {
 		for _, s := range []*model.Session{base, head} {
@@ -575,13 +575,13 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 	// As on H100 hosts: launch-bound steps, of which some stall on one of the hosts; its typical step is 3.7 % shorter.
 	pairs("stalls of one host", pytorchHosts(tb), func(r *rand.Rand, base, head *model.Session) {
 		for _, s := range []*model.Session{base, head} {
-			put(s, measure.Workload, measure.Sensitivity, always(0.6))
+			put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.6))
 			by := 0.15
 			if s == head {
 				by = 0.15 - 0.037*1.15
 			}
 			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-			longer(s, starved, func(i int) float64 { return by * step[i] })
+			lengthened(s, starved, func(i int) float64 { return by * step[i] })
 		}
 		typical := values(head, measure.Workload, measure.StepTime)
 		stall := make([]float64, len(typical))
@@ -590,7 +590,7 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 		}
 		plus(head, measure.Workload, measure.MeanStep, func(i int) float64 { return stall[i] })
 		plus(head, starved, model.Owned, func(i int) float64 { return stall[i] })
-		plus(head, measure.Steps, measure.Elapsed, func(i int) float64 { return stall[i] * counted(head, i) })
+		plus(head, measure.Steps, measure.Elapsed, func(i int) float64 { return stall[i] * countOf(head, i) })
 		mean := values(head, measure.Workload, measure.MeanStep)
 		put(head, measure.Workload, measure.MeanToTypical, func(i int) float64 { return mean[i] / typical[i] })
 	})
@@ -601,15 +601,15 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 func nearCases(tb testing.TB) (out []classCase) {
 	later := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		longer(s, gaps, func(i int) float64 { return 0.06 * step[i] })
+		lengthened(s, gaps, func(i int) float64 { return 0.06 * step[i] })
 	}
-	near := onOneGPU(kernels(tb))
-	given := inAll("+6 % at 3 % where another host fails", `step_threshold = "3%"`, near, fails, later)
+	near := onOneGPU(kernelRelations(tb))
+	given := inAll("+6 % at 3 % where another host fails", `step_threshold = "3%"`, near, mustFail, later)
 	for i := range given {
-		given[i].gates, given[i].given = 20, elsewhere
+		given[i].gates, given[i].given = 20, movedElsewhere
 	}
 	out = append(out, given...)
-	found := inAll("+6 % at 5 %", "", near, fails, later)
+	found := inAll("+6 % at 5 %", "", near, mustFail, later)
 	for i := range found {
 		found[i].gates, found[i].unmet = 20, 2
 		if strings.HasSuffix(found[i].name, " 3 runs") {
@@ -623,8 +623,8 @@ func nearCases(tb testing.TB) (out []classCase) {
 func smallKernelCases(tb testing.TB) (out []classCase) {
 	of := func(name string, from source, which func(measure.Subject) bool, by float64) {
 		for _, runs := range []int{3, 5} {
-			draw := gatesOf(from, runs, slow(which, by))
-			out = append(out, classCase{name: fmt.Sprintf("%s %+.0f %%, %d runs", name, 100*by, runs), wanted: []expectation{notSilent}, gates: 12, unmet: 1,
+			draw := drawsOf(from, runs, slow(which, by))
+			out = append(out, classCase{name: fmt.Sprintf("%s %+.0f %%, %d runs", name, 100*by, runs), wanted: []expectation{mustSay}, gates: 12, unmet: 1,
 				draw: until(draw, func(base, head *model.Session) bool { return allBeyond(base, head, which, 0.03) })})
 		}
 	}
@@ -639,7 +639,7 @@ func smallKernelCases(tb testing.TB) (out []classCase) {
 			of(fmt.Sprintf("heavy kernel of %.1f %%", 100*share), hosts, func(s measure.Subject) bool { return s == x.Subject }, 0.05)
 		}
 	}
-	of("saxpy, 21 % of six kernels", kernels(tb)[3].from, named("saxpy"), 0.05)
+	of("saxpy, 21 % of six kernels", kernelRelations(tb)[3].from, named("saxpy"), 0.05)
 	return out
 }
 
@@ -683,9 +683,9 @@ func rangeCases(tb testing.TB) (out []classCase) {
 	for _, x := range []struct {
 		name string
 		of   []relation
-	}{{"six kernels", kernels(tb)}, {"PyTorch", pytorch(tb)}} {
-		out = append(out, inAll(x.name+", twice the steps of half the work, all kernels +90 %", "", x.of, notGreen, both(slow(every, 0.9), halved))...)
-		out = append(out, inAll(x.name+", twice the steps of half the work, unchanged", "", x.of, notRed, halved)...)
+	}{{"six kernels", kernelRelations(tb)}, {"PyTorch", pytorchRelations(tb)}} {
+		out = append(out, inAll(x.name+", twice the steps of half the work, all kernels +90 %", "", x.of, mustNotPass, bothEdited(slow(every, 0.9), halved))...)
+		out = append(out, inAll(x.name+", twice the steps of half the work, unchanged", "", x.of, mustNotFail, halved)...)
 	}
 	return out
 }
@@ -693,22 +693,22 @@ func rangeCases(tb testing.TB) (out []classCase) {
 // copyCases are unchanged programs on hosts that copy more slowly, and copies four times as large.
 func copyCases(tb testing.TB) (out []classCase) {
 	quadruple := func(r *rand.Rand, s *model.Session) {
-		copied(3)(r, s)
+		copyOf(3)(r, s)
 		scale(s, hostToDevice, measure.Copies, 4)
 		scale(s, hostToDevice, measure.CopyBytes, 4)
 	}
-	h100Hosts := hostsOf(tb, h100("transformer-a-0", "transformer-b-0", "transformer-c-0"))
+	h100Hosts := hostsOf(tb, h100Sessions("transformer-a-0", "transformer-b-0", "transformer-c-0"))
 	hosts := []relation{{name: "H200 hosts", from: twoHosts(pytorchHosts(tb))}, {name: "H100 hosts", from: twoHosts(h100Hosts)}}
 	for _, by := range []float64{0.11, 0.15, 0.19} {
-		cases := inAll(fmt.Sprintf("unchanged, the host copies %.0f %% slower", 100*by), "", hosts, notRed, copied(by))
+		cases := inAll(fmt.Sprintf("unchanged, the host copies %.0f %% slower", 100*by), "", hosts, mustNotFail, copyOf(by))
 		for i := range cases {
 			cases[i].gates = 12
 		}
 		out = append(out, cases...)
 	}
-	out = append(out, inAll("unchanged", "", hosts, notRed, nil)...)
-	out = append(out, inAll("six kernels, copies 4×", "", kernels(tb), fails, quadruple)...)
-	return append(out, inAll("PyTorch, copies 4×", "", pytorch(tb), fails, quadruple)...)
+	out = append(out, inAll("unchanged", "", hosts, mustNotFail, nil)...)
+	out = append(out, inAll("six kernels, copies 4×", "", kernelRelations(tb), mustFail, quadruple)...)
+	return append(out, inAll("PyTorch, copies 4×", "", pytorchRelations(tb), mustFail, quadruple)...)
 }
 
 // rareCases are unchanged programs without steps: one kernel of 1 to 3 launches a run, five of 60.
@@ -736,7 +736,7 @@ func rareCases(tb testing.TB) (out []classCase) {
 				count[i] += k.launches
 			}
 			put(&s, of, measure.Time, func(i int) float64 { return times[i] })
-			put(&s, of, measure.Launches, always(k.launches))
+			put(&s, of, measure.Launches, alwaysEdited(k.launches))
 			put(&s, of, measure.Total, func(i int) float64 { return times[i] * k.launches })
 		}
 		put(&s, measure.Workload, measure.GPUTime, func(i int) float64 { return whole[i] })
@@ -748,14 +748,14 @@ func rareCases(tb testing.TB) (out []classCase) {
 		rare, batch float64 // sd of the rare kernel between runs, and between batches
 		moves       []relation
 	}{
-		{"sd of 0.6 % between runs", 0.006, 0, kernels(tb)[:3]},
-		{"sd of 0.6 % between batches", 0.003, 0.006, kernels(tb)[1:3]},
+		{"sd of 0.6 % between runs", 0.006, 0, kernelRelations(tb)[:3]},
+		{"sd of 0.6 % between batches", 0.003, 0.006, kernelRelations(tb)[1:3]},
 	} {
 		for _, launches := range []float64{1, 2, 3} {
 			for _, at := range x.moves {
 				for _, runs := range []int{3, 5} {
 					out = append(out, classCase{name: fmt.Sprintf("%s, %.0f launches a run, %s, %d runs", x.name, launches, at.name, runs),
-						policy: `threshold = "1%"`, wanted: []expectation{notRed}, gates: 200, unmet: 1,
+						policy: `threshold = "1%"`, wanted: []expectation{mustNotFail}, gates: 200, unmet: 1,
 						draw: func(r *rand.Rand) (base, head model.Session) {
 							base, head = program(r, runs, launches, x.rare, x.batch), program(r, runs, launches, x.rare, x.batch)
 							at.move(&head)
@@ -770,13 +770,13 @@ func rareCases(tb testing.TB) (out []classCase) {
 
 // outputCases have rates of unprofiled runs that the host or a clock explains, and one that an outlier run hides.
 func outputCases(tb testing.TB) (out []classCase) {
-	add := func(name string, of []relation, wanted []expectation, runs int, edit func(r *rand.Rand, base, head *model.Session)) {
+	add := func(name string, of []relation, wanted []expectation, runs int, sessionEdit func(r *rand.Rand, base, head *model.Session)) {
 		for _, x := range of {
-			draw := gatesOf(x.from, 5, nil)
+			draw := drawsOf(x.from, 5, nil)
 			out = append(out, classCase{name: fmt.Sprintf("%s, %s, %d runs", name, x.name, runs), wanted: wanted,
 				draw: func(r *rand.Rand) (base, head model.Session) {
 					base, head = draw(r)
-					edit(r, &base, &head)
+					sessionEdit(r, &base, &head)
 					return base, head
 				}})
 		}
@@ -784,47 +784,47 @@ func outputCases(tb testing.TB) (out []classCase) {
 	apart := func(of []relation) []relation { return of[1:] }
 	for _, runs := range []int{3, 5} {
 		// A launch-bound program on a host that gives 30 % of its CPU away: the profiled steps are 25 % longer as well.
-		add("-20 % by 30 % of CPU time denied", apart(pytorch(tb)), []expectation{notRed, notSilent}, runs, func(r *rand.Rand, base, head *model.Session) {
+		add("-20 % by 30 % of CPU time denied", apart(pytorchRelations(tb)), []expectation{mustNotFail, mustSay}, runs, func(r *rand.Rand, base, head *model.Session) {
 			for _, s := range []*model.Session{base, head} {
-				put(s, measure.Workload, measure.Sensitivity, always(0.95))
+				put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.95))
 			}
 			step := slices.Clone(values(head, measure.Workload, measure.StepTime))
-			longer(head, starved, func(i int) float64 { return 0.25 * step[i] })
+			lengthened(head, starved, func(i int) float64 { return 0.25 * step[i] })
 			head.Steal = 0.3
-			printing(base, rates(r, runs, 1000)...)
-			printing(head, rates(r, runs, 800)...)
+			printing(base, drawnRates(r, runs, 1000)...)
+			printing(head, drawnRates(r, runs, 800)...)
 		})
-		add("-20 % by 30 % of CPU time denied, no steps known", apart(kernels(tb)), []expectation{notRed, notSilent}, runs, func(r *rand.Rand, base, head *model.Session) {
+		add("-20 % by 30 % of CPU time denied, no steps known", apart(kernelRelations(tb)), []expectation{mustNotFail, mustSay}, runs, func(r *rand.Rand, base, head *model.Session) {
 			for _, s := range []*model.Session{base, head} { // nothing says that the GPU never waits for the CPU
 				s.Series = slices.DeleteFunc(s.Series, func(x model.Series) bool {
 					return x.Metric.OnHost() || x.Metric == measure.Sensitivity || x.Metric == measure.ReplayError || x.Metric == model.Owned
 				})
 			}
 			head.Throttled = 0.3
-			printing(base, rates(r, runs, 1000)...)
-			printing(head, rates(r, runs, 800)...)
+			printing(base, drawnRates(r, runs, 1000)...)
+			printing(head, drawnRates(r, runs, 800)...)
 		})
 		for name, clock := range map[string]int{"": 0, ", clocks known": 1868} {
-			add("-5.7 % by a lower clock"+name, apart(kernels(tb)), []expectation{notRed}, runs, func(r *rand.Rand, base, head *model.Session) {
+			add("-5.7 % by a lower clock"+name, apart(kernelRelations(tb)), []expectation{mustNotFail}, runs, func(r *rand.Rand, base, head *model.Session) {
 				if head.ClockMHz = clock; clock > 0 {
 					base.ClockMHz = 1980
 				}
 				for _, s := range []*model.Session{base, head} { // copies hide behind kernels, which then are 96 % of the step
 					copy := slices.Clone(values(s, hostToDevice, model.Owned))
-					longer(s, hostToDevice, func(i int) float64 { return -copy[i] })
+					lengthened(s, hostToDevice, func(i int) float64 { return -copy[i] })
 				}
 				step := stats.Median(values(head, measure.Workload, measure.StepTime))
-				slower(head, every, always(0.063))
-				printing(base, rates(r, runs, 1000)...)
-				printing(head, rates(r, runs, 1000*step/stats.Median(values(head, measure.Workload, measure.StepTime)))...)
+				slowedBy(head, every, alwaysEdited(0.063))
+				printing(base, drawnRates(r, runs, 1000)...)
+				printing(head, drawnRates(r, runs, 1000*step/stats.Median(values(head, measure.Workload, measure.StepTime)))...)
 			})
 		}
 	}
-	add("one bad baseline run, all of the head -8 %", onOneGPU(kernels(tb)), []expectation{notSilent}, 5, func(r *rand.Rand, base, head *model.Session) {
-		bad := rates(r, 5, 1000)
+	add("one bad baseline run, all of the head -8 %", onOneGPU(kernelRelations(tb)), []expectation{mustSay}, 5, func(r *rand.Rand, base, head *model.Session) {
+		bad := drawnRates(r, 5, 1000)
 		bad[r.IntN(5)] *= 0.7
 		printing(base, bad...)
-		printing(head, rates(r, 5, 920)...)
+		printing(head, drawnRates(r, 5, 920)...)
 	})
 	slices.SortStableFunc(out, func(a, b classCase) int { return strings.Compare(a.name, b.name) })
 	return out
@@ -836,36 +836,36 @@ func gpuMetricCases(tb testing.TB) (out []classCase) {
 	busy := func(_ *rand.Rand, s *model.Session) {
 		gpu, step := values(s, measure.Workload, measure.GPUTime), values(s, measure.Workload, measure.StepTime)
 		put(s, measure.Workload, model.SMActive, func(i int) float64 { return 100 * gpu[i] / step[i] })
-		put(s, measure.Workload, model.SamplingPeriod, always(1e5))
+		put(s, measure.Workload, model.SamplingPeriod, alwaysEdited(1e5))
 	}
-	h100Hosts := []relation{{name: "H100 hosts", from: twoHosts(hostsOf(tb, h100("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")))}}
-	cases := inAll("as recorded", policy, h100Hosts, notRed, nil, busy)
+	h100Hosts := []relation{{name: "H100 hosts", from: twoHosts(hostsOf(tb, h100Sessions("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")))}}
+	cases := inAll("as recorded", policy, h100Hosts, mustNotFail, nil, busy)
 	for i := range cases {
 		cases[i].gates = 20
 	}
 	out = append(out, cases...)
 	cpuBound := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		put(s, measure.Workload, measure.Sensitivity, always(0.95))
-		longer(s, starved, func(i int) float64 { return 0.2 * step[i] })
+		put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.95))
+		lengthened(s, starved, func(i int) float64 { return 0.2 * step[i] })
 	}
 	for _, by := range []float64{0.08, 0.13, 0.25} {
 		slowHost := func(r *rand.Rand, s *model.Session) {
 			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-			longer(s, starved, func(i int) float64 { return by * step[i] })
+			lengthened(s, starved, func(i int) float64 { return by * step[i] })
 			busy(r, s)
 		}
-		out = append(out, inAll(fmt.Sprintf("CPU-bound, host %.0f %% slower", 100*by), policy, pytorch(tb)[3:], notRed, slowHost, cpuBound, busy)...)
+		out = append(out, inAll(fmt.Sprintf("CPU-bound, host %.0f %% slower", 100*by), policy, pytorchRelations(tb)[3:], mustNotFail, slowHost, cpuBound, busy)...)
 	}
 	return out
 }
 
 // fasterCases are programs that are faster as a whole, with kernels that are slower.
 func fasterCases(tb testing.TB) (out []classCase) {
-	overlap := func(by, part float64, which func(measure.Subject) bool) edit {
+	overlap := func(by, part float64, which func(measure.Subject) bool) sessionEdit {
 		return func(r *rand.Rand, s *model.Session) {
 			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-			slower(s, which, always(by))
+			slowedBy(s, which, alwaysEdited(by))
 			stepTo(s, step, part, hostToDevice) // copies are hidden behind kernels
 		}
 	}
@@ -882,37 +882,37 @@ func fasterCases(tb testing.TB) (out []classCase) {
 		return some(s, runs)
 	}
 	var cudaHosts, torchHosts []model.Session
-	for _, s := range hostsOf(tb, h200("kernels-a", "kernels-b", "kernels-e", "kernels-f", "kernels-g")) {
+	for _, s := range hostsOf(tb, h200Sessions("kernels-a", "kernels-b", "kernels-e", "kernels-f", "kernels-g")) {
 		cudaHosts = append(cudaHosts, steady(s))
 	}
 	for _, s := range pytorchHosts(tb) {
 		torchHosts = append(torchHosts, steady(s))
 	}
-	kernels, pytorch := relations(cudaHosts[0], cudaHosts), relations(torchHosts[0], torchHosts)
+	kernelRelations, pytorchRelations := relations(cudaHosts[0], cudaHosts), relations(torchHosts[0], torchHosts)
 	for _, x := range []struct{ by, step float64 }{{0.035, 0.975}, {0.04, 0.95}, {0.05, 0.921}} {
 		name := fmt.Sprintf("kernels %+.1f %%, step %+.1f %%", 100*x.by, 100*(x.step-1))
-		out = append(out, inAll("overlap, six kernels, "+name, "", kernels, notRed, overlap(x.by, x.step, named("sgemm", "softmax")))...)
-		out = append(out, inAll("overlap, PyTorch, "+name, "", pytorch, notRed, overlap(x.by, x.step, heavy))...)
+		out = append(out, inAll("overlap, six kernels, "+name, "", kernelRelations, mustNotFail, overlap(x.by, x.step, named("sgemm", "softmax")))...)
+		out = append(out, inAll("overlap, PyTorch, "+name, "", pytorchRelations, mustNotFail, overlap(x.by, x.step, heavy))...)
 	}
 	transposed := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slower(s, named("transpose"), always(0.085))
-		slower(s, named("sgemm"), always(-0.0443))
+		slowedBy(s, named("transpose"), alwaysEdited(0.085))
+		slowedBy(s, named("sgemm"), alwaysEdited(-0.0443))
 		stepTo(s, step, 0.988, gaps)
 	}
-	out = append(out, inAll("transpose +8.5 %, GPU time -1 %, step -1.2 %", "", kernels[:1], passes, transposed)...)
+	out = append(out, inAll("transpose +8.5 %, GPU time -1 %, step -1.2 %", "", kernelRelations[:1], mustPass, transposed)...)
 	slight := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slower(s, named("sgemm"), always(0.0034))
-		slower(s, named("softmax"), always(-0.11))
+		slowedBy(s, named("sgemm"), alwaysEdited(0.0034))
+		slowedBy(s, named("softmax"), alwaysEdited(-0.11))
 		stepTo(s, step, 0.978, gaps)
 	}
-	return append(out, inAll("sgemm +0.34 % at 0.25 %, GPU time -1.9 %, step -2.2 %", `threshold = "0.25%"`, kernels, notRed, slight)...)
+	return append(out, inAll("sgemm +0.34 % at 0.25 %, GPU time -1.9 %, step -2.2 %", `threshold = "0.25%"`, kernelRelations, mustNotFail, slight)...)
 }
 
 // sectionCases have a time after the steps that grows by what the steps no longer take: the run is not longer.
 func sectionCases(tb testing.TB) (out []classCase) {
-	tail := func(faster edit) edit {
+	tail := func(faster sessionEdit) sessionEdit {
 		return func(r *rand.Rand, s *model.Session) {
 			before := slices.Clone(values(s, measure.Steps, measure.Elapsed))
 			faster(r, s)
@@ -922,7 +922,7 @@ func sectionCases(tb testing.TB) (out []classCase) {
 	}
 	fewer := func(_ *rand.Rand, s *model.Session) {
 		for i := range s.Runs {
-			part := 36 / counted(s, i)
+			part := 36 / countOf(s, i)
 			s.Runs[i].Total = s.Runs[i].Skipped + 36
 			s.Runs[i].Launches = int(float64(s.Runs[i].Launches) * part)
 		}
@@ -937,11 +937,11 @@ func sectionCases(tb testing.TB) (out []classCase) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
 		stepTo(s, step, 0.8, hostToDevice)
 	}
-	out = append(out, inAll("40 steps for 60", "", kernels(tb), notRed, tail(fewer))...)
-	out = append(out, inAll("a fused kernel", "", kernels(tb), notRed, tail(slow(named("sgemm"), -0.4)))...)
-	out = append(out, inAll("hidden copies", "", kernels(tb), notRed, tail(hidden))...)
-	return append(out, inAll("40 ms more after the steps", "", kernels(tb)[:1], fails, func(_ *rand.Rand, s *model.Session) {
-		plus(s, measure.After, measure.Elapsed, always(40e6))
+	out = append(out, inAll("40 steps for 60", "", kernelRelations(tb), mustNotFail, tail(fewer))...)
+	out = append(out, inAll("a fused kernel", "", kernelRelations(tb), mustNotFail, tail(slow(named("sgemm"), -0.4)))...)
+	out = append(out, inAll("hidden copies", "", kernelRelations(tb), mustNotFail, tail(hidden))...)
+	return append(out, inAll("40 ms more after the steps", "", kernelRelations(tb)[:1], mustFail, func(_ *rand.Rand, s *model.Session) {
+		plus(s, measure.After, measure.Elapsed, alwaysEdited(40e6))
 	})...)
 }
 
@@ -951,20 +951,20 @@ func excusedCases(tb testing.TB) (out []classCase) {
 		{"ignored", `severity = "ignore"`}, {"warned", `severity = "warn"`}, {"10 % allowed", `max = "10%"`}, {"under its floor", `floor = "20us"`},
 	} {
 		rule := "[[rule]]\nkernel = \"sgemm*\"\n" + x.rule + "\n"
-		out = append(out, inAll("sgemm +5 %, "+x.name, rule, kernels(tb), notRed, slow(named("sgemm"), 0.05))...)
-		out = append(out, inAll("sgemm +5 %, "+x.name+", at 1 %", "threshold = \"1%\"\n"+rule, kernels(tb)[:2], notRed, slow(named("sgemm"), 0.05))...)
+		out = append(out, inAll("sgemm +5 %, "+x.name, rule, kernelRelations(tb), mustNotFail, slow(named("sgemm"), 0.05))...)
+		out = append(out, inAll("sgemm +5 %, "+x.name+", at 1 %", "threshold = \"1%\"\n"+rule, kernelRelations(tb)[:2], mustNotFail, slow(named("sgemm"), 0.05))...)
 	}
-	out = append(out, inAll("+50 % where 100 % is allowed", `threshold = "100%"`, kernels(tb), notRed, slow(every, 0.5))...)
-	return append(out, inAll("PyTorch +50 % where 100 % is allowed", `threshold = "100%"`, pytorch(tb), notRed, slow(every, 0.5))...)
+	out = append(out, inAll("+50 % where 100 % is allowed", `threshold = "100%"`, kernelRelations(tb), mustNotFail, slow(every, 0.5))...)
+	return append(out, inAll("PyTorch +50 % where 100 % is allowed", `threshold = "100%"`, pytorchRelations(tb), mustNotFail, slow(every, 0.5))...)
 }
 
 // leftOutCases have slow runs in the head alone, which may not be left out in silence.
 func leftOutCases(tb testing.TB) (out []classCase) {
-	for _, x := range kernels(tb) {
+	for _, x := range kernelRelations(tb) {
 		for _, n := range [][2]int{{2, 8}, {3, 12}} {
-			out = append(out, classCase{name: fmt.Sprintf("%d of %d runs +30 %%, %s", n[0], n[1], x.name), wanted: []expectation{notSilent},
-				draw: gatesOf(x.from, n[1], func(_ *rand.Rand, s *model.Session) {
-					slower(s, every, func(run int) float64 {
+			out = append(out, classCase{name: fmt.Sprintf("%d of %d runs +30 %%, %s", n[0], n[1], x.name), wanted: []expectation{mustSay},
+				draw: drawsOf(x.from, n[1], func(_ *rand.Rand, s *model.Session) {
+					slowedBy(s, every, func(run int) float64 {
 						if run%4 == 1 {
 							return 0.3
 						}
@@ -979,23 +979,23 @@ func leftOutCases(tb testing.TB) (out []classCase) {
 // phaseCases have a slower phase outside the counted steps that holds much of the GPU time.
 func phaseCases(tb testing.TB) (out []classCase) {
 	// The first 24 of 60 steps are longer than the others and count as warm-up.
-	warming := func(times float64) edit {
+	warming := func(times float64) sessionEdit {
 		return func(_ *rand.Rand, s *model.Session) {
 			gpu, step := values(s, measure.Workload, measure.GPUTime), values(s, measure.Workload, measure.StepTime)
 			for i := range s.Runs {
 				s.Runs[i].Skipped = 24
 				s.Runs[i].Launches = 36 * 6
 			}
-			put(s, measure.Warmup, measure.Repeats, always(24))
-			put(s, measure.Warmup, measure.Launches, always(24*6))
+			put(s, measure.Warmup, measure.Repeats, alwaysEdited(24))
+			put(s, measure.Warmup, measure.Launches, alwaysEdited(24*6))
 			put(s, measure.Warmup, measure.GPUTime, func(i int) float64 { return 24 * times * gpu[i] })
 			put(s, measure.Warmup, measure.Elapsed, func(i int) float64 { return 24 * (step[i] + (times-1)*gpu[i]) })
-			put(s, measure.Steps, measure.Launches, always(36*6))
+			put(s, measure.Steps, measure.Launches, alwaysEdited(36*6))
 			put(s, measure.Steps, measure.GPUTime, func(i int) float64 { return 36 * gpu[i] })
 			put(s, measure.Steps, measure.Elapsed, func(i int) float64 { return 36 * step[i] })
 		}
 	}
-	more := func(section measure.Subject, by float64) edit {
+	more := func(section measure.Subject, by float64) sessionEdit {
 		return func(_ *rand.Rand, s *model.Session) {
 			gpu := slices.Clone(values(s, section, measure.GPUTime))
 			scale(s, section, measure.GPUTime, 1+by)
@@ -1010,21 +1010,21 @@ func phaseCases(tb testing.TB) (out []classCase) {
 			}
 		}
 		put(s, measure.After, measure.GPUTime, func(i int) float64 { return rest[i] * 0.3 / 0.7 })
-		put(s, measure.After, measure.Launches, always(120))
+		put(s, measure.After, measure.Launches, alwaysEdited(120))
 		plus(s, measure.After, measure.Elapsed, func(i int) float64 { return rest[i] * 0.3 / 0.7 * 1.1 })
 	}
-	out = append(out, inAll("warm-up of 60 % of the GPU time +10 %", "", kernels(tb), notSilent, more(measure.Warmup, 0.1), warming(2.25))...)
-	out = append(out, inAll("warm-up of 73 % of the GPU time +10 %", "", kernels(tb), notSilent, more(measure.Warmup, 0.1), warming(4))...)
-	out = append(out, inAll("warm-up of 73 % of the GPU time unchanged", "", kernels(tb), notRed, nil, warming(4))...)
-	out = append(out, inAll("evaluation of 30 % of the GPU time +20 %", "", kernels(tb), notSilent, more(measure.After, 0.2), evaluating)...)
-	return append(out, inAll("evaluation of 30 % of the GPU time unchanged", "", kernels(tb), notRed, nil, evaluating)...)
+	out = append(out, inAll("warm-up of 60 % of the GPU time +10 %", "", kernelRelations(tb), mustSay, more(measure.Warmup, 0.1), warming(2.25))...)
+	out = append(out, inAll("warm-up of 73 % of the GPU time +10 %", "", kernelRelations(tb), mustSay, more(measure.Warmup, 0.1), warming(4))...)
+	out = append(out, inAll("warm-up of 73 % of the GPU time unchanged", "", kernelRelations(tb), mustNotFail, nil, warming(4))...)
+	out = append(out, inAll("evaluation of 30 % of the GPU time +20 %", "", kernelRelations(tb), mustSay, more(measure.After, 0.2), evaluating)...)
+	return append(out, inAll("evaluation of 30 % of the GPU time unchanged", "", kernelRelations(tb), mustNotFail, nil, evaluating)...)
 }
 
 // countCases have a count that was zero in every run of the baseline.
 func countCases(tb testing.TB) (out []classCase) {
 	for _, m := range []measure.Metric{measure.SyncCalls, measure.Allocations, measure.PageableBytes} {
 		rule := fmt.Sprintf("[[rule]]\nmetric = %q\nmax = \"0%%\"\n", m.Name)
-		in := func(some int) edit {
+		in := func(some int) sessionEdit {
 			return func(_ *rand.Rand, s *model.Session) {
 				put(s, measure.Workload, m, func(i int) float64 {
 					if i < some {
@@ -1034,14 +1034,14 @@ func countCases(tb testing.TB) (out []classCase) {
 				})
 			}
 		}
-		for _, x := range kernels(tb) {
+		for _, x := range kernelRelations(tb) {
 			for _, some := range []int{1, 2, 5} {
-				wanted := notSilent
+				wanted := mustSay
 				if some == 5 {
-					wanted = fails
+					wanted = mustFail
 				}
 				out = append(out, classCase{name: fmt.Sprintf("%s in %d of 5 runs, %s", m.Name, some, x.name), policy: rule, wanted: []expectation{wanted},
-					gates: 2, draw: gatesOf(x.from, 5, in(some), in(0))})
+					gates: 2, draw: drawsOf(x.from, 5, in(some), in(0))})
 			}
 		}
 	}
@@ -1053,18 +1053,18 @@ func costCases(tb testing.TB) (out []classCase) {
 	// The kernel takes 2.35 % of the GPU time.
 	cheap := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slower(s, named("layer_norm_grad_input_kernel_vectorized"), always(0.047))
-		slower(s, named("CatArrayBatchedCopy"), always(-0.23))
+		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), alwaysEdited(0.047))
+		slowedBy(s, named("CatArrayBatchedCopy"), alwaysEdited(-0.23))
 		stepTo(s, step, 0.985, gaps)
 	}
-	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -1 %, step -1.5 %", "", pytorch(tb), notRed, cheap)...)
+	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -1 %, step -1.5 %", "", pytorchRelations(tb), mustNotFail, cheap)...)
 	even := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slower(s, named("layer_norm_grad_input_kernel_vectorized"), always(0.047))
-		slower(s, named("CatArrayBatchedCopy"), always(-0.05))
+		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), alwaysEdited(0.047))
+		slowedBy(s, named("CatArrayBatchedCopy"), alwaysEdited(-0.05))
 		stepTo(s, step, 0.997, gaps)
 	}
-	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -0.1 %, step -0.3 %", "", pytorch(tb), notRed, even)...)
+	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -0.1 %, step -0.3 %", "", pytorchRelations(tb), mustNotFail, even)...)
 	one := func(role string, least, most float64) func(measure.Subject) bool {
 		s := recording(tb, "h200/sessions/transformer-b")
 		whole := stats.Median(values(&s, measure.Workload, measure.GPUTime))
@@ -1077,17 +1077,17 @@ func costCases(tb testing.TB) (out []classCase) {
 		}
 		return func(x measure.Subject) bool { return x == s.Series[i].Subject }
 	}
-	out = append(out, inAll("0.3 % of the GPU time, twice as slow", "", pytorch(tb), notSilent, slow(one("backward", 0.0025, 0.0045), 1))...)
+	out = append(out, inAll("0.3 % of the GPU time, twice as slow", "", pytorchRelations(tb), mustSay, slow(one("backward", 0.0025, 0.0045), 1))...)
 	const rule = "[[rule]]\nkernel = \"convert_dq_to_16bits*\"\nmetric = \"time\"\nmax = \"3%\"\n"
-	out = append(out, inAll("0.8 % of the GPU time +8 %, named by a rule", rule, onOneGPU(pytorch(tb)), fails, slow(named("convert_dq_to_16bits"), 0.08))...)
-	out = append(out, inAll("0.8 % of the GPU time +15 %, named by a rule", rule, pytorch(tb)[3:], fails, slow(named("convert_dq_to_16bits"), 0.15))...)
+	out = append(out, inAll("0.8 % of the GPU time +8 %, named by a rule", rule, onOneGPU(pytorchRelations(tb)), mustFail, slow(named("convert_dq_to_16bits"), 0.08))...)
+	out = append(out, inAll("0.8 % of the GPU time +15 %, named by a rule", rule, pytorchRelations(tb)[3:], mustFail, slow(named("convert_dq_to_16bits"), 0.15))...)
 	const tiny = "[[rule]]\nkernel = \"tiny*\"\nmetric = \"time\"\nmax = \"3%\"\n"
-	return append(out, inAll("0.2 % of the GPU time +30 %, named by a rule", tiny, onOneGPU(kernels(tb)), fails, slow(named("tiny"), 0.3))...)
+	return append(out, inAll("0.2 % of the GPU time +30 %, named by a rule", tiny, onOneGPU(kernelRelations(tb)), mustFail, slow(named("tiny"), 0.3))...)
 }
 
 // thresholdCases have copies of 27 % of the step that take 9 % longer: the step is 2.4 % longer.
 func thresholdCases(tb testing.TB) (out []classCase) {
-	return inAll("copies +9 % at 1 %", `threshold = "1%"`, onOneGPU(kernels(tb)), notSilent, copied(0.09))
+	return inAll("copies +9 % at 1 %", `threshold = "1%"`, onOneGPU(kernelRelations(tb)), mustSay, copyOf(0.09))
 }
 
 // knownBoardCases are two hosts with equal boards, one session each: runs of a recorded host, scaled to the medians of
@@ -1111,7 +1111,7 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 		s.GPUHash, s.Board = model.HashUUID(fmt.Sprint("host", row)), board
 		for column, name := range title[1:] {
 			ns := func(row int) float64 { v, _ := strconv.ParseFloat(rows[row][column+1], 64); return v }
-			slower(&s, named(strings.TrimSuffix(name, "_ns")), always(ns(row)/ns(0)-1))
+			slowedBy(&s, named(strings.TrimSuffix(name, "_ns")), alwaysEdited(ns(row)/ns(0)-1))
 		}
 		return s
 	}
@@ -1119,16 +1119,16 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 		return func(r *rand.Rand) (base, head model.Session) {
 			order := r.Perm(len(rows))
 			base, head = host(r, order[0], runs), host(r, order[1], runs)
-			slower(&head, named("saxpy"), always(by))
+			slowedBy(&head, named("saxpy"), alwaysEdited(by))
 			return base, head
 		}
 	}
 	for _, runs := range []int{3, 5} {
 		if runs == 5 {
-			out = append(out, classCase{name: "saxpy +3.3 % at 3 %, 5 runs", wanted: []expectation{fails}, gates: 100, unmet: 22, draw: draw(runs, 0.033)})
+			out = append(out, classCase{name: "saxpy +3.3 % at 3 %, 5 runs", wanted: []expectation{mustFail}, gates: 100, unmet: 22, draw: draw(runs, 0.033)})
 		}
-		out = append(out, classCase{name: fmt.Sprintf("saxpy +4 %% at 3 %%, %d runs", runs), wanted: []expectation{fails}, gates: 50, unmet: 2, draw: draw(runs, 0.04)},
-			classCase{name: fmt.Sprintf("unchanged at 1 %%, %d runs", runs), policy: `threshold = "1%"`, wanted: []expectation{notRed}, gates: 100, draw: draw(runs, 0)})
+		out = append(out, classCase{name: fmt.Sprintf("saxpy +4 %% at 3 %%, %d runs", runs), wanted: []expectation{mustFail}, gates: 50, unmet: 2, draw: draw(runs, 0.04)},
+			classCase{name: fmt.Sprintf("unchanged at 1 %%, %d runs", runs), policy: `threshold = "1%"`, wanted: []expectation{mustNotFail}, gates: 100, draw: draw(runs, 0)})
 	}
 	return out
 }
@@ -1136,10 +1136,10 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 // falseAlarmCases are unchanged draws of one session.
 func falseAlarmCases(tb testing.TB) (out []classCase) {
 	for _, limit := range []string{"3%", "1%", "0.5%"} {
-		for _, x := range onOneGPU(kernels(tb)) {
+		for _, x := range onOneGPU(kernelRelations(tb)) {
 			for _, runs := range []int{2, 3, 5} {
 				out = append(out, classCase{name: fmt.Sprintf("%s, %s, %d runs", limit, x.name, runs), policy: fmt.Sprintf("threshold = %q", limit),
-					wanted: []expectation{notRed}, gates: 100, draw: gatesOf(x.from, runs, nil)})
+					wanted: []expectation{mustNotFail}, gates: 100, draw: drawsOf(x.from, runs, nil)})
 			}
 		}
 	}

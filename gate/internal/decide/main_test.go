@@ -1,13 +1,40 @@
-package decide
+package decide_test
 
 import (
+	"flag"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // TestMain lets garbage lie for longer: the simulations judge tens of thousands of gates and keep none of them.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
+	flag.Set("rapid.checks", strconv.Itoa(sample(100)))
 	os.Exit(m.Run())
+}
+
+// sample is the number of simulated gates of a test, or of the checks of a property: a tenth of all under go test, all of them in
+// benchmarks and where $NSGATE_TEST_FULL is set, as in CI.
+func sample(all int) int {
+	if full() {
+		return all
+	}
+	return all / 10
+}
+
+// full reports whether all gates are simulated.
+func full() bool {
+	return os.Getenv("NSGATE_TEST_FULL") != "" || flag.Lookup("test.bench").Value.String() != ""
+}
+
+// compareSides judges a head by a baseline.
+func compareSides(base, head []model.Session, policy *thresholds.Policy) *result.Report {
+	return decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy})
 }
