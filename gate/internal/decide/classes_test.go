@@ -99,6 +99,11 @@ func (c classCase) run(t *testing.T) {
 	if gates == 0 {
 		gates = 5
 	}
+	mayMiss := c.unmet
+	if !full() {
+		mayMiss = (mayMiss*max(1, gates/5) + gates - 1) / gates
+		gates = max(1, gates/5)
+	}
 	unmet, first := 0, ""
 	for seed := range gates {
 		base, head := c.draw(rand.New(rand.NewPCG(uint64(seed), 39)))
@@ -109,20 +114,20 @@ func (c classCase) run(t *testing.T) {
 			}
 		}
 		r := judge(base, head)
-		says := fmt.Sprintf("gate %d: %s\n%s", seed, measured(base, head), said(r))
-		if seed == 0 {
-			t.Log(says)
+		says := func() string { return fmt.Sprintf("gate %d: %s\n%s", seed, measured(base, head), said(r)) }
+		if seed == 0 && testing.Verbose() {
+			t.Log(says())
 		}
 		missed := slices.IndexFunc(c.wanted, func(x expectation) bool { return !x.met(r) })
 		if missed < 0 {
 			continue
 		}
 		if unmet++; first == "" {
-			first = "want " + c.wanted[missed].name + ", " + says
+			first = "want " + c.wanted[missed].name + ", " + says()
 		}
 	}
-	if unmet > c.unmet {
-		t.Errorf("%d of %d gates miss, %d may; %s", unmet, gates, c.unmet, first)
+	if unmet > mayMiss {
+		t.Errorf("%d of %d gates miss, %d may; %s", unmet, gates, mayMiss, first)
 	}
 }
 
