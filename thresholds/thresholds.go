@@ -195,8 +195,8 @@ func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 // stepPart is the default limit of the step relative to the threshold: 5 % at 3 %.
 const stepPart = 5.0 / 3
 
-// section is the limit of a metric of a section of the run, and where it was set. Its GPU time is limited like that of kernels, its
-// wall time, which varies between runs, by more.
+// section is the limit of a metric of a section of the run, and where it was set. Its GPU time is limited like that
+// of kernels, its wall time, which varies between runs, by more.
 func (p *Policy) section(s measure.Subject, m measure.Metric) (limit float64, place string) {
 	key, limit := "outside_threshold", p.OutsideThreshold
 	if s == measure.Warmup {

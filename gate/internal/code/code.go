@@ -30,8 +30,8 @@ var codeMetrics = []struct {
 	{model.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
 }
 
-// limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks, which only
-// at_most and at_least limit.
+// limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks,
+// which only at_most and at_least limit.
 func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Policy) (out []result.CodeLimit) {
 	subject := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(head.Name)}
 	for _, m := range codeMetrics {
@@ -67,8 +67,8 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 	return nil
 }
 
-// Judge adds the comparison of device code to a report where both sides have some, and returns why it fails the gate. The rules apply
-// to changed and added kernels.
+// Judge adds the comparison of device code to a report where both sides have some, and returns why it fails the gate.
+// The rules apply to changed and added kernels.
 func Judge(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
@@ -101,7 +101,8 @@ func Counts(c *result.Code) reason.CodeCounts {
 // mostCodeNotes is the number of kernels with other device code that a report names.
 const mostCodeNotes = 8
 
-// Notes names the kernels whose code differs: those that spill more or take more registers first, then new and removed ones.
+// Notes names the kernels whose code differs: those that spill more or take more registers first, then new and
+// removed ones.
 func Notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
 	launched := launches(c, baseline)
 	changed := slices.Clone(c.Changed)
@@ -127,8 +128,9 @@ func Notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
 	return out
 }
 
-// explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a clock,
-// memory, the driver or a neighbour. Where all kernels moved together and their code is the same, the report says so.
+// explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its
+// input, a clock, memory, the driver or a neighbour. Where all kernels moved together and their code is the same, the
+// report says so.
 func explainByCode(r *result.Report, baseline []model.Session) {
 	changed := map[string]devicecode.Change{}
 	for _, c := range r.Code.Changed {
@@ -164,8 +166,8 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 	}
 }
 
-// SameOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a neighbour has no
-// kernel that is slower.
+// SameOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a
+// neighbour has no kernel that is slower.
 func SameOfAll(r *result.Report) []result.Remark {
 	key := result.Say(reason.SameCode{}).Key
 	says := func(x result.Remark) bool { return x.Key == key }
@@ -174,7 +176,8 @@ func SameOfAll(r *result.Report) []result.Remark {
 	return result.SayIf(!said, reason.SameCodeOfAll{Kernels: r.Code.Same})
 }
 
-// sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time by 1 % or more.
+// sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time
+// by 1 % or more.
 func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
 	base, head := smClock(baseline), smClock(heads)
 	if base > 0 && head > 0 && math.Abs(float64(head)/float64(base)-1) >= 0.01 && (head < base) == (change > 0) {
@@ -193,8 +196,8 @@ func smClock(sessions []model.Session) int {
 	return 0
 }
 
-// codeDifference is the changed numbers of a kernel's code that no fact names as launch attributes: "registers 10 → 20, spills
-// 0 → 128 B".
+// codeDifference is the changed numbers of a kernel's code that no fact names as launch attributes: "registers 10 →
+// 20, spills 0 → 128 B".
 func codeDifference(c devicecode.Change, launched map[string]launch, facts ...result.Remark) string {
 	var out []string
 	for _, m := range codeMetrics {
@@ -223,8 +226,8 @@ func codeDifference(c devicecode.Change, launched map[string]launch, facts ...re
 // launch is a launch of a kernel: threads of a block and its dynamic shared memory in bytes.
 type launch struct{ threads, dynamic int }
 
-// launches are those of each kernel, by its [spelled] name, in the newest session with kernels; of several the one with the largest
-// blocks. There are none where no code changed.
+// launches are those of each kernel, by its [spelled] name, in the newest session with kernels; of several the one
+// with the largest blocks. There are none where no code changed.
 func launches(c *result.Code, sessions []model.Session) map[string]launch {
 	out := map[string]launch{}
 	for i := len(sessions) - 1; i >= 0 && len(out) == 0 && len(c.Changed) > 0; i-- {

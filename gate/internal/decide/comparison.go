@@ -106,9 +106,9 @@ func (t comparison) holdAll(base []model.Session) bool {
 	return !slices.ContainsFunc(recorded.Kernels(t.base.Subjects()), func(x measure.Subject) bool { return !own[x] })
 }
 
-// alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both saw the same
-// clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one recording without times are
-// interleaved, and so are runs that one side lacks.
+// alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both
+// saw the same clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one
+// recording without times are interleaved, and so are runs that one side lacks.
 func alternate(a, b *model.Session, unprofiled bool) bool {
 	if unprofiled && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true

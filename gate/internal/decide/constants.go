@@ -19,8 +19,8 @@ const (
 	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
 	// runs of a side say nothing, nor does a single one.
 	copyVariation = 0.6
-	// rareSD is the deviation of a kernel between runs, and between sessions, with fewer launches a run than rareLaunches: 0.6 % of a
-	// kernel that fills a buffer once.
+	// rareSD is the deviation of a kernel between runs, and between sessions, with fewer launches a run than
+	// rareLaunches: 0.6 % of a kernel that fills a buffer once.
 	rareSD, rareLaunches = 0.006, 5
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
@@ -110,9 +110,9 @@ const (
 	sessionMost = 5
 	// costPart is the default cost relative to the threshold: 0.15 % at 3 %.
 	costPart = 0.05
-	// hostEffectMost is how far a single kernel may lie from other hosts: on 12 H200 hosts tensor-core GEMMs ranged over 3 %.
-	// hostEffectSDs is the same on hosts of one board, in deviations of the kernels there: 1.9 % of a GEMM on two H100 hosts whose
-	// kernels differed by 0.2 to 0.3 %, 0.3 % of six simple kernels.
+	// hostEffectMost is how far a single kernel may lie from other hosts: on 12 H200 hosts tensor-core GEMMs ranged
+	// over 3 %. hostEffectSDs is the same on hosts of one board, in deviations of the kernels there: 1.9 % of a GEMM
+	// on two H100 hosts whose kernels differed by 0.2 to 0.3 %, 0.3 % of six simple kernels.
 	hostEffectMost, hostEffectSDs = 0.04, 16
 	// boardWeight is the weight of the prior among several hosts of one board, whose kernels show their spread.
 	boardWeight = 2

@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// costShare is the part of a step or run that a pair has, the larger of base and head: a change of it times this part is the cost of
-// the change.
+// costShare is the part of a step or run that a pair has, the larger of base and head: a change of it times this part
+// is the cost of the change.
 func (t comparison) costShare(p pair) float64 {
 	if p.metric.Name != measure.CopyTime.Name {
 		return t.share(p)
@@ -43,12 +43,13 @@ func (t comparison) exposedChange(p pair) float64 {
 	if p.metric.Name != measure.CopyTime.Name {
 		return math.NaN()
 	}
-	step := math.Max(t.base.Typical(measure.Workload, measure.StepTime.Name), t.head.Typical(measure.Workload, measure.StepTime.Name))
+	period := measure.StepTime.Name
+	step := math.Max(t.base.Typical(measure.Workload, period), t.head.Typical(measure.Workload, period))
 	return math.Abs(t.head.Exposed(p.subject)-t.base.Exposed(p.subject)) / step
 }
 
-// leastCost is the cost from which on a slower pair fails the gate: none where a rule names the pair, by its metric in full or by its
-// subject, or bounds its value.
+// leastCost is the cost from which on a slower pair fails the gate: none where a rule names the pair, by its metric
+// in full or by its subject, or bounds its value.
 func (t comparison) leastCost(p pair) float64 {
 	selects := func(r thresholds.Rule) bool {
 		return r.Where == p.limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Section != ""
@@ -59,8 +60,8 @@ func (t comparison) leastCost(p pair) float64 {
 	return t.cost()
 }
 
-// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks for smaller changes,
-// and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
+// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
+// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
 func (t comparison) cost() float64 {
 	if t.policy.Places["cost"] != "" || t.relation() >= sameBoard {
 		return t.policy.Cost

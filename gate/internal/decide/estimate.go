@@ -129,8 +129,8 @@ func (e *estimate) working(x float64) float64 {
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
-// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
-// two of the base's standard deviations.
+// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the
+// worse side: by two of the base's standard deviations.
 func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
 	if e.relative {

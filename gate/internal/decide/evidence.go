@@ -187,8 +187,8 @@ func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
 
-// beyond reports whether the change is larger than the limit and the floor. A range is a finding of its own only where its whole
-// interval is, because its kernels are judged one by one.
+// beyond reports whether the change is larger than the limit and the floor. A range is a finding of its own only
+// where its whole interval is, because its kernels are judged one by one.
 func (x *evidence) beyond() bool {
 	size := math.Abs(x.change)
 	return size > x.limit && size*x.base > x.floor*(1+1e-9) &&
@@ -198,8 +198,8 @@ func (x *evidence) beyond() bool {
 // found reports whether the change is beyond the limit and differs from zero after correction.
 func (x *evidence) found() bool { return x.beyond() && x.certain() }
 
-// open reports whether the interval contains harm that would fail the gate. How long a process takes to start and to end, and to copy,
-// moves by tens of per cent: there the change itself has to be beyond the limit.
+// open reports whether the interval contains harm that would fail the gate. How long a process takes to start and to
+// end, and to copy, moves by tens of per cent: there the change itself has to be beyond the limit.
 func (x *evidence) open() bool {
 	if model.OutsideSteps(x.metric) || x.metric == measure.RunTime || x.metric.Name == measure.CopyTime.Name {
 		return x.gates && x.costly() && (!x.apart || x.beyondSpread() || x.metric.Name == measure.CopyTime.Name)
@@ -207,7 +207,8 @@ func (x *evidence) open() bool {
 	return x.gates && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
 }
 
-// beyondSpread reports whether a change is at least one standard deviation of it. The interval has 1.645 on either side.
+// beyondSpread reports whether a change is at least one standard deviation of it. The interval has 1.645 on either
+// side.
 func (x *evidence) beyondSpread() bool {
 	change := math.Log1p(x.sign() * x.change)
 	return 1.645*change >= math.Log1p(x.worst())-change
@@ -226,8 +227,9 @@ func (x *evidence) doubtful() float64 {
 	return x.limit
 }
 
-// mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of the same host
-// so many that delays of the CPU hardly ever do that. Between hosts the runs of a start-up say nothing of their own.
+// mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of
+// the same host so many that delays of the CPU hardly ever do that. Between hosts the runs of a start-up say nothing
+// of their own.
 func (x *evidence) mostBeyond() bool {
 	switch {
 	case !x.open() || 2*x.runsBeyond <= x.headRuns || x.cost(x.change) < x.leastCost:

@@ -122,16 +122,19 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	return e
 }
 
-// widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell such a change from
-// noise.
+// widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell
+// such a change from noise.
 func (t comparison) widens(e *estimate) bool {
-	lowered := e.isStep() && e.subject == measure.Workload && e.limit.Max < t.policy.StepThreshold && e.limit.Rule == t.policy.Places.Of("threshold")
+	lowered := e.isStep() && e.subject == measure.Workload && e.limit.Max < t.policy.StepThreshold &&
+		e.limit.Rule == t.policy.Places.Of("threshold")
 	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.limit.Max))
 }
 
-// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run: 0 for other pairs.
+// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run: 0
+// for other pairs.
 func (t comparison) rare(p pair) float64 {
-	if p.subject.Scope != measure.ScopeKernel || p.metric.Name != measure.Time.Name && p.metric.Name != measure.Total.Name {
+	isTime := p.metric.Name == measure.Time.Name || p.metric.Name == measure.Total.Name
+	if p.subject.Scope != measure.ScopeKernel || !isTime {
 		return 0
 	}
 	for _, side := range []*recorded.Index{t.base, t.head} {
@@ -139,7 +142,8 @@ func (t comparison) rare(p pair) float64 {
 		if s := &side.Sessions[len(side.Sessions)-1]; s.Step != "" {
 			steps = recorded.Steps(s)
 		}
-		if launches := side.Typical(p.subject, measure.Launches.Name) * float64(steps); launches > 0 && launches < rareLaunches {
+		launches := side.Typical(p.subject, measure.Launches.Name) * float64(steps)
+		if launches > 0 && launches < rareLaunches {
 			return rareSD * rareSD
 		}
 	}

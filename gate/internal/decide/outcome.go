@@ -53,15 +53,15 @@ var rules = []rule{
 		result.Inconclusive, func(x *evidence) doubt { return x.explanation().doubt(x) },
 		func(x *evidence) result.Remark { return x.explanation().says }, remedy},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
-		result.Grew, never, because(func(x *evidence) result.Reason { return reason.IncreasedCount{Bound: x.limitOf(x.change)} }), nothing},
+		result.Grew, never, because(increased), nothing},
 	{"slower", func(x *evidence) bool { return x.found() && x.worse() },
-		result.Regressed, never, because(func(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }), matched},
+		result.Regressed, never, because(beyondLimit), matched},
 	{"faster", (*evidence).found,
 		result.Improved, never, because(func(x *evidence) result.Reason {
 			return reason.Better{Limit: result.Number(x.limit), Time: x.metric.Unit == measure.Time.Unit}
 		}), nothing},
 	{"within the limit", func(x *evidence) bool { return x.within() && !x.severalBeyond() },
-		result.Unchanged, never, because(func(x *evidence) result.Reason { return reason.Within{Bound: x.limitOf(x.change)} }), nothing},
+		result.Unchanged, never, because(withinLimit), nothing},
 	{"most runs beyond the limit", func(x *evidence) bool { return x.mostBeyond() || x.within() },
 		result.Inconclusive, beyondDoubt, because(mostRunsBeyond), remedy},
 	{"undecided", func(*evidence) bool { return true },
@@ -81,12 +81,14 @@ type explanation struct {
 	doubt func(*evidence) doubt // about a change that it explains
 }
 
-// explanation is the one that explains most of a change that would be slower, or faster, without it; nil where none explains it.
+// explanation is the one that explains most of a change that would be slower, or faster, without it; nil where none
+// explains it.
 func (x *evidence) explanation() *explanation {
 	var out *explanation
 	for i := range x.explanations {
 		e := &x.explanations[i]
-		if x.beyond() && (x.certain() || x.waits) && x.harm() <= e.most && (e.both || x.worse()) && (out == nil || e.most > out.most) {
+		explains := x.harm() <= e.most && (e.both || x.worse())
+		if x.beyond() && (x.certain() || x.waits) && explains && (out == nil || e.most > out.most) {
 			out = e
 		}
 	}
@@ -102,11 +104,13 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 	}
 	settled := func() { out[len(out)-1].runs = true }
 	onHost := x.isStep() || x.metric.Unprofiled()
-	if apart := e.contrast.SessionWeight > 0; apart && t.shift > 0 && t.shift <= shiftMost && (x.metric.Unit == measure.Time.Unit || onHost) {
+	shifts := e.contrast.SessionWeight > 0 && (x.metric.Unit == measure.Time.Unit || onHost)
+	if shifts && t.shift > 0 && t.shift <= shiftMost {
 		add(t.shift+x.limit, false, doubtIfGating, reason.WithAll{Bound: x.limitOf(x.change), Shift: result.Number(t.shift)})
 	}
 	if e.hostEffect > 0 {
-		add(e.hostEffect, true, beyondDoubt, reason.LikeHosts{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(e.hostEffect)})
+		add(e.hostEffect, true, beyondDoubt,
+			reason.LikeHosts{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(e.hostEffect)})
 		settled()
 	}
 	if onHost {
@@ -193,6 +197,12 @@ func plain(r result.Reason) func(*evidence) result.Remark {
 func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
 	return func(x *evidence) result.Remark { return result.Say(r(x)) }
 }
+
+func increased(x *evidence) result.Reason { return reason.IncreasedCount{Bound: x.limitOf(x.change)} }
+
+func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
+
+func withinLimit(x *evidence) result.Reason { return reason.Within{Bound: x.limitOf(x.change)} }
 
 func zero(x *evidence) result.Reason {
 	if x.mostHead > 0 {

@@ -81,8 +81,8 @@ func leftOut(t comparison) []result.Remark {
 	return out
 }
 
-// leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of the baseline: the
-// program may be slower in some of its runs. Nil elsewhere.
+// leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of
+// the baseline: the program may be slower in some of its runs. Nil elsewhere.
 func (t comparison) leftOutOfHead() *result.Remark {
 	var slower [2]int
 	most := 0.0
@@ -96,12 +96,13 @@ func (t comparison) leftOutOfHead() *result.Remark {
 		return nil
 	}
 	return result.Refuse(model.OutlierRun, "measure again with more runs, with the base build beside the head",
-		"%d of %s of the head are slower in nearly all kernels, by up to %s, and %d of the baseline: a neighbour or a clock does that as well as code",
+		"%d of %s of the head are slower in nearly all kernels, by up to %s, and %d of the baseline: "+
+			"a neighbour or a clock does that as well as code",
 		slower[1], measure.Count(t.head.Runs(), "run"), result.Number(most).Change(), slower[0])
 }
 
-// trends reports whether the kernels of both sides get slower, or faster, from run to run of batches, as on a GPU that warms up. The
-// product of the p-values of both trends is that of Fisher's method (1932) at 1 %.
+// trends reports whether the kernels of both sides get slower, or faster, from run to run of batches, as on a GPU
+// that warms up. The product of the p-values of both trends is that of Fisher's method (1932) at 1 %.
 func (t comparison) trends() bool {
 	if !t.batches || len(t.base.Sessions) != 1 || len(t.head.Sessions) != 1 {
 		return false
@@ -123,7 +124,10 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 || model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
+		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
+			continue
+		}
+		if model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
 			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))

@@ -159,8 +159,9 @@ var perStep = []string{
 	measure.MeanStep.Name, model.Owned.Name,
 }
 
-// regroup gives the head per step of the baseline where its runs do the same launches in another number of steps: then a step of the head
-// is another part of the work. ratio is the steps of the head to those of the baseline, 1 where they are the same.
+// regroup gives the head per step of the baseline where its runs do the same launches in another number of steps:
+// then a step of the head is another part of the work. ratio is the steps of the head to those of the baseline, 1
+// where they are the same.
 func regroup(base, head []model.Session) (regrouped []model.Session, ratio float64) {
 	if base[len(base)-1].Step == "" || recorded.ByLaunch(head) {
 		return head, 1

@@ -35,8 +35,8 @@ func (t comparison) singleRunRemarks() []result.Remark {
 	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
 
-// singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however steady the runs of the
-// other side are; 0 where that is not known to happen.
+// singleRunExplains is the largest change that a single run of an unchanged program shows now and then, however
+// steady the runs of the other side are; 0 where that is not known to happen.
 func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
 	switch {
 	case t.single == "" || e.metric.Exact:

@@ -15,8 +15,8 @@ type spreads struct {
 	heaviest float64        // the largest part of GPU time of a kernel
 }
 
-// newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is that of the
-// sessions. The median keeps out those that did.
+// newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is
+// that of the sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
 	prior := t.term(pair{metric: t.time, subject: measure.Subject{Scope: measure.ScopeKernel}})
 	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF}
@@ -59,8 +59,8 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 	return s
 }
 
-// showsSessions reports whether a side has several sessions of one GPU or board, which show how far sessions differ. Hosts of other
-// boards may well be of one kind, and the next of another.
+// showsSessions reports whether a side has several sessions of one GPU or board, which show how far sessions differ.
+// Hosts of other boards may well be of one kind, and the next of another.
 func (t comparison) showsSessions() bool {
 	r := t.relation()
 	return (r == otherTime || r == sameBoard) && len(t.base.Sessions)+len(t.head.Sessions) > 2
@@ -89,10 +89,12 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	return v
 }
 
-// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: that of a kernel, or the part that
-// it has in a sum. Several hosts of one board may show a kernel to be quiet. A change that costs little is never told from it.
+// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: that of a
+// kernel, or the part that it has in a sum. Several hosts of one board may show a kernel to be quiet. A change that
+// costs little is never told from it.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
-	if t.relation() < sameBoard || e.dependsOnHost() || e.metric.Unit != measure.Time.Unit || e.subject.Scope == measure.ScopeSection {
+	isTime := e.metric.Unit == measure.Time.Unit && e.subject.Scope != measure.ScopeSection
+	if t.relation() < sameBoard || e.dependsOnHost() || !isTime {
 		return 0
 	}
 	most, share := hostEffectMost, t.share(e.pair)

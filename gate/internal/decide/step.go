@@ -27,9 +27,9 @@ func (t comparison) otherCycle() *result.Remark {
 // stepPrior is the variance between runs that is expected of a step.
 var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
 
-// delayChance is the chance that so many outlier runs in the head and so few in the baseline make the change, where a run
-// of either has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at
-// most the change and one in five need not agree.
+// delayChance is the chance that so many outlier runs in the head and so few in the baseline make the change, where a
+// run of either has the same chance of it, times that of the head's to agree as they do, where each met its own delay
+// of at most the change and one in five need not agree.
 func (t comparison) delayChance(e *estimate) float64 {
 	const agree = 0.8
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])

@@ -26,8 +26,8 @@ const (
 	relations
 )
 
-// errorTerm is the standard deviation of a session about the mean of all sessions, relative: the GPU's part, and the CPU's part of
-// a program that always waits for its CPU.
+// errorTerm is the standard deviation of a session about the mean of all sessions, relative: the GPU's part, and the
+// CPU's part of a program that always waits for its CPU.
 type errorTerm struct{ gpu, cpu float64 }
 
 // sd is the standard deviation for a program whose step has this sensitivity to the speed of the host, 0 to 1.
@@ -52,8 +52,8 @@ const (
 	rows
 )
 
-// errorTerms are the deviations between sessions, per kind and relation. Values are measured on 14 H200 and 6 H100 hosts unless they
-// are marked assumed; no nearer relation has a larger one.
+// errorTerms are the deviations between sessions, per kind and relation. Values are measured on 14 H200 and 6 H100
+// hosts unless they are marked assumed; no nearer relation has a larger one.
 //
 //   - kernelRow: 37 batches 0.01 to 0.03 %, 2.5 times that for GPUs that are less idle; another day assumed; hosts of one board 0.03 to
 //     0.12 %; of a model 0.5 %, which session_sd sets.
@@ -149,8 +149,8 @@ func (t comparison) hostPart() float64 {
 	return t.waiting()
 }
 
-// sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host time, measured
-// under the profiler, which slows the host. It is NaN where a side was not replayed, or not exactly.
+// sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host
+// time, measured under the profiler, which slows the host. It is NaN where a side was not replayed, or not exactly.
 func (t comparison) sensitivity() float64 {
 	if t.notReplayed() != nil {
 		return math.NaN()
@@ -162,8 +162,8 @@ func (t comparison) sensitivity() float64 {
 	return math.Min(most, 1)
 }
 
-// notReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly. Nil where both
-// were.
+// notReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly.
+// Nil where both were.
 func (t comparison) notReplayed() []result.Remark {
 	for i, side := range []*recorded.Index{t.base, t.head} {
 		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {
@@ -173,8 +173,8 @@ func (t comparison) notReplayed() []result.Remark {
 	return nil
 }
 
-// waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never waits for the
-// CPU, all of it from a tenth of the step on, and where no recording says.
+// waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never
+// waits for the CPU, all of it from a tenth of the step on, and where no recording says.
 func (t comparison) waiting() float64 {
 	most := 0.0
 	for _, side := range []*recorded.Index{t.base, t.head} {

@@ -12,8 +12,9 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// A part of the program that got slower does not fail the gate where a whole that contains it is certainly not worse, and no larger
-// whole is probably worse. A rule that names the metric of the part, and a bound of its value, still judge it.
+// A part of the program that got slower does not fail the gate where a whole that contains it is certainly not worse,
+// and no larger whole is probably worse. A rule that names the metric of the part, and a bound of its value, still
+// judge it.
 
 // whole is a part of the program that contains others.
 type whole struct {
@@ -28,7 +29,8 @@ func (w whole) notWorse() bool {
 	return w.change+oneIn100*(w.high-w.change) <= w.allowed
 }
 
-// probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of 90 %.
+// probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of
+// 90 %.
 func (w whole) probablyWorse() bool { return w.change > (w.high-w.change)/2 }
 
 func wholeOf(f *result.Finding, allowed float64) whole {
@@ -171,8 +173,8 @@ func wholeFinding(findings []result.Finding, m measure.Metric) *result.Finding {
 	return &findings[i]
 }
 
-// ownTotals are the findings on the total time of kernels and copies whose count changed: fewer and longer launches, or more and
-// shorter ones, are no loss.
+// ownTotals are the findings on the total time of kernels and copies whose count changed: fewer and longer launches,
+// or more and shorter ones, are no loss.
 func ownTotals(t comparison, estimates []estimate, findings []result.Finding) map[measure.Subject]*result.Finding {
 	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
 	for i, e := range estimates {
@@ -247,8 +249,8 @@ func (t comparison) stayed(f *result.Finding) []whole {
 	return []whole{{t.total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
 }
 
-// allSections is the time of the sections of a run together, without the start-up for what comes after it: a section that grew by time
-// which the others lost is no slower.
+// allSections is the time of the sections of a run together, without the start-up for what comes after it: a section
+// that grew by time which the others lost is no slower.
 func (t comparison) allSections(e estimate) []whole {
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {
@@ -272,8 +274,8 @@ type excusedPart struct {
 	more       float64 // ns a step that it takes longer
 }
 
-// excuse takes parts that a rule excuses out of the wholes that contain them: kernels that the policy ignores, warns of, or allows more
-// than others.
+// excuse takes parts that a rule excuses out of the wholes that contain them: kernels that the policy ignores, warns
+// of, or allows more than others.
 func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	parts := excusedParts(t, estimates, findings)
 	for i, e := range estimates {

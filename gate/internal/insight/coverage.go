@@ -26,9 +26,10 @@ type limits struct {
 	names    map[string]bool            // kernels of the head that are limited together with others
 }
 
-// Coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and the time
-// between them, are covered by the step's period. Kernels need a limit of their own or of those that they were matched with; the
-// total GPU time covers new kernels only, kernels with a smaller share than the least cost of a slowdown none.
+// Coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and
+// the time between them, are covered by the step's period. Kernels need a limit of their own or of those that they
+// were matched with; the total GPU time covers new kernels only, kernels with a smaller share than the least cost of
+// a slowdown none.
 func Coverage(head *recorded.Index, cost float64, findings []result.Finding) *result.Unjudged {
 	l := limits{head: head, cost: cost, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
 	var parts []result.UnjudgedPart
@@ -73,7 +74,8 @@ func (l *limits) has(s measure.Subject, metrics ...measure.Metric) bool {
 	})
 }
 
-// limited reports whether a finding has a limit that is compared. A kernel with a smaller share than the least cost fails no gate.
+// limited reports whether a finding has a limit that is compared. A kernel with a smaller share than the least cost
+// fails no gate.
 func (l *limits) limited(f *result.Finding) bool {
 	if f.Outcome == result.Added || f.Outcome == result.Removed || !f.Limit.Known() && f.AtMost == nil && f.AtLeast == nil {
 		return false

@@ -32,8 +32,8 @@ func (r Undecided) String() string {
 		" of " + r.Kernel + ": " + r.Because
 }
 
-// NoneSlower is a gate in which nothing fails. Listed are slower subjects that do not fail it: parts of a whole that is not worse, too
-// cheap, or allowed.
+// NoneSlower is a gate in which nothing fails. Listed are slower subjects that do not fail it: parts of a whole that
+// is not worse, too cheap, or allowed.
 type NoneSlower struct{ Comparisons, Listed int }
 
 func (r NoneSlower) String() string {
