@@ -288,7 +288,7 @@ type relation struct {
 	move func(head *model.Session) // nil for recorded hosts
 }
 
-// kernels are the relations of the CUDA program of six kernels, pytorch those of the transformer: draws of one recorded
+// kernelRelations are those of the CUDA program of six kernels, pytorchRelations those of the transformer: draws of one recorded
 // session, and recorded hosts.
 func kernelRelations(tb testing.TB) []relation {
 	return relations(recording(tb, "h200/sessions/kernels-a"), hostsOf(tb, h200Sessions("kernels-a", "kernels-b", "kernels-e", "kernels-f", "kernels-g")))
@@ -313,14 +313,14 @@ func relations(one model.Session, hosts []model.Session) (out []relation) {
 // onOneGPU are the relations without another host.
 func onOneGPU(of []relation) []relation { return of[:3] }
 
-// edit changes a side of a gate.
+// sessionEdit changes a side of a gate.
 type sessionEdit func(r *rand.Rand, s *model.Session)
 
-// gatesOf draws gates of a program whose head, and with always both sides, are edited.
-func drawsOf(from source, runs int, head sessionEdit, alwaysEdited ...sessionEdit) func(*rand.Rand) (_, _ model.Session) {
+// drawsOf draws gates of a program whose head, and with always both sides, are edited.
+func drawsOf(from source, runs int, head sessionEdit, always ...sessionEdit) func(*rand.Rand) (_, _ model.Session) {
 	return func(r *rand.Rand) (_, _ model.Session) {
 		b, h := from(r, runs)
-		for _, e := range alwaysEdited {
+		for _, e := range always {
 			e(r, &b)
 			e(r, &h)
 		}
@@ -343,11 +343,11 @@ func until(draw func(*rand.Rand) (_, _ model.Session), shows func(base, head *mo
 }
 
 // inAll are cases of one edit in all relations, with 3 and 5 runs a side.
-func inAll(name, policy string, of []relation, wanted expectation, head sessionEdit, alwaysEdited ...sessionEdit) (out []classCase) {
+func inAll(name, policy string, of []relation, wanted expectation, head sessionEdit, always ...sessionEdit) (out []classCase) {
 	for _, x := range of {
 		for _, runs := range []int{3, 5} {
 			out = append(out, classCase{name: fmt.Sprintf("%s, %s, %d runs", name, x.name, runs), policy: policy,
-				wanted: []expectation{wanted}, draw: drawsOf(x.from, runs, head, alwaysEdited...)})
+				wanted: []expectation{wanted}, draw: drawsOf(x.from, runs, head, always...)})
 		}
 	}
 	return out
@@ -387,13 +387,13 @@ func scale(s *model.Session, subject measure.Subject, m measure.Metric, by float
 	}
 }
 
-// counted is how many steps of a run count, skipped how many are warm-up.
+// countOf is how many steps of a run count, skipped how many are warm-up.
 func countOf(s *model.Session, run int) float64 {
 	return float64(s.Runs[run].Total - s.Runs[run].Skipped)
 }
 func skipped(s *model.Session, run int) float64 { return float64(s.Runs[run].Skipped) }
 
-// longer adds time to every step of a run, the warm-up's included, for which a subject is the reason.
+// lengthened adds time to every step of a run, the warm-up's included, for which a subject is the reason.
 func lengthened(s *model.Session, owner measure.Subject, ns func(run int) float64) {
 	for _, m := range []measure.Metric{measure.StepTime, measure.MeanStep} {
 		plus(s, measure.Workload, m, ns)
@@ -409,7 +409,7 @@ func lengthened(s *model.Session, owner measure.Subject, ns func(run int) float6
 	plus(s, measure.Warmup, measure.Elapsed, func(i int) float64 { return ns(i) * skipped(s, i) })
 }
 
-// slower makes kernels take longer, and with them their ranges, the GPU time, the step and the run.
+// slowedBy makes kernels take longer, and with them their ranges, the GPU time, the step and the run.
 func slowedBy(s *model.Session, which func(measure.Subject) bool, by func(run int) float64) {
 	for _, x := range slices.Clone(s.Series) {
 		if x.Subject.Scope != measure.ScopeKernel || x.Metric != measure.Total || !which(x.Subject) {
@@ -438,7 +438,7 @@ func slowedBy(s *model.Session, which func(measure.Subject) bool, by func(run in
 	}
 }
 
-func alwaysEdited(by float64) func(int) float64 { return func(int) float64 { return by } }
+func inEveryRun(by float64) func(int) float64 { return func(int) float64 { return by } }
 
 func every(measure.Subject) bool { return true }
 
@@ -449,7 +449,7 @@ func named(names ...string) func(measure.Subject) bool {
 
 // slow is an edit that makes some kernels slower in all runs.
 func slow(which func(measure.Subject) bool, by float64) sessionEdit {
-	return func(_ *rand.Rand, s *model.Session) { slowedBy(s, which, alwaysEdited(by)) }
+	return func(_ *rand.Rand, s *model.Session) { slowedBy(s, which, inEveryRun(by)) }
 }
 
 // stepTo makes the steps as long as a part of what they were before, by the time of an owner.
@@ -464,7 +464,7 @@ func copies(name string) measure.Subject {
 
 var hostToDevice = copies("memcpy HtoD")
 
-// copied makes copies to the device take longer, and with them the step.
+// copyOf makes copies to the device take longer, and with them the step.
 func copyOf(by float64) sessionEdit {
 	return func(_ *rand.Rand, s *model.Session) {
 		before := slices.Clone(values(s, hostToDevice, measure.CopyTime))
@@ -488,9 +488,9 @@ var (
 )
 
 // printing adds five unprofiled runs, or as many as there are rates, that print a rate.
-func printing(s *model.Session, drawnRates ...float64) {
+func printing(s *model.Session, rates ...float64) {
 	profiled := len(s.Runs)
-	for range drawnRates {
+	for range rates {
 		s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true})
 		for i := range s.Series {
 			s.Series[i].Values = append(s.Series[i].Values, math.NaN())
@@ -500,11 +500,11 @@ func printing(s *model.Session, drawnRates ...float64) {
 	for range profiled {
 		x.Values = append(x.Values, math.NaN())
 	}
-	x.Values = append(x.Values, drawnRates...)
+	x.Values = append(x.Values, rates...)
 	s.Series = append(s.Series, x)
 }
 
-// rates are those of n runs around a mean.
+// drawnRates are those of n runs around a mean.
 func drawnRates(r *rand.Rand, n int, mean float64) (out []float64) {
 	for range n {
 		out = append(out, mean*math.Exp(0.003*r.NormFloat64()))
@@ -543,15 +543,15 @@ func startupCases(tb testing.TB) (out []classCase) {
 // meanStepCases are unchanged PyTorch programs on different hosts: as recorded, with the warm-up counted, and with
 // stalls of a host's CPU.
 func meanStepCases(tb testing.TB) (out []classCase) {
-	pairs := func(name string, hosts []model.Session, sessionEdit func(r *rand.Rand, base, head *model.Session)) {
+	pairs := func(name string, hosts []model.Session, edit func(r *rand.Rand, base, head *model.Session)) {
 		for _, runs := range []int{2, 3, 5} {
 			out = append(out, classCase{name: fmt.Sprintf("%s, %d runs", name, runs), wanted: []expectation{mustNotFail}, gates: 16,
 				draw: func(r *rand.Rand) (base, head model.Session) {
 					order := r.Perm(len(hosts))
 					a, b := hosts[order[0]], hosts[order[1]]
 					base, head = pair(r, a, b, runs)
-					if sessionEdit != nil {
-						sessionEdit(r, &base, &head)
+					if edit != nil {
+						edit(r, &base, &head)
 					}
 					return base, head
 				}})
@@ -580,7 +580,7 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 	// As on H100 hosts: launch-bound steps, of which some stall on one of the hosts; its typical step is 3.7 % shorter.
 	pairs("stalls of one host", pytorchHosts(tb), func(r *rand.Rand, base, head *model.Session) {
 		for _, s := range []*model.Session{base, head} {
-			put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.6))
+			put(s, measure.Workload, measure.Sensitivity, inEveryRun(0.6))
 			by := 0.15
 			if s == head {
 				by = 0.15 - 0.037*1.15
@@ -741,7 +741,7 @@ func rareCases(tb testing.TB) (out []classCase) {
 				count[i] += k.launches
 			}
 			put(&s, of, measure.Time, func(i int) float64 { return times[i] })
-			put(&s, of, measure.Launches, alwaysEdited(k.launches))
+			put(&s, of, measure.Launches, inEveryRun(k.launches))
 			put(&s, of, measure.Total, func(i int) float64 { return times[i] * k.launches })
 		}
 		put(&s, measure.Workload, measure.GPUTime, func(i int) float64 { return whole[i] })
@@ -775,13 +775,13 @@ func rareCases(tb testing.TB) (out []classCase) {
 
 // outputCases have rates of unprofiled runs that the host or a clock explains, and one that an outlier run hides.
 func outputCases(tb testing.TB) (out []classCase) {
-	add := func(name string, of []relation, wanted []expectation, runs int, sessionEdit func(r *rand.Rand, base, head *model.Session)) {
+	add := func(name string, of []relation, wanted []expectation, runs int, edit func(r *rand.Rand, base, head *model.Session)) {
 		for _, x := range of {
 			draw := drawsOf(x.from, 5, nil)
 			out = append(out, classCase{name: fmt.Sprintf("%s, %s, %d runs", name, x.name, runs), wanted: wanted,
 				draw: func(r *rand.Rand) (base, head model.Session) {
 					base, head = draw(r)
-					sessionEdit(r, &base, &head)
+					edit(r, &base, &head)
 					return base, head
 				}})
 		}
@@ -791,7 +791,7 @@ func outputCases(tb testing.TB) (out []classCase) {
 		// A launch-bound program on a host that gives 30 % of its CPU away: the profiled steps are 25 % longer as well.
 		add("-20 % by 30 % of CPU time denied", apart(pytorchRelations(tb)), []expectation{mustNotFail, mustSay}, runs, func(r *rand.Rand, base, head *model.Session) {
 			for _, s := range []*model.Session{base, head} {
-				put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.95))
+				put(s, measure.Workload, measure.Sensitivity, inEveryRun(0.95))
 			}
 			step := slices.Clone(values(head, measure.Workload, measure.StepTime))
 			lengthened(head, starved, func(i int) float64 { return 0.25 * step[i] })
@@ -819,7 +819,7 @@ func outputCases(tb testing.TB) (out []classCase) {
 					lengthened(s, hostToDevice, func(i int) float64 { return -copy[i] })
 				}
 				step := stats.Median(values(head, measure.Workload, measure.StepTime))
-				slowedBy(head, every, alwaysEdited(0.063))
+				slowedBy(head, every, inEveryRun(0.063))
 				printing(base, drawnRates(r, runs, 1000)...)
 				printing(head, drawnRates(r, runs, 1000*step/stats.Median(values(head, measure.Workload, measure.StepTime)))...)
 			})
@@ -841,7 +841,7 @@ func gpuMetricCases(tb testing.TB) (out []classCase) {
 	busy := func(_ *rand.Rand, s *model.Session) {
 		gpu, step := values(s, measure.Workload, measure.GPUTime), values(s, measure.Workload, measure.StepTime)
 		put(s, measure.Workload, model.SMActive, func(i int) float64 { return 100 * gpu[i] / step[i] })
-		put(s, measure.Workload, model.SamplingPeriod, alwaysEdited(1e5))
+		put(s, measure.Workload, model.SamplingPeriod, inEveryRun(1e5))
 	}
 	h100Hosts := []relation{{name: "H100 hosts", from: twoHosts(hostsOf(tb, h100Sessions("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")))}}
 	cases := inAll("as recorded", policy, h100Hosts, mustNotFail, nil, busy)
@@ -851,7 +851,7 @@ func gpuMetricCases(tb testing.TB) (out []classCase) {
 	out = append(out, cases...)
 	cpuBound := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		put(s, measure.Workload, measure.Sensitivity, alwaysEdited(0.95))
+		put(s, measure.Workload, measure.Sensitivity, inEveryRun(0.95))
 		lengthened(s, starved, func(i int) float64 { return 0.2 * step[i] })
 	}
 	for _, by := range []float64{0.08, 0.13, 0.25} {
@@ -870,7 +870,7 @@ func fasterCases(tb testing.TB) (out []classCase) {
 	overlap := func(by, part float64, which func(measure.Subject) bool) sessionEdit {
 		return func(r *rand.Rand, s *model.Session) {
 			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-			slowedBy(s, which, alwaysEdited(by))
+			slowedBy(s, which, inEveryRun(by))
 			stepTo(s, step, part, hostToDevice) // copies are hidden behind kernels
 		}
 	}
@@ -901,15 +901,15 @@ func fasterCases(tb testing.TB) (out []classCase) {
 	}
 	transposed := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slowedBy(s, named("transpose"), alwaysEdited(0.085))
-		slowedBy(s, named("sgemm"), alwaysEdited(-0.0443))
+		slowedBy(s, named("transpose"), inEveryRun(0.085))
+		slowedBy(s, named("sgemm"), inEveryRun(-0.0443))
 		stepTo(s, step, 0.988, gaps)
 	}
 	out = append(out, inAll("transpose +8.5 %, GPU time -1 %, step -1.2 %", "", kernelRelations[:1], mustPass, transposed)...)
 	slight := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slowedBy(s, named("sgemm"), alwaysEdited(0.0034))
-		slowedBy(s, named("softmax"), alwaysEdited(-0.11))
+		slowedBy(s, named("sgemm"), inEveryRun(0.0034))
+		slowedBy(s, named("softmax"), inEveryRun(-0.11))
 		stepTo(s, step, 0.978, gaps)
 	}
 	return append(out, inAll("sgemm +0.34 % at 0.25 %, GPU time -1.9 %, step -2.2 %", `threshold = "0.25%"`, kernelRelations, mustNotFail, slight)...)
@@ -946,7 +946,7 @@ func sectionCases(tb testing.TB) (out []classCase) {
 	out = append(out, inAll("a fused kernel", "", kernelRelations(tb), mustNotFail, tail(slow(named("sgemm"), -0.4)))...)
 	out = append(out, inAll("hidden copies", "", kernelRelations(tb), mustNotFail, tail(hidden))...)
 	return append(out, inAll("40 ms more after the steps", "", kernelRelations(tb)[:1], mustFail, func(_ *rand.Rand, s *model.Session) {
-		plus(s, measure.After, measure.Elapsed, alwaysEdited(40e6))
+		plus(s, measure.After, measure.Elapsed, inEveryRun(40e6))
 	})...)
 }
 
@@ -991,11 +991,11 @@ func phaseCases(tb testing.TB) (out []classCase) {
 				s.Runs[i].Skipped = 24
 				s.Runs[i].Launches = 36 * 6
 			}
-			put(s, measure.Warmup, measure.Repeats, alwaysEdited(24))
-			put(s, measure.Warmup, measure.Launches, alwaysEdited(24*6))
+			put(s, measure.Warmup, measure.Repeats, inEveryRun(24))
+			put(s, measure.Warmup, measure.Launches, inEveryRun(24*6))
 			put(s, measure.Warmup, measure.GPUTime, func(i int) float64 { return 24 * times * gpu[i] })
 			put(s, measure.Warmup, measure.Elapsed, func(i int) float64 { return 24 * (step[i] + (times-1)*gpu[i]) })
-			put(s, measure.Steps, measure.Launches, alwaysEdited(36*6))
+			put(s, measure.Steps, measure.Launches, inEveryRun(36*6))
 			put(s, measure.Steps, measure.GPUTime, func(i int) float64 { return 36 * gpu[i] })
 			put(s, measure.Steps, measure.Elapsed, func(i int) float64 { return 36 * step[i] })
 		}
@@ -1015,7 +1015,7 @@ func phaseCases(tb testing.TB) (out []classCase) {
 			}
 		}
 		put(s, measure.After, measure.GPUTime, func(i int) float64 { return rest[i] * 0.3 / 0.7 })
-		put(s, measure.After, measure.Launches, alwaysEdited(120))
+		put(s, measure.After, measure.Launches, inEveryRun(120))
 		plus(s, measure.After, measure.Elapsed, func(i int) float64 { return rest[i] * 0.3 / 0.7 * 1.1 })
 	}
 	out = append(out, inAll("warm-up of 60 % of the GPU time +10 %", "", kernelRelations(tb), mustSay, more(measure.Warmup, 0.1), warming(2.25))...)
@@ -1058,15 +1058,15 @@ func costCases(tb testing.TB) (out []classCase) {
 	// The kernel takes 2.35 % of the GPU time.
 	cheap := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), alwaysEdited(0.047))
-		slowedBy(s, named("CatArrayBatchedCopy"), alwaysEdited(-0.23))
+		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), inEveryRun(0.047))
+		slowedBy(s, named("CatArrayBatchedCopy"), inEveryRun(-0.23))
 		stepTo(s, step, 0.985, gaps)
 	}
 	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -1 %, step -1.5 %", "", pytorchRelations(tb), mustNotFail, cheap)...)
 	even := func(_ *rand.Rand, s *model.Session) {
 		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
-		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), alwaysEdited(0.047))
-		slowedBy(s, named("CatArrayBatchedCopy"), alwaysEdited(-0.05))
+		slowedBy(s, named("layer_norm_grad_input_kernel_vectorized"), inEveryRun(0.047))
+		slowedBy(s, named("CatArrayBatchedCopy"), inEveryRun(-0.05))
 		stepTo(s, step, 0.997, gaps)
 	}
 	out = append(out, inAll("+4.7 % of 2.3 %, GPU time -0.1 %, step -0.3 %", "", pytorchRelations(tb), mustNotFail, even)...)
@@ -1116,7 +1116,7 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 		s.GPUHash, s.Board = model.HashUUID(fmt.Sprint("host", row)), board
 		for column, name := range title[1:] {
 			ns := func(row int) float64 { v, _ := strconv.ParseFloat(rows[row][column+1], 64); return v }
-			slowedBy(&s, named(strings.TrimSuffix(name, "_ns")), alwaysEdited(ns(row)/ns(0)-1))
+			slowedBy(&s, named(strings.TrimSuffix(name, "_ns")), inEveryRun(ns(row)/ns(0)-1))
 		}
 		return s
 	}
@@ -1124,7 +1124,7 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 		return func(r *rand.Rand) (base, head model.Session) {
 			order := r.Perm(len(rows))
 			base, head = host(r, order[0], runs), host(r, order[1], runs)
-			slowedBy(&head, named("saxpy"), alwaysEdited(by))
+			slowedBy(&head, named("saxpy"), inEveryRun(by))
 			return base, head
 		}
 	}

@@ -1,4 +1,4 @@
-package decide_test
+package history_test
 
 import (
 	"testing"
