@@ -1041,11 +1041,11 @@ func countCases(tb testing.TB) (out []classCase) {
 		}
 		for _, x := range kernelRelations(tb) {
 			for _, some := range []int{1, 2, 5} {
-				wanted := mustSay
+				wanted := []expectation{mustSay, mustNotFail} // some runs are no certain change
 				if some == 5 {
-					wanted = mustFail
+					wanted = []expectation{mustFail}
 				}
-				out = append(out, classCase{name: fmt.Sprintf("%s in %d of 5 runs, %s", m.Name, some, x.name), policy: rule, wanted: []expectation{wanted},
+				out = append(out, classCase{name: fmt.Sprintf("%s in %d of 5 runs, %s", m.Name, some, x.name), policy: rule, wanted: wanted,
 					gates: 2, draw: drawsOf(x.from, 5, in(some), in(0))})
 			}
 		}
