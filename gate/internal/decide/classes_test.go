@@ -374,7 +374,7 @@ func put(s *model.Session, subject measure.Subject, m measure.Metric, of func(ru
 	}
 }
 
-// plus adds to a series, and does nothing where it is not there. A value does not become negative.
+// plus adds to a series that the session has. A value does not become negative.
 func plus(s *model.Session, subject measure.Subject, m measure.Metric, ns func(run int) float64) {
 	for i, v := range values(s, subject, m) {
 		values(s, subject, m)[i] = math.Max(0, v+ns(i))

@@ -7,15 +7,12 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 const (
 	// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
 	fewestTimes = 5
-	// boundFrom is the percentage of the DRAM's peak rate from which on a kernel is memory-bound.
-	boundFrom = 60
 )
 
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
@@ -87,19 +84,6 @@ func Fingerprints(s *model.Session) []uint64 {
 	return out
 }
 
-// MemoryBound are the kernels that DRAM limits by the counters of any session.
-func MemoryBound(sessions []model.Session) map[measure.Subject]bool {
-	out := map[measure.Subject]bool{}
-	for i := range sessions {
-		for _, x := range sessions[i].Series {
-			if x.Metric.Name == model.DRAMThroughput.Name && stats.Median(stats.Known(x.Values)) >= boundFrom {
-				out[x.Subject] = true
-			}
-		}
-	}
-	return out
-}
-
 // OneGPU reports whether all sessions of two sides are known to be of the same GPU.
 func OneGPU(base, head []model.Session) bool {
 	hash := head[len(head)-1].GPUHash
@@ -121,14 +105,6 @@ func Apart(base, head []model.Session) float64 {
 		}
 	}
 	return least
-}
-
-// SameHosts reports whether all sessions are known to have been measured on machines of one CPU and one board.
-func SameHosts(sessions []model.Session) bool {
-	first := sessions[0].Hardware
-	return first.CPU != "" && first.Board != "" && !slices.ContainsFunc(sessions, func(s model.Session) bool {
-		return s.CPU != first.CPU || s.Board != first.Board
-	})
 }
 
 // Denied is how much longer host code may take in the head because its host gave CPU time to others, or hit its CPU limit, by more
