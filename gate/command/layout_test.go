@@ -48,6 +48,7 @@ var layout = map[string]struct {
 	"gate/internal/insight":       {4, nil},
 	"gate/internal/history":       {4, nil},
 	"gate/internal/code":          {4, nil},
+	"gate/internal/align":         {4, nil},
 	"gate/internal/decide":        {5, nil},
 	"gate/internal/calibrate":     {6, nil},
 	"gate":                        {6, nil},

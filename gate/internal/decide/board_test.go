@@ -86,3 +86,16 @@ func TestPowerLimitDiffers(t *testing.T) {
 		t.Errorf("%q, want %q", r.Warnings, want)
 	}
 }
+
+// TestOldBaseline wants a warning where the baseline is older than the policy allows.
+func TestOldBaseline(t *testing.T) {
+	base, policy := quiet(), thresholds.Default()
+	policy.MaxAge = 30 * 24 * time.Hour
+	for days, want := range map[int]bool{29: false, 31: true} {
+		head := base.with(func(p *program) { p.start = p.start.Add(time.Duration(days) * 24 * time.Hour) })
+		r := compareSides([]model.Session{base.session()}, []model.Session{head.session()}, policy)
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "31 days"); got != want {
+			t.Errorf("after %d days: %q", days, r.Warnings)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -63,7 +64,7 @@ func (t comparison) share(p pair) float64 {
 }
 
 func newComparison(base, head []model.Session, policy *thresholds.Policy) comparison {
-	t := comparison{policy: policy, time: measure.Time, total: measure.Total, boards: boardsOf(base, head)}
+	t := comparison{policy: policy, time: measure.Time, total: measure.Total, boards: align.Boards(base, head)}
 	if recorded.ByLaunch(head) {
 		t.time, t.total = model.NcuTime, model.NcuTime
 	}
@@ -83,7 +84,7 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 		}
 	}
 	// Where an accepted part replaced kernels of the baseline, no session with other kernels may be left out.
-	if partial(base) && !t.holdAll(base) {
+	if align.Partial(base) && !t.holdAll(base) {
 		t.shared = nil
 	}
 	for _, p := range t.shared {

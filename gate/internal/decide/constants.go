@@ -5,8 +5,6 @@ package decide
 
 // estimate
 const (
-	// power at which the MDE is stated.
-	power = 0.8
 	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
 	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
 	material = 1.0 / 6
@@ -121,8 +119,6 @@ const (
 	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
 	hostTicks = 2
-	// medianEfficiency is that of a spread by the median against one by squares, for normal values (Rousseeuw and Croux 1993).
-	medianEfficiency = 0.37
 )
 
 // step
@@ -136,6 +132,4 @@ const (
 	stepDelays = 0.05
 	// first is the weight in the family-wise correction of the step, which says whether the program is slower.
 	first = 3
-	// cycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
-	cycleSlack = 0.1
 )

@@ -87,7 +87,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
-		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
+		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, result.Power))
 	}
 	return x
 }

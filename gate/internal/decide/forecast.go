@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -59,7 +60,7 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
 			v := moderateRuns(f.metric, raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
-			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
+			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, result.Power)))
 		}
 		out[n] = most
 	}
@@ -73,7 +74,7 @@ func (f *Forecast) Counts() bool {
 
 // JudgeHalves compares two halves of a session, and returns a forecast of every comparison, or why there is none.
 func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
-	if _, r := comparable(base, head); r != nil {
+	if _, r := align.Comparable(base, head); r != nil {
 		return nil, r
 	}
 	t := newComparison(base, head, policy)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/code"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/insight"
@@ -56,33 +57,26 @@ func Judge(in Input) *result.Report {
 		return codeAlone(r, in)
 	}
 	r.Head = insight.Describe(in.Head)
-	base, refusal := comparable(in.Baseline, in.Head)
-	r.Base, r.Boards = insight.Describe(base), boardsOf(base, in.Head)
+	base, refusal := align.Comparable(in.Baseline, in.Head)
+	r.Base, r.Boards = insight.Describe(base), align.Boards(base, in.Head)
 	if refusal != nil {
 		return refuse(r, in, refusal)
 	}
-	r.Warn(doubts(base, in.Head, policy)...)
-	head := in.Head
-	if w := repeatsOf(base, head); w != nil {
-		head = w.asMany(head)
-		r.Warn(result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
-	}
-	head, ratio := regroup(base, head)
-	if ratio != 1 {
-		r.Warn(result.Say(reason.Regrouped{Ratio: result.Number(ratio)}))
-	}
+	r.Warn(align.Differences(base, in.Head, policy)...)
+	head, scaled := align.SameWork(base, in.Head)
+	r.Warn(scaled...)
 	t := newComparison(base, head, policy)
 	m := matching{t, match(t), unmetRules(t.head, policy)}
-	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
+	if refusal := align.First(matchRefusals, m); refusal != nil {
 		return refuse(r, in, refusal)
 	}
 	for _, x := range m.rules {
 		r.Note(result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
 	}
-	r.Note(onOthers(in.Baseline, base)...)
+	r.Note(align.OnOthers(in.Baseline, base)...)
 	compare(r, &t, m.pairs)
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
-	r.Warn(slices.Concat(unused, duplicates(in.Baseline, in.Head))...)
+	r.Warn(slices.Concat(unused, align.Duplicates(in.Baseline, in.Head))...)
 	drift := Drift(in.Baseline, in.Since, in.Head, followed)
 	g := gather(t, r.Findings, r.Family, drift)
 	g.code = code.Judge(r, in.Baseline, in.Head, policy)
@@ -204,7 +198,7 @@ func Drift(base, since, head []model.Session, policy *thresholds.Policy) []resul
 // followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared by; none
 // where there are fewer than three.
 func followed(sessions, head []model.Session, policy *thresholds.Policy) history.Basis {
-	fits, because := comparable(sessions, head)
+	fits, because := align.Comparable(sessions, head)
 	if because != nil || len(fits) < 2 {
 		return history.Basis{}
 	}

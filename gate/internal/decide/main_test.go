@@ -2,9 +2,11 @@ package decide_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
@@ -17,7 +19,12 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	flag.Set("rapid.checks", strconv.Itoa(sample(100)))
-	os.Exit(m.Run())
+	code := m.Run()
+	if never := neverSaid(); len(never) > 0 && code == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.bench").Value.String() == "" {
+		fmt.Println("FAIL: no test says " + strings.Join(never, ", "))
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // sample is the number of simulated gates of a test, or of the checks of a property: a tenth of all under go test, all of them in
@@ -34,7 +41,9 @@ func full() bool {
 	return os.Getenv("NSGATE_TEST_FULL") != "" || flag.Lookup("test.bench").Value.String() != ""
 }
 
-// compareSides judges a head by a baseline.
+// compareSides judges a head by a baseline, and records what the report says.
 func compareSides(base, head []model.Session, policy *thresholds.Policy) *result.Report {
-	return decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy})
+	r := decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy})
+	record(r)
+	return r
 }

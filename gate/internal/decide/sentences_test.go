@@ -1,9 +1,11 @@
 package decide_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +20,6 @@ import (
 
 // What a report says holds of the numbers beside it, whatever they are.
 func TestSentencesAreTrue(t *testing.T) {
-	said := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		base := quiet()
 		base.runs = rapid.IntRange(2, 8).Draw(t, "base runs")
@@ -65,52 +66,96 @@ func TestSentencesAreTrue(t *testing.T) {
 		if r.ReasonKey == "no-session" || r.Verdict == result.NoVerdict && len(r.Findings) == 0 {
 			return
 		}
-		of := claim{r: r, base: sides[0], head: sides[1], policy: policy}
-		check := func(x result.Remark, f *result.Finding) {
-			of.x, of.f = x, f
-			holds, ok := claims[x.Key]
-			for name, arg := range x.Args {
-				switch arg.(type) {
-				case result.Number:
-					if !ok {
-						t.Fatalf("%s has numbers and no claim", x.Key)
-					}
-				case string, []string, bool:
-				default:
-					t.Fatalf("%s: the argument %s is %T", x.Key, name, arg)
-				}
-			}
-			said[x.Key]++
-			_, interval := x.Args["low"].(result.Number)
-			if interval = interval && x.Args["high"] != nil && f != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
-				t.Fatalf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
-			}
-		}
-		check(result.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
-		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
-			check(x, nil)
-		}
-		if r.Ranks != nil {
-			for _, x := range r.Ranks.Remarks {
-				check(x, nil)
-			}
-		}
-		for i, side := range []result.Side{r.Base, r.Head} {
-			of.side = i
-			check(*side.Skip, nil)
-		}
-		for i := range r.Findings {
-			f := &r.Findings[i]
-			for _, x := range slices.Concat([]result.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
-				check(x, f)
-			}
+		if wrong := untrue(sides[0], sides[1], policy, r); wrong != "" {
+			t.Fatal(wrong)
 		}
 	})
-	for key := range claims {
-		if said[key] == 0 {
-			t.Logf("never said: %s", key)
+}
+
+// everSaid has the keys of the remarks of all reports that the tests judged.
+var everSaid sync.Map
+
+// record adds the remarks of a report to everSaid.
+func record(r *result.Report) {
+	keys := []string{r.ReasonKey}
+	add := func(remarks ...result.Remark) {
+		for _, x := range remarks {
+			keys = append(keys, x.Key)
 		}
 	}
+	add(slices.Concat(r.Doubts, r.Remarks)...)
+	if r.Ranks != nil {
+		add(r.Ranks.Remarks...)
+	}
+	for _, side := range []result.Side{r.Base, r.Head} {
+		if side.Skip != nil {
+			add(*side.Skip)
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		keys = append(keys, f.ReasonKey)
+		add(slices.Concat(f.Also, f.Facts)...)
+	}
+	for _, key := range keys {
+		everSaid.LoadOrStore(key, true)
+	}
+}
+
+// neverSaid are the keys of claims that no test has said so far.
+func neverSaid() (out []string) {
+	for key := range claims {
+		if _, ok := everSaid.Load(key); !ok {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// untrue is the first remark of a report whose numbers do not hold of the sessions, "" where all do.
+func untrue(base, head []model.Session, policy *thresholds.Policy, r *result.Report) (wrong string) {
+	of := claim{r: r, base: base, head: head, policy: policy}
+	check := func(x result.Remark, f *result.Finding) {
+		of.x, of.f = x, f
+		holds, ok := claims[x.Key]
+		for name, arg := range x.Args {
+			switch arg.(type) {
+			case result.Number:
+				if !ok {
+					wrong = x.Key + " has numbers and no claim"
+				}
+			case string, []string, bool:
+			default:
+				wrong = fmt.Sprintf("%s: the argument %s is %T", x.Key, name, arg)
+			}
+		}
+		_, interval := x.Args["low"].(result.Number)
+		if interval = interval && x.Args["high"] != nil && f != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
+			wrong = fmt.Sprintf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
+		}
+	}
+	check(result.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
+	for _, x := range slices.Concat(r.Doubts, r.Remarks) {
+		check(x, nil)
+	}
+	if r.Ranks != nil {
+		for _, x := range r.Ranks.Remarks {
+			check(x, nil)
+		}
+	}
+	for i, side := range []result.Side{r.Base, r.Head} {
+		if of.side = i; side.Skip != nil {
+			check(*side.Skip, nil)
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for _, x := range slices.Concat([]result.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
+			check(x, f)
+		}
+	}
+	return wrong
 }
 
 // disturb gives a session what programs and hosts do: slow runs of one kernel or of all, other registers, steps and boards.
@@ -251,7 +296,7 @@ func broken(c claim) (some, all int) {
 	for _, v := range c.f.HeadRuns {
 		if v.Known() {
 			all++
-			if v > *c.f.AtMost {
+			if c.f.AtMost != nil && v > *c.f.AtMost || c.f.AtLeast != nil && v < *c.f.AtLeast {
 				some++
 			}
 		}
@@ -301,6 +346,30 @@ var claims = map[string]func(c claim) bool{
 	"drifting": func(c claim) bool {
 		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high") && c.number("change") > 0
 	},
+	"not-judged": func(c claim) bool {
+		return c.number("base") <= float64(len(c.runs("base"))) && c.number("head") <= float64(len(c.runs("head")))
+	},
+	"few-runs": func(c claim) bool {
+		return c.number("base") == float64(c.r.Base.Runs) && c.number("head") == float64(c.r.Head.Runs)
+	},
+	"unjudged":  func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Undecided },
+	"unbounded": func(c claim) bool { _, all := broken(c); return all == 0 },
+	"profiled": func(c claim) bool {
+		most := 0
+		for _, s := range [][]model.Session{c.sessions("base"), c.head}[c.side] {
+			for _, run := range s.Runs {
+				most = max(most, run.Total)
+			}
+		}
+		return c.is("launches", float64(most))
+	},
+	"same-runs": func(c claim) bool {
+		profiled := 0
+		for i := range c.head {
+			profiled += c.head[i].Profiled()
+		}
+		return 0 < c.number("same") && c.number("same") <= c.number("runs") && c.number("runs") == float64(profiled)
+	},
 	"old-base":  func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"slow-runs": func(c claim) bool { return c.number("some") > 0 && c.number("some") <= c.number("all") },
 	"under-cost": func(c claim) bool {
@@ -310,7 +379,11 @@ var claims = map[string]func(c claim) bool{
 		n, base := 0, c.runs("base")
 		middle := math.Exp(stats.Median(stats.Transform([][]float64{base}, math.Log)[0]))
 		for _, run := range c.f.HeadRuns { // runs that are left out of the estimate are counted
-			if v := float64(run); v > middle*(1+c.limit())-slack && v > slices.Max(base) {
+			slower := float64(run) > middle*(1+c.limit())-slack && float64(run) > slices.Max(base)
+			if c.f.Scope == measure.ScopeOutput { // a rate
+				slower = float64(run) < middle*(1-c.limit())+slack && float64(run) < slices.Min(base)
+			}
+			if slower {
 				n++
 			}
 		}
@@ -319,21 +392,13 @@ var claims = map[string]func(c claim) bool{
 	},
 	"bounds-kept": func(c claim) bool {
 		some, _ := broken(c)
-		return some == 0 && c.is("at_most", float64(*c.f.AtMost))
+		return some == 0 && (c.f.AtMost == nil || c.is("at_most", float64(*c.f.AtMost)))
 	},
 	"bounds-broken": func(c claim) bool {
 		some, all := broken(c)
 		return c.is("some", float64(some)) && c.is("all", float64(all)) && some > 0 && c.is("head", float64(c.f.Head))
 	},
 
-	"total-not-worse": func(c claim) bool {
-		return c.count(func(f *result.Finding) bool {
-			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && f.High <= f.Limit
-		}) == 1
-	},
-	"creeping": func(c claim) bool {
-		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high")
-	},
 	"traded": func(c claim) bool {
 		return !c.f.Gates && c.number("high") <= math.Max(float64(c.f.Limit), 0.005)+slack
 	},
@@ -399,7 +464,6 @@ var claims = map[string]func(c claim) bool{
 		}) > 0
 	},
 	"not-replayed": func(c claim) bool { return !(c.number("error") <= 0.005) },
-	"trend":        func(c claim) bool { return c.r.Batches && math.Abs(c.number("change")) >= 0.001 },
 	"common-shift": func(c claim) bool {
 		moved := c.count(func(f *result.Finding) bool {
 			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0

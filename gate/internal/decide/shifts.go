@@ -88,7 +88,7 @@ func levels(p pair) []result.Remark {
 		for _, session := range side {
 			// Each session for itself: two sessions may well be two levels.
 			values := stats.Known(session)
-			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+CommonSize) {
+			if low, high, n, ok := stats.Levels(values); ok && low > 0 && high > low*(1+CommonSize) {
 				const least = 4 // runs of the baseline that would have shown it
 				base := stats.Pooled(p.asMeasured()[0])
 				return []result.Remark{result.Say(reason.TwoLevels{Side: sideNames[i], Some: n, All: len(values), Low: result.Number(low), Unit: p.metric.Unit,

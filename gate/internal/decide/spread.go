@@ -44,7 +44,7 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 	}
 	if n := float64(len(changes)); len(changes) >= least {
 		seen := stats.Median(changes) / stats.NormalQuartile
-		together := stats.Pool(s.kernels, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
+		together := stats.Pool(s.kernels, stats.Variance{S2: seen * seen, DF: stats.MADEfficiency * n})
 		if !t.showsSessions() || together.S2 > s.kernels.S2 {
 			s.kernels = together
 			if t.relation() <= otherTime {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -16,7 +17,7 @@ import (
 func (t comparison) otherCycle() *result.Remark {
 	for _, b := range stats.Pooled(t.base.Values(measure.Workload, measure.Repeats.Name)) {
 		for _, h := range stats.Pooled(t.head.Values(measure.Workload, measure.Repeats.Name)) {
-			if math.Abs(b-h) > math.Max(1, cycleSlack*b) {
+			if math.Abs(b-h) > math.Max(1, align.CycleSlack*b) {
 				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
 			}
 		}

@@ -88,13 +88,6 @@ func (r OutlierValues) String() string {
 		"): the comparison limits it to the range of the other runs"
 }
 
-type Trend struct{ Change result.Number }
-
-func (r Trend) String() string {
-	return "kernel times change steadily from run to run, by " + r.Change.Change() + " between baseline and head, as on a GPU that warms up: " +
-		"they are compared without this trend"
-}
-
 type ComparedSingle struct {
 	Side, Other string
 	Runs        int

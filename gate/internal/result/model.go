@@ -297,3 +297,6 @@ func (f *Finding) Harm() float64 {
 // Confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
 // one-sided tests at 5 % (Schuirmann 1987).
 const Confidence = 0.9
+
+// Power of the smallest change that a comparison detects, see [Finding.MDE].
+const Power = 0.8

@@ -1,4 +1,4 @@
-package decide
+package align
 
 import (
 	"math"
@@ -6,17 +6,32 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 const (
+	// CycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
+	CycleSlack = 0.1
 	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
 	proportional = 0.9
 	// repeatSlack is how far a count in proportion to the repeats may be from it: the first and the last repeat may be cut.
 	repeatSlack = 0.02
 )
+
+// SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats of a cycle,
+// or per step of the baseline where the same launches are done in another number of steps.
+func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
+	if w := repeatsOf(base, head); w != nil {
+		head = w.asMany(head)
+		says = append(says, result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
+	}
+	head, ratio := regroup(base, head)
+	return head, append(says, result.SayIf(ratio != 1, reason.Regrouped{Ratio: result.Number(ratio)})...)
+}
 
 // repeats compares how often the runs of both sides repeat one cycle.
 type repeats struct {
@@ -168,7 +183,7 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 	}
 	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
 	steps := func(s []model.Session) float64 { return float64(s[len(s)-1].Runs[0].Total) }
-	if ratio = steps(head) / steps(base); !(math.Abs(math.Log(ratio)) > math.Log1p(cycleSlack)) {
+	if ratio = steps(head) / steps(base); !(math.Abs(math.Log(ratio)) > math.Log1p(CycleSlack)) {
 		return head, 1
 	}
 	share := 0.0

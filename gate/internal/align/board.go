@@ -1,4 +1,4 @@
-package decide
+package align
 
 import (
 	"slices"
@@ -11,7 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func boardsOf(base, head []model.Session) result.Boards {
+// Boards says how the boards of two sides relate.
+func Boards(base, head []model.Session) result.Boards {
 	b, h := recorded.Boards(base), recorded.Boards(head)
 	switch common := func(board string) bool { return slices.Contains(b, board) }; {
 	case slices.Contains(b, "") || slices.Contains(h, ""):
@@ -48,20 +49,20 @@ func onBoard(base, head []model.Session) []model.Session {
 		if s.Board != boards[0] {
 			s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return has[x.Subject] })
 		}
-		if len(s.Series) > 0 && (s.Board == boards[0] || partial(base)) {
+		if len(s.Series) > 0 && (s.Board == boards[0] || Partial(base)) {
 			kept = append(kept, s)
 		}
 	}
 	return kept
 }
 
-// partial reports whether a session holds only an accepted part of the baseline.
-func partial(base []model.Session) bool {
+// Partial reports whether a session holds only an accepted part of the baseline.
+func Partial(base []model.Session) bool {
 	return slices.ContainsFunc(base, func(s model.Session) bool { return s.Accepted })
 }
 
-// onOthers says how many of all comparable sessions of the baseline are compared with the head, nothing where all are.
-func onOthers(all, base []model.Session) []result.Remark {
+// OnOthers says how many of all comparable sessions of the baseline are compared with the head, nothing where all are.
+func OnOthers(all, base []model.Session) []result.Remark {
 	b := base[len(base)-1]
 	n := 0
 	for i := range all {

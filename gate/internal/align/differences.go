@@ -1,4 +1,4 @@
-package decide
+package align
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
-func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
+// Differences are differences between the sides that do not forbid a comparison but belong beside its result.
+func Differences(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
 	b, h := base[len(base)-1], head[len(head)-1]
 	var out []result.Remark
 	differ := func(what, x, y string) {
@@ -34,7 +34,7 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	if (b.GPU == "") != (h.GPU == "") {
 		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}
-	if boardsOf(base, head) == result.OtherBoard {
+	if Boards(base, head) == result.OtherBoard {
 		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Boards(base), Head: recorded.Boards(head)}))
 	}
 	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
@@ -49,8 +49,8 @@ func minor(version string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
-func duplicates(base, head []model.Session) []result.Remark {
+// Duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
+func Duplicates(base, head []model.Session) []result.Remark {
 	seen := make(map[uint64]bool)
 	for i := range base {
 		for _, run := range recorded.Fingerprints(&base[i]) {
