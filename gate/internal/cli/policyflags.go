@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -127,19 +128,50 @@ func findUp(name string) string {
 	}
 }
 
-// foreign refuses a policy file of another user: its commands would run as this one. Files of root are trusted, and under sudo those
-// of the user who called it.
+// foreign refuses a policy file of another user, or one that another user put in place: its commands would run as this one, in its
+// directory. The directory of another user is trusted where git reads the repository there: the checkout of a CI job, or one that
+// safe.directory names.
 func foreign(file string) error {
-	info, err := os.Stat(file)
-	if err != nil {
+	if owner, err := stranger(file); err != nil {
 		return err
+	} else if owner >= 0 {
+		return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: change its owner, or copy it", file, owner)
 	}
-	owner, known := proc.Owner(info)
-	caller, err := strconv.Atoi(os.Getenv("SUDO_UID"))
-	if !known || owner == 0 || owner == os.Geteuid() || err == nil && owner == caller {
-		return nil
+	dir := policyDir(file)
+	places := []string{dir}
+	if top := git.Top(dir); top != "" {
+		places = append(places, filepath.Join(top, ".git"))
 	}
-	return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: change its owner, or copy it", file, owner)
+	for _, place := range places {
+		owner, err := stranger(place)
+		if err != nil {
+			return err
+		}
+		if owner < 0 {
+			continue
+		}
+		if _, err := git.Output(context.Background(), dir, "rev-parse", "--git-dir"); err != nil {
+			return fmt.Errorf("%s belongs to another user (uid %d), and the commands of %s would run there as you: change its owner, or copy the policy "+
+				"to a directory of your own; a repository is trusted with git config --global --add safe.directory DIR", place, owner, file)
+		}
+	}
+	return nil
+}
+
+// stranger is the user whom a file belongs to, or the link that stands for it, -1 where that is this one or root, or not known. Under
+// sudo the user who called it is no stranger.
+func stranger(name string) (uid int, err error) {
+	caller, sudo := strconv.Atoi(os.Getenv("SUDO_UID"))
+	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := stat(name)
+		if err != nil {
+			return -1, err
+		}
+		if owner, known := proc.Owner(info); known && owner != 0 && owner != os.Geteuid() && !(sudo == nil && owner == caller) {
+			return owner, nil
+		}
+	}
+	return -1, nil
 }
 
 // policyDir is the directory of a policy file, the working directory without one. Baselines lie there, and the
