@@ -28,6 +28,26 @@ func Open(name string) (*os.File, error) {
 	return f, nil
 }
 
+// OpenOwn is [Open] for a file in a directory that other users may write: a link is an error. Its owner is to be asked of the open file.
+func OpenOwn(name string) (*os.File, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Lstat(name); err == nil && !os.SameFile(opened, named) {
+			err = fmt.Errorf("%s is a link; put the file itself there", name)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Read reads a regular file of at most limit bytes.
 func Read(name string, limit int64) ([]byte, error) {
 	f, err := Open(name)

@@ -39,25 +39,41 @@ func (r *rank) arrive() error {
 	} else if err != nil || !info.IsDir() {
 		return fmt.Errorf("the gather directory %s is no directory that can be used here: %v", r.Gather, err)
 	}
-	order, err := readOrder(r.Gather, r.Job)
+	name := StatusFile(r.Gather, r.Job, r.status.Rank)
+	var err error
+	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",
+			r.status.Rank, r.Job, r.Gather)
+	} else if err != nil {
+		return fmt.Errorf("the gather directory cannot be written: %w; make room there, or choose another", err)
+	}
+	if err := r.obey(); err != nil {
+		r.file.Close()
+		os.Remove(name)
+		return err
+	}
+	if err := r.status.write(r.file); err != nil {
+		return fmt.Errorf("the gather directory cannot be written: %w; make room there, or choose another", err)
+	}
+	return nil
+}
+
+// obey takes the order of the job, if there is one. Its owner is compared with that of the status file: a network file system may know
+// this user by another number.
+func (r *rank) obey() error {
+	info, err := r.file.Stat()
 	if err != nil {
-		return fmt.Errorf("what to do for this job cannot be read: %w", err)
+		return err
+	}
+	owner, _ := proc.Owner(info)
+	order, err := readOrder(r.Gather, r.Job, owner)
+	if err != nil {
+		return fmt.Errorf("the order of this job cannot be used: %w", err)
 	}
 	if order != nil {
 		r.Order, r.ordered = *order, true
 	}
 	r.status.Profiled = r.Profiles(r.status.Rank)
-	name := StatusFile(r.Gather, r.Job, r.status.Rank)
-	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",
-			r.status.Rank, r.Job, r.Gather)
-	}
-	if err == nil {
-		err = r.status.write(r.file)
-	}
-	if err != nil {
-		return fmt.Errorf("the gather directory cannot be written: %w; make room there, or choose another", err)
-	}
 	return nil
 }
 

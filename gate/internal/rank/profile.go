@@ -162,30 +162,28 @@ func (r *rank) leave(exe, report, private string) error {
 		return err
 	}
 	to := ExportFile(r.Gather, r.Job, r.status.Rank)
-	part := filepath.Join(r.Gather, "."+filepath.Base(to)+".part")
-	if err = copyTo(part, export); err == nil {
-		err = os.Rename(part, to)
+	part, err := os.CreateTemp(r.Gather, "."+filepath.Base(to)+".*.part") // a new file: a planted link is not followed
+	if err == nil {
+		if err = errors.Join(copyTo(part, export), part.Close()); err == nil {
+			err = os.Rename(part.Name(), to)
+		}
+		os.Remove(part.Name())
 	}
 	if err != nil {
-		os.Remove(part)
 		return model.Refuse(model.Gather, "make room there, or choose another",
 			"its export cannot be written to the gather directory: %s", proc.Cause(err))
 	}
 	return nil
 }
 
-func copyTo(name, from string) error {
+func copyTo(out *os.File, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return err
 }
 
 // because is what nsys says went wrong, as the end of a sentence.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Identity is which process of a job this one is.
@@ -122,17 +123,37 @@ func (o Order) Write(dir, job string) error {
 	return os.WriteFile(OrderFile(dir, job), text, 0o600)
 }
 
-// readOrder reads the order of a job, nil if there is none.
-func readOrder(dir, job string) (*Order, error) {
-	text, err := input.Read(OrderFile(dir, job), 1<<20)
+// readOrder reads the order of a job, nil if there is none. It names commands that run as this user, so it has to be a file of the
+// owner of the rank's own files, which nobody else can write, and no link.
+func readOrder(dir, job string, owner int) (*Order, error) {
+	name := OrderFile(dir, job)
+	f, err := input.OpenOwn(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var o Order
-	if err == nil {
-		err = json.Unmarshal(text, &o)
+	if err != nil {
+		return nil, err
 	}
-	return &o, err
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if uid, known := proc.Owner(info); known && uid != owner {
+		return nil, fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: choose a directory that only you can write", name, uid)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return nil, fmt.Errorf("%s can be written by other users (mode %04o), and its commands would run as you: remove their permission", name, mode)
+	}
+	text, err := input.All(f, 1<<20)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	o := new(Order)
+	if err := json.Unmarshal(text, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return o, nil
 }
 
 // Gathered is the status of each rank of a job, in their order.

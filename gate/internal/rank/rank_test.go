@@ -79,13 +79,13 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if o, err := readOrder(dir, "x"); o != nil || err != nil {
+	if o, err := readOrder(dir, "x", os.Geteuid()); o != nil || err != nil {
 		t.Errorf("no order: %+v, %v", o, err)
 	}
 	if err := (Order{Nsys: "nsys", Ranks: []int{1}}).Write(dir, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := readOrder(dir, "x"); err != nil || o.Nsys != "nsys" || !o.Profiles(1) {
+	if o, err := readOrder(dir, "x", os.Geteuid()); err != nil || o.Nsys != "nsys" || !o.Profiles(1) {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
