@@ -27,14 +27,14 @@ func hostile(t *testing.T) string {
 	}
 	dir, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 	shell(t, dir, `git init -q -b main . && mkdir -p .nsgate/k && echo one >a.txt && echo two >.nsgate/k/s.csv
-		echo '* filter=evil diff=evil' >.gitattributes && git add . && git commit -q -m base`)
+		printf '* filter=evil diff=evil\nc.txt filter=\n' >.gitattributes && echo three >c.txt && git add . && git commit -q -m base`)
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\ncat\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	shell(t, dir, `for key in core.fsmonitor filter.evil.clean filter.evil.smudge filter.evil.process diff.evil.textconv diff.evil.command \
+	shell(t, dir, `for key in core.fsmonitor filter..clean filter..smudge filter..process filter.evil.clean filter.evil.smudge filter.evil.process diff.evil.textconv diff.evil.command \
 			diff.external gpg.program core.sshCommand core.pager core.askPass; do git config $key `+program+`; done
-		git config filter.evil.required true && git config log.showSignature true
+		touch -d '1 hour ago' c.txt && git config filter.evil.required true && git config log.showSignature true
 		for hook in post-index-change post-checkout reference-transaction; do cp `+program+` .git/hooks/$hook; done`)
 	t.Chdir(dir)
 	t.Cleanup(func() {
@@ -116,7 +116,7 @@ func TestHostile(t *testing.T) {
 // What is staged is a change too.
 func TestHeadStaged(t *testing.T) {
 	dir := hostile(t)
-	shell(t, dir, `echo 2 >b.txt && git -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false \
+	shell(t, dir, `echo 2 >b.txt && git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false \
 		-c core.hooksPath=/dev/null add b.txt`)
 	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || !changed {
 		t.Errorf("changed %v, %v", changed, err)
@@ -129,7 +129,7 @@ func TestHeadLFS(t *testing.T) {
 	const text = "large\n"
 	write(t, "a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:cbaa2d02c53b31a3abe8bca82f5c51b4ee7fc52dbee7f38d25ee36e9fc4c01ab\nsize 6\n")
 	shell(t, dir, `sum=$(printf 'large\n' | sha256sum | cut -c1-64) && sed -i "s/sha256:.*/sha256:$sum/" a.txt
-		git -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false -c core.hooksPath=/dev/null commit -q -a -m lfs`)
+		git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false -c core.hooksPath=/dev/null commit -q -a -m lfs`)
 	write(t, "a.txt", text)
 	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || changed {
 		t.Errorf("changed %v, %v", changed, err)

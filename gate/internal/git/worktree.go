@@ -74,7 +74,7 @@ func differ(ctx context.Context, top, rows string, disable []string) (bool, erro
 	return false, nil
 }
 
-var filterKey = regexp.MustCompile(`^filter\.([^=\n]+)\.(clean|smudge|process|required)$`)
+var filterKey = regexp.MustCompile(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
 
 // noFilters are the options that switch off every filter of the configuration. A name that cannot be switched off is
 // an error.
