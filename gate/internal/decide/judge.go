@@ -148,7 +148,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Paired, r.Batches, r.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
 	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(rank(&a), rank(&b)) })
 	r.Label()
-	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
+	r.Counts, r.Detects = result.Count(r.Findings), detects(r.Findings)
 	if t.few == nil {
 		r.Unjudged = insight.Coverage(t.head, t.cost(), r.Findings)
 	}

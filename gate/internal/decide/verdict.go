@@ -253,22 +253,10 @@ var beyondRuns = []string{
 	result.Say(reason.OtherBatch{}).Key,
 }
 
-func count(findings []result.Finding) result.Counts {
-	var c result.Counts
-	for _, f := range findings {
-		n := outcomes[f.Outcome].count(&c)
-		if f.Outcome == result.Regressed && !f.Gates {
-			n = &c.Warned
-		}
-		*n++
-	}
-	return c
-}
-
 // rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
 // the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
 func rank(f *result.Finding) float64 {
-	group := outcomes[f.Outcome].rank
+	group := outcomes[f.Outcome]
 	if f.Outcome == result.Regressed && !f.Gates || f.Outcome == result.Inconclusive && !f.Undecided && !f.NotJudged() {
 		group++
 	}
@@ -321,17 +309,14 @@ func detects(findings []result.Finding) *result.Detects {
 	return d
 }
 
-// outcomes holds the rank of every outcome in a report, the lowest first, and its counter. Regressions and undecided comparisons that
+// outcomes holds the rank of every outcome in a report, the lowest first. Regressions and undecided comparisons that
 // cannot fail the gate rank one higher.
-var outcomes = map[result.Outcome]struct {
-	rank  float64
-	count func(*result.Counts) *int
-}{
-	result.Regressed:    {0, func(c *result.Counts) *int { return &c.Regressed }},
-	result.Inconclusive: {2, func(c *result.Counts) *int { return &c.Inconclusive }},
-	result.Grew:         {3.5, func(c *result.Counts) *int { return &c.Grew }},
-	result.Improved:     {4, func(c *result.Counts) *int { return &c.Improved }},
-	result.Added:        {5, func(c *result.Counts) *int { return &c.Added }},
-	result.Removed:      {6, func(c *result.Counts) *int { return &c.Removed }},
-	result.Unchanged:    {7, func(c *result.Counts) *int { return &c.Unchanged }},
+var outcomes = map[result.Outcome]float64{
+	result.Regressed:    0,
+	result.Inconclusive: 2,
+	result.Grew:         3.5,
+	result.Improved:     4,
+	result.Added:        5,
+	result.Removed:      6,
+	result.Unchanged:    7,
 }

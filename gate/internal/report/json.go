@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -121,7 +122,40 @@ func (o *outline) check(r *result.Report, name string) error {
 			}
 		}
 	}
+	if why := contradiction(r); why != "" {
+		return fmt.Errorf("%s: %s: the file was edited; check again to write the report anew", name, why)
+	}
 	return nil
+}
+
+// contradiction says where the verdict, the counts or a change of a report do not follow from its findings, "" where they do.
+func contradiction(r *result.Report) string {
+	const slack = 1e-6
+	parts := result.Pass
+	for _, w := range r.Workloads {
+		if w.Verdict == result.Fail || w.Verdict == result.NoVerdict && parts == result.Pass {
+			parts = w.Verdict
+		}
+	}
+	switch {
+	case len(r.Workloads) > 0 && r.Verdict != parts:
+		return fmt.Sprintf("its verdict is %s, that of its workloads %s", r.Verdict, parts)
+	case len(r.Workloads) == 0 && result.Count(r.Findings) != r.Counts:
+		return "its counts are not those of its findings"
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case f.Outcome == result.Regressed && f.Gates && r.Verdict != result.Fail:
+			return fmt.Sprintf("its verdict is %s, and finding %d, which gates, is slower", r.Verdict, i+1)
+		case f.Doubted && r.Verdict == result.Pass:
+			return fmt.Sprintf("its verdict is pass, and finding %d may be slower", i+1)
+		case f.Change.Known() && f.Base.Known() && f.Head.Known() && f.Base != 0 &&
+			!(math.Abs(float64(f.Base*(1+f.Change)-f.Head)) <= slack*math.Abs(float64(f.Head))+slack*math.Abs(float64(f.Base))):
+			return fmt.Sprintf("the change of finding %d is not that of its values", i+1)
+		}
+	}
+	return ""
 }
 
 // syntax names the line or field at which a file is no report.

@@ -31,7 +31,7 @@ func genReport(t *rapid.T) *result.Report {
 	r := &result.Report{
 		Schema: result.Schema, Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.NoVerdict}).Draw(t, "verdict"),
 		Reason: s("reason"), Next: texts.Draw(t, "next"), Undecided: rapid.Bool().Draw(t, "undecided"), Alpha: n("alpha"),
-		Counts: result.Counts{Regressed: 1, Warned: 7}, Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
+		Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
 		Head: result.Side{Runs: 3, Environment: model.Environment{GPU: s("gpu"), Start: time.Unix(1e9, 5).UTC()}},
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "findings") {
@@ -43,8 +43,14 @@ func genReport(t *rapid.T) *result.Report {
 			Base: n("base"), Head: n("head"), Change: n("change"), Low: n("low"), High: n("high"), P: n("p"), MDE: n("mde"),
 			Share: n("share"), Limit: n("limit"), Floor: n("floor"), BaseRuns: numbers.Draw(t, "runs"),
 			HeadRuns: numbers.Draw(t, "runs"), Evidence: texts.Draw(t, "evidence"), BaseNames: texts.Draw(t, "names"),
+			Gates: r.Verdict == result.Fail && rapid.Bool().Draw(t, "gates"),
 		})
+		if f := &r.Findings[len(r.Findings)-1]; f.Base.Known() && f.Change.Known() {
+			f.Change = result.Number(math.Mod(float64(f.Change), 10))
+			f.Head = f.Base * (1 + f.Change)
+		}
 	}
+	r.Counts = result.Count(r.Findings)
 	values := rapid.SliceOfN(rapid.OneOf(rapid.Just(math.NaN()), rapid.Float64Range(0, 1e12)), 0, 4).Draw(t, "values")
 	r.HeadSessions = []model.Session{{
 		ID: s("id"), Step: s("step"), Runs: []model.Run{{Skipped: 1, Total: 60, Steady: true}},
@@ -103,7 +109,7 @@ func TestReadJSONErrors(t *testing.T) {
 		f := `{"outcome":"added","base":null,"head":1,"change":null,"low":null,"high":null,"p":null,"mde":null,` +
 			`"share":0,"limit":null,"floor":0}`
 		from, to, _ := strings.Cut(edit, "=>")
-		return `{"schema":"nsgate.report/1","verdict":"pass",` + "\n" + `"findings":[` + strings.Replace(f, from, to, 1) + `]}`
+		return `{"schema":"nsgate.report/1","verdict":"pass","counts":{"added":1},` + "\n" + `"findings":[` + strings.Replace(f, from, to, 1) + `]}`
 	}
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", "", `r.json:1: not a JSON report: the file is empty; give a file`},
@@ -128,6 +134,26 @@ func TestReadJSONErrors(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
+	}
+	forged := func(verdict, counts, finding string) string {
+		return `{"schema":"nsgate.report/1","verdict":"` + verdict + `","counts":{` + counts + `},"findings":[{"outcome":"regressed","low":null,"high":null,` +
+			`"p":null,"mde":null,"share":0,"limit":null,"floor":0,` + finding + `}]}`
+	}
+	slower := `"base":100,"head":110,"change":0.1,"gates":true`
+	for _, c := range []struct{ in, want string }{
+		{forged("fail", `"regressed":1`, slower), ""},
+		{forged("pass", `"regressed":1`, slower), "its verdict is pass, and finding 1, which gates, is slower: the file was edited"},
+		{forged("no-verdict", `"regressed":1`, slower), "its verdict is no-verdict, and finding 1"},
+		{forged("fail", ``, slower), "its counts are not those of its findings"},
+		{forged("fail", `"regressed":1`, strings.Replace(slower, "110", "886", 1)), "the change of finding 1 is not that of its values"},
+		{forged("pass", `"warned":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)), "its verdict is pass, and finding 1 may be slower"},
+		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"regressed":1`, slower) + `]}`,
+			"its verdict is pass, that of its workloads fail"},
+	} {
+		_, err := ReadJSON(strings.NewReader(c.in), "r.json")
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.in, err, c.want)
+		}
 	}
 	if _, err := ReadJSON(strings.NewReader(finding(`"base"=>"new_field":{},"base"`)), "r.json"); err != nil {
 		t.Errorf("a field of a later nsgate: %v", err)

@@ -255,6 +255,22 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
+// Count counts findings by their outcome.
+func Count(findings []Finding) (c Counts) {
+	counter := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged, Inconclusive: &c.Inconclusive,
+		Added: &c.Added, Removed: &c.Removed, Grew: &c.Grew}
+	for i := range findings {
+		f := &findings[i]
+		switch n := counter[f.Outcome]; {
+		case f.Outcome == Regressed && !f.Gates:
+			c.Warned++
+		case n != nil:
+			*n++
+		}
+	}
+	return c
+}
+
 // Add takes in the counts of another report.
 func (c *Counts) Add(o Counts) {
 	c.Regressed += o.Regressed
