@@ -131,7 +131,7 @@ func TestGitLabInstall(t *testing.T) {
 	if own := strings.ToLower(strings.Fields(first)[0]); !strings.Contains(string(text), "    version:\n      default: "+own+"\n") {
 		t.Errorf("the job's default version is not %s, which the changelog names first", own)
 	}
-	const released, check = "#!/bin/sh\necho released: $*\n", ": check --patch nsgate-accept.patch "
+	const released, check = "#!/bin/sh\necho released: $*\ncommand -v git\n", ": check --patch nsgate-accept.patch "
 	for _, tt := range []struct {
 		name, version, machine, server, tools string
 		code                                  int
@@ -165,11 +165,12 @@ func TestGitLabInstall(t *testing.T) {
 			for _, tool := range append(strings.Fields(tt.tools), "uname") {
 				writeProgram(t, filepath.Join(dir, "bin", tool), programs[tool])
 			}
+			writeProgram(t, filepath.Join(dir, ".nsgate-bin", "git"), "#!/bin/sh\n") // planted in the checkout
 			cmd := exec.Command("sh", "-e", "-c", script)
 			// Without Go and nsgate of this machine.
-			cmd.Env = []string{"PATH=" + dir + "/bin:/usr/bin:/bin", "CI_PROJECT_DIR=" + dir, "INSTALL_VERSION=" + tt.version, "INSTALL_FROM=file://" + dir + "/releases"}
+			cmd.Env = []string{"PATH=" + dir + "/bin:/usr/bin:/bin", "CI_PROJECT_DIR=" + dir, "TMPDIR=" + dir, "INSTALL_VERSION=" + tt.version, "INSTALL_FROM=file://" + dir + "/releases"}
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) {
+			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) || strings.Contains(string(out), ".nsgate-bin") {
 				t.Errorf("exit code %d, printed %q; want %d and %q", code, out, tt.code, tt.says)
 			}
 		})
