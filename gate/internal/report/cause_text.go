@@ -82,6 +82,9 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
 		return "Several parts of a step take longer: " + parts
 	}
+	if x := v.undecidedPart(r); headed && x != nil {
+		return x.changeText(" a "+unitOf(v.Report.Head), true) + wrapped(", ", x.Share, " of GPU time") + "; alone it is undecided"
+	}
 	text := r.changeText(of, headed)
 	for _, x := range c.Rows {
 		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == increased || x.F.Metric == measure.Launches.Name) {
@@ -93,6 +96,22 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 		text += ", " + r.Share + " of GPU time"
 	}
 	return text
+}
+
+// undecidedPart is the kernel that is more than half of a longer GPU time and was not decided by itself, as one of few launches, nil
+// where there is none.
+func (v *view) undecidedPart(whole row) *row {
+	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
+		return nil
+	}
+	for i := range v.Rows {
+		f := v.Rows[i].F
+		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Inconclusive &&
+			2*(f.Head-f.Base) > whole.F.Head-whole.F.Base {
+			return &v.Rows[i]
+		}
+	}
+	return nil
 }
 
 // changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the headline.
