@@ -27,10 +27,6 @@ func session() model.Session {
 	return s
 }
 
-func setting(series ...model.Series) func(*model.Session) {
-	return func(s *model.Session) { s.Series = series }
-}
-
 // repeating are runs without steps that repeat themselves so often, with so many launches of a kernel, and one of another.
 func repeating(repeats, launches, once float64) func(*model.Session) {
 	return func(s *model.Session) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -100,7 +101,7 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	text := filled(string(template), map[string]func() string{"{workloads}": found.tables})
 	name := filepath.Join(root, filepath.FromSlash(f.name))
 	shown := report.Clean(here(name))
-	old, err := os.ReadFile(name)
+	old, err := input.Read(name, maxPolicy)
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case exists && err == nil && string(old) == text:

@@ -113,7 +113,7 @@ func findUp(name string) string {
 	}
 	found := ""
 	for at := "."; ; at = filepath.Join(at, "..") {
-		if s, err := os.Stat(filepath.Join(at, name)); err == nil && s.Mode().IsRegular() && found == "" {
+		if _, err := os.Lstat(filepath.Join(at, name)); err == nil && found == "" {
 			if found = filepath.Join(at, name); at == "." {
 				return found
 			}

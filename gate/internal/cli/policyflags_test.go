@@ -86,3 +86,17 @@ func TestForeignPolicy(t *testing.T) {
 		})
 	}
 }
+
+// TestPolicyIsAFile refuses a policy that is a device, a directory or a link to nothing, instead of judging without one.
+func TestPolicyIsAFile(t *testing.T) {
+	for _, target := range []string{os.DevNull, ".", "gone"} {
+		dir := t.TempDir()
+		if err := os.Symlink(target, filepath.Join(dir, policyFile)); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(dir)
+		if _, err := new(policyFlags).load(); err == nil || !strings.Contains(err.Error(), policyFile) {
+			t.Errorf("a link to %s: %v", target, err)
+		}
+	}
+}

@@ -14,7 +14,6 @@ import (
 var (
 	kernel = measure.Subject{Scope: measure.ScopeKernel, Name: "sgemm"}
 	other  = measure.Subject{Scope: measure.ScopeKernel, Name: "relu"}
-	third  = measure.Subject{Scope: measure.ScopeKernel, Name: "fill"}
 )
 
 // session has three runs of ten steps with one kernel.
@@ -30,26 +29,6 @@ func session() model.Session {
 
 func setting(series ...model.Series) func(*model.Session) {
 	return func(s *model.Session) { s.Series = series }
-}
-
-// repeating are runs without steps that repeat themselves so often, with so many launches of a kernel, and one of another.
-func repeating(repeats, launches, once float64) func(*model.Session) {
-	return func(s *model.Session) {
-		s.Step, s.Series = "", nil
-		for _, x := range []struct {
-			of    measure.Subject
-			what  measure.Metric
-			value float64
-		}{
-			{measure.Workload, measure.GPUTime, 1e5*launches + 5e4*once}, {measure.Workload, measure.Launches, launches + once},
-			{measure.Workload, measure.Repeats, repeats}, {measure.Workload, measure.SyncCalls, 3 * launches},
-			{kernel, measure.Launches, launches}, {kernel, measure.Total, 1e5 * launches},
-			{other, measure.Launches, once}, {other, measure.Total, 5e4 * once},
-		} {
-			s.Series = append(s.Series, model.Series{Subject: x.of, Metric: x.what, Values: model.Values{x.value, x.value, x.value}, Role: "fit"})
-		}
-		s.SortSeries()
-	}
 }
 
 func TestMatchRefusals(t *testing.T) {

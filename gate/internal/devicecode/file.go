@@ -13,13 +13,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"unique"
 )
 
 // Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of [Kernel.Compare].
 // name stands in the kernels and in errors. A file without readable device code is an [*Unreadable] error.
 func Read(path, name string) ([]Kernel, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func Find(pattern string) ([]string, error) {
 
 // HasCode reports whether a regular file is a cubin, a fat binary, or an ELF file with a section of device code.
 func HasCode(path string) bool {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return false
 	}

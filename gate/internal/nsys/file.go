@@ -85,7 +85,7 @@ func unfinished(file, name string, f *os.File) string {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return "unfinished changes lie in " + name + "-wal"
 	}
-	if journal, err := os.Open(file + "-journal"); err == nil {
+	if journal, err := input.Open(file + "-journal"); err == nil {
 		defer journal.Close()
 		// A journal that was used and is kept begins with zeros.
 		first := make([]byte, len(journalMagic))
