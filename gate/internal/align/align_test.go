@@ -27,7 +27,8 @@ func session() model.Session {
 	return s
 }
 
-// repeating are runs without steps that repeat themselves so often, with so many launches of a kernel, and one of another.
+// repeating are runs without steps that repeat themselves so often, with so many launches of a kernel, and one of
+// another.
 func repeating(repeats, launches, once float64) func(*model.Session) {
 	return func(s *model.Session) {
 		s.Step, s.Series = "", nil
@@ -71,7 +72,8 @@ func TestAsMany(t *testing.T) {
 	}
 }
 
-// TestAsManyOnce wants the copies and launches of a program's start and end, which no number of repeats changes, as they were measured.
+// TestAsManyOnce wants the copies and launches of a program's start and end, which no number of repeats changes, as
+// they were measured.
 func TestAsManyOnce(t *testing.T) {
 	copied := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoH"}
 	// Every repeat copies 1 kB, the end 4 times 1 GB; a kernel is launched ten times at first, then once a repeat.
@@ -115,7 +117,7 @@ func TestSessionRefusals(t *testing.T) {
 	unchanged := func(*model.Session) {}
 	cases := []struct {
 		row        string               // "" for no refusal
-		base, head func(*model.Session) // what is otherwise in their sessions, nil for no session
+		base, head func(*model.Session) // edits of their session, nil for no session
 		says       string
 	}{
 		{"no session", nil, unchanged, "the baseline holds no session"},

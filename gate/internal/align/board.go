@@ -24,8 +24,8 @@ func Boards(base, head []model.Session) result.Boards {
 	return result.UnknownBoards
 }
 
-// onBoard returns the baseline's sessions on the head's board, where they have enough runs, else all. Where sessions of the baseline
-// hold a part each, what only other boards measured stays as well.
+// onBoard returns the baseline's sessions on the head's board, where they have enough runs, else all. Where sessions
+// of the baseline hold a part each, what only other boards measured stays as well.
 func onBoard(base, head []model.Session) []model.Session {
 	boards := recorded.Boards(head)
 	if len(boards) != 1 || boards[0] == "" {
@@ -61,7 +61,7 @@ func Partial(base []model.Session) bool {
 	return slices.ContainsFunc(base, func(s model.Session) bool { return s.Accepted })
 }
 
-// OnOthers says how many of all comparable sessions of the baseline are compared with the head, nothing where all are.
+// OnOthers names how many comparable sessions of the baseline are compared with the head; nothing if all are.
 func OnOthers(all, base []model.Session) []result.Remark {
 	b := base[len(base)-1]
 	n := 0

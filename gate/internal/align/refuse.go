@@ -1,5 +1,5 @@
-// Package align says whether the sessions of a baseline and a head can be compared, and gives those of the head for as much work as
-// the baseline did.
+// Package align says whether the sessions of a baseline and a head can be compared, and gives those of the head for
+// as much work as the baseline did.
 package align
 
 import (
@@ -36,16 +36,18 @@ func First[Of any](rows []Refusal[Of], x Of) *result.Remark {
 
 const again = "measure both sides with the same settings"
 
-// sessionRefusals are the reasons for which the sessions of a head cannot be compared with those of a baseline. Each row relies on
-// the rows above.
+// sessionRefusals are the reasons for which the sessions of a head cannot be compared with those of a baseline. Each
+// row relies on the rows above.
 var sessionRefusals = []Refusal[*sides]{
 	{"no session", model.NoSession, func(s *sides) bool { return len(s.base) == 0 || len(s.head) == 0 },
 		func(s *sides) (string, string) {
-			return "the " + s.sideWhere(func(x []model.Session) bool { return len(x) == 0 }) + " holds no session", "measure it first"
+			empty := func(x []model.Session) bool { return len(x) == 0 }
+			return "the " + s.sideWhere(empty) + " holds no session", "measure it first"
 		}},
 	{"damaged session", model.BadSession, func(s *sides) bool { return damage(s.base) != nil || damage(s.head) != nil },
 		func(s *sides) (string, string) {
-			return s.sideWhere(func(x []model.Session) bool { return damage(x) != nil }) + ": " + cmp.Or(damage(s.base), damage(s.head)).Error(), "measure again"
+			damaged := func(x []model.Session) bool { return damage(x) != nil }
+			return s.sideWhere(damaged) + ": " + cmp.Or(damage(s.base), damage(s.head)).Error(), "measure again"
 		}},
 	{"head of several profilers", model.MixedProfilers, func(s *sides) bool { return s.foreign() != nil },
 		func(s *sides) (string, string) {
@@ -62,14 +64,18 @@ var sessionRefusals = []Refusal[*sides]{
 			return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
 				"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") + ", or run this check on the baseline's GPU"
 		}},
-	differ("graphs traced otherwise", model.OtherMode, func(b, h *model.Session) bool { return (b.GraphTrace == "graph") != (h.GraphTrace == "graph") },
+	differ("graphs traced otherwise", model.OtherMode, func(b, h *model.Session) bool {
+		return (b.GraphTrace == "graph") != (h.GraphTrace == "graph")
+	},
 		func(b, h *model.Session) (string, string) {
-			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " + graphs(h.GraphTrace) + " in the head",
+			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " +
+					graphs(h.GraphTrace) + " in the head",
 				"profile both sides with --cuda-graph-trace=node"
 		}),
 	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return b.Mode != h.Mode },
 		func(b, h *model.Session) (string, string) {
-			return "the profiler was set differently: " + cmp.Or(b.Mode, "not known") + " in the baseline, " + cmp.Or(h.Mode, "not known") + " in the head", again
+			return "the profiler was set differently: " + cmp.Or(b.Mode, "not known") + " in the baseline, " +
+				cmp.Or(h.Mode, "not known") + " in the head", again
 		}),
 	differ("other number of GPUs", model.OtherMode, func(b, h *model.Session) bool { return b.GPUs != h.GPUs },
 		func(b, h *model.Session) (string, string) {
@@ -82,20 +88,24 @@ var sessionRefusals = []Refusal[*sides]{
 			return "the baseline ran " + measure.Count(b.Processes, "process", "processes") + " at a time, the head " +
 				measure.Count(h.Processes, "process", "processes"), again
 		}),
-	differ("captured on one side", model.OtherMode, func(b, h *model.Session) bool { return (b.Warmup == "capture") != (h.Warmup == "capture") },
+	differ("captured on one side", model.OtherMode, func(b, h *model.Session) bool {
+		return (b.Warmup == "capture") != (h.Warmup == "capture")
+	},
 		func(_, _ *model.Session) (string, string) {
 			return "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop", again
 		}),
 	differ("other step", model.OtherStep, func(b, h *model.Session) bool { return b.Step != h.Step },
 		func(b, h *model.Session) (string, string) {
-			return "baseline and head have different steps: " + quoted(b.Step) + " in the baseline, " + quoted(h.Step) + " in the head",
+			return "baseline and head have different steps: " + quoted(b.Step) + " in the baseline, " +
+					quoted(h.Step) + " in the head",
 				"name the range that both repeat as the step"
 		}),
 	differ("other number of steps", model.OtherWork, func(b, h *model.Session) bool {
 		return b.Step != "" && (2*recorded.Steps(h) < recorded.Steps(b) || 2*recorded.Steps(b) < recorded.Steps(h))
 	},
 		func(b, h *model.Session) (string, string) {
-			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") + " in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
+			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") + " in the baseline, " +
+				strconv.Itoa(recorded.Steps(h)) + " in the head", again
 		}),
 	{"other number of repeats", model.OtherWork, func(s *sides) bool {
 		w := repeatsOf(s.fits, s.head)
@@ -103,7 +113,8 @@ var sessionRefusals = []Refusal[*sides]{
 	},
 		func(s *sides) (string, string) {
 			w := repeatsOf(s.fits, s.head)
-			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") + " in the baseline, " + strconv.Itoa(int(w.inHead)) + " in the head", again
+			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") + " in the baseline, " +
+				strconv.Itoa(int(w.inHead)) + " in the head", again
 		}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {
 		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !growAlike(s.fits, s.head)
@@ -119,8 +130,8 @@ var sessionRefusals = []Refusal[*sides]{
 		}},
 }
 
-// sides are the sessions that a gate is given, before they are known to be comparable. Each list holds those of the one before that
-// fit the newest session of the head.
+// sides are the sessions that a gate is given, before they are known to be comparable. Each list holds those of the
+// one before that fit the newest session of the head.
 type sides struct {
 	base, head []model.Session
 	ofProfiler []model.Session // of base: of the head's profiler
@@ -132,7 +143,9 @@ func newSides(base, head []model.Session) *sides {
 	if len(head) == 0 {
 		return s
 	}
-	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool { return !b.Profiler().Comparable(s.newest().Profiler()) })
+	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool {
+		return !b.Profiler().Comparable(s.newest().Profiler())
+	})
 	if ofGPU := slices.DeleteFunc(slices.Clone(s.ofProfiler), s.otherGPU); len(ofGPU) > 0 {
 		s.fits = onBoard(ofGPU, head)
 	}
@@ -161,8 +174,8 @@ func (s *sides) foreign() *model.Session {
 	return nil
 }
 
-// otherGPU reports whether a session is of another GPU model than the head. One that does not name its GPU, as pages of ncu and old
-// traces do, may be of any.
+// otherGPU reports whether a session is of another GPU model than the head. One that does not name its GPU, as pages
+// of ncu and old traces do, may be of any.
 func (s *sides) otherGPU(x model.Session) bool {
 	gpu := s.newest().GPU
 	return x.GPU != gpu && x.GPU != "" && gpu != ""
@@ -196,7 +209,9 @@ func damage(sessions []model.Session) error {
 }
 
 // differ is a row about the first session of the baseline and of the head that were measured or run differently.
-func differ(name string, kind model.Kind, when func(b, h *model.Session) bool, says func(b, h *model.Session) (reason, next string)) Refusal[*sides] {
+func differ(name string, kind model.Kind, when func(b, h *model.Session) bool,
+	says func(b, h *model.Session) (reason, next string),
+) Refusal[*sides] {
 	find := func(s *sides) (*model.Session, *model.Session) {
 		for i := range s.fits {
 			for j := range s.head {
@@ -225,8 +240,8 @@ func steadiness(sessions []model.Session) (unsteady, runs int) {
 	return unsteady, runs
 }
 
-// growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the same steps are
-// compared, and a missing steady state is no difference.
+// growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the
+// same steps are compared, and a missing steady state is no difference.
 func growAlike(base, head []model.Session) bool {
 	const apart = 0.02
 	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)

@@ -18,12 +18,13 @@ const (
 	CycleSlack = 0.1
 	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
 	proportional = 0.9
-	// repeatSlack is how far a count in proportion to the repeats may be from it: the first and the last repeat may be cut.
+	// repeatSlack is how far a count in proportion to the repeats may be from it: the first and the last repeat may
+	// be cut.
 	repeatSlack = 0.02
 )
 
-// SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats of a cycle,
-// or per step of the baseline where the same launches are done in another number of steps.
+// SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats
+// of a cycle, or per step of the baseline where the same launches are done in another number of steps.
 func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
 	if w := repeatsOf(base, head); w != nil {
 		head = w.asMany(head)
@@ -82,8 +83,8 @@ func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
 	return math.Abs(w.of(s, count)/w.ratio-1) < repeatSlack
 }
 
-// factor is what a series of the head is multiplied by to be for as many repeats as the baseline has, 1 for what is no sum over them.
-// The workload's own time and launches follow from its kernels.
+// factor is what a series of the head is multiplied by to be for as many repeats as the baseline has, 1 for what is
+// no sum over them. The workload's own time and launches follow from its kernels.
 func (w *repeats) factor(x *model.Series) float64 {
 	switch s := x.Subject; {
 	case s.Scope == measure.ScopeKernel && (x.Metric == measure.Total || x.Metric == measure.Launches):
@@ -100,8 +101,8 @@ func (w *repeats) factor(x *model.Series) float64 {
 	return 1
 }
 
-// explained is the part of the difference of a count that the repeats explain, as a factor between 1 and their ratio: a part of the
-// launches and copies of a run may be done once, whatever the number of repeats.
+// explained is the part of the difference of a count that the repeats explain, as a factor between 1 and their ratio:
+// a part of the launches and copies of a run may be done once, whatever the number of repeats.
 func (w *repeats) explained(s measure.Subject, count measure.Metric) float64 {
 	if f := w.of(s, count); f > 0 {
 		return min(max(f, min(1, w.ratio)), max(1, w.ratio))

@@ -128,14 +128,15 @@ func findUp(name string) string {
 	}
 }
 
-// foreign refuses a policy file of another user, or one that another user put in place: its commands would run as this one, in its
-// directory. The directory of another user is trusted where git reads the repository there: the checkout of a CI job, or one that
-// safe.directory names.
+// foreign refuses a policy file of another user, or one that another user put in place: its commands would run as
+// this one, in its directory. The directory of another user is trusted where git reads the repository there: the
+// checkout of a CI job, or one that safe.directory names.
 func foreign(file string) error {
 	if owner, err := stranger(file); err != nil {
 		return err
 	} else if owner >= 0 {
-		return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: change its owner, or copy it", file, owner)
+		return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: "+
+			"change its owner, or copy it", file, owner)
 	}
 	dir := policyDir(file)
 	places := []string{dir}
@@ -151,15 +152,16 @@ func foreign(file string) error {
 			continue
 		}
 		if _, err := git.Output(context.Background(), dir, "rev-parse", "--git-dir"); err != nil {
-			return fmt.Errorf("%s belongs to another user (uid %d), and the commands of %s would run there as you: change its owner, or copy the policy "+
-				"to a directory of your own; a repository is trusted with git config --global --add safe.directory DIR", place, owner, file)
+			return fmt.Errorf("%s belongs to another user (uid %d), and the commands of %s would run there as you: "+
+				"change its owner, or copy the policy to a directory of your own; "+
+				"a repository is trusted with git config --global --add safe.directory DIR", place, owner, file)
 		}
 	}
 	return nil
 }
 
-// stranger is the user whom a file belongs to, or the link that stands for it, -1 where that is this one or root, or not known. Under
-// sudo the user who called it is no stranger.
+// stranger is the user whom a file belongs to, or the link that stands for it, -1 where that is this one or root, or
+// not known. Under sudo the user who called it is no stranger.
 func stranger(name string) (uid int, err error) {
 	caller, sudo := strconv.Atoi(os.Getenv("SUDO_UID"))
 	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {

@@ -87,7 +87,8 @@ func TestForeignPolicy(t *testing.T) {
 	}
 }
 
-// TestPolicyIsAFile refuses a policy that is a device, a directory or a link to nothing, instead of judging without one.
+// TestPolicyIsAFile refuses a policy that is a device, a directory or a link to nothing, instead of judging without
+// one.
 func TestPolicyIsAFile(t *testing.T) {
 	for _, target := range []string{os.DevNull, ".", "gone"} {
 		dir := t.TempDir()

@@ -28,7 +28,8 @@ func Open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenOwn is [Open] for a file in a directory that other users may write: a link is an error. Its owner is to be asked of the open file.
+// OpenOwn is [Open] for a file in a directory that other users may write: a link is an error. Its owner is to be
+// asked of the open file.
 func OpenOwn(name string) (*os.File, error) {
 	f, err := Open(name)
 	if err != nil {

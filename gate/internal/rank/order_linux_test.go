@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPlantedOrder wants no rank to follow an order that another user wrote, could write, or put in place by a link. Such a rank leaves
-// no file.
+// TestPlantedOrder wants no rank to follow an order that another user wrote, could write, or put in place by a link.
+// Such a rank leaves no file.
 func TestPlantedOrder(t *testing.T) {
 	const job = "job-1"
 	for name, x := range map[string]struct {

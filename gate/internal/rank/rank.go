@@ -123,8 +123,8 @@ func (o Order) Write(dir, job string) error {
 	return os.WriteFile(OrderFile(dir, job), text, 0o600)
 }
 
-// readOrder reads the order of a job, nil if there is none. It names commands that run as this user, so it has to be a file of the
-// owner of the rank's own files, which nobody else can write, and no link.
+// readOrder reads the order of a job, nil if there is none. It names commands that run as this user, so it has to be
+// a file of the owner of the rank's own files, which nobody else can write, and no link.
 func readOrder(dir, job string, owner int) (*Order, error) {
 	name := OrderFile(dir, job)
 	f, err := input.OpenOwn(name)
@@ -140,10 +140,12 @@ func readOrder(dir, job string, owner int) (*Order, error) {
 		return nil, err
 	}
 	if uid, known := proc.Owner(info); known && uid != owner {
-		return nil, fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: choose a directory that only you can write", name, uid)
+		return nil, fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: "+
+			"choose a directory that only you can write", name, uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return nil, fmt.Errorf("%s can be written by other users (mode %04o), and its commands would run as you: remove their permission", name, mode)
+		return nil, fmt.Errorf("%s can be written by other users (mode %04o), and its commands would run as you: "+
+			"remove their permission", name, mode)
 	}
 	text, err := input.All(f, 1<<20)
 	if err != nil {

@@ -83,7 +83,8 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 		return "Several parts of a step take longer: " + parts
 	}
 	if x := v.undecidedPart(r); headed && x != nil {
-		return x.changeText(" a "+unitOf(v.Report.Head), true) + wrapped(", ", x.Share, " of GPU time") + "; alone it is undecided"
+		return x.changeText(" a "+unitOf(v.Report.Head), true) + wrapped(", ", x.Share, " of GPU time") +
+			"; alone it is undecided"
 	}
 	text := r.changeText(of, headed)
 	for _, x := range c.Rows {
@@ -98,8 +99,8 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	return text
 }
 
-// undecidedPart is the kernel that is more than half of a longer GPU time and was not decided by itself, as one of few launches, nil
-// where there is none.
+// undecidedPart is the kernel that is more than half of a longer GPU time and was not decided by itself, as one of
+// few launches, nil where there is none.
 func (v *view) undecidedPart(whole row) *row {
 	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
 		return nil

@@ -128,7 +128,8 @@ func (o *outline) check(r *result.Report, name string) error {
 	return nil
 }
 
-// contradiction says where the verdict, the counts or a change of a report do not follow from its findings, "" where they do.
+// contradiction says where the verdict, the counts or a change of a report do not follow from its findings, "" where
+// they do.
 func contradiction(r *result.Report) string {
 	const slack = 1e-6
 	parts := result.Pass
