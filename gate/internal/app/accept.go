@@ -14,7 +14,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -281,7 +283,7 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 			if err := os.MkdirAll(side, 0o700); err != nil {
 				return err
 			}
-			if err := os.CopyFS(side, os.DirFS(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := output.Tree(side, input.Tree(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -131,7 +131,7 @@ func launched(sessions []model.Session, s measure.Subject) int {
 func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string, err error) {
 	var profiles [2]*ncu.Profile
 	for i, name := range pages {
-		f, err := os.Open(name)
+		f, err := input.Open(name)
 		if err != nil {
 			return nil, "", err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
@@ -92,7 +93,7 @@ func (c committed) extract(ctx context.Context, dir, to string) error {
 			continue
 		}
 		file := filepath.Join(to, filepath.FromSlash(f.Name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, f.Text, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), output.Text(file, 0o600, f.Text)); err != nil {
 			return err
 		}
 	}

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // surroundings are the rights, the container and the neighbours of this process. root is "/" except in tests.
 type surroundings struct{ root string }
 
 func (s surroundings) read(name string) string {
-	text, _ := os.ReadFile(filepath.Join(s.root, name))
-	return string(text)
+	return input.System(filepath.Join(s.root, name))
 }
 
 // profilingForAll reports whether the driver lets every user read the performance counters, and whether that is known.
@@ -45,8 +46,7 @@ func (s surroundings) container() bool {
 func (s surroundings) dcgm() string {
 	names, _ := filepath.Glob(filepath.Join(s.root, "proc/[0-9]*/comm"))
 	for _, name := range names {
-		text, _ := os.ReadFile(name)
-		if comm := strings.TrimSpace(string(text)); comm == "nv-hostengine" || comm == "dcgm-exporter" {
+		if comm := strings.TrimSpace(input.System(name)); comm == "nv-hostengine" || comm == "dcgm-exporter" {
 			return comm
 		}
 	}

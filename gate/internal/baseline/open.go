@@ -77,15 +77,15 @@ var maxValues = 16 << 20
 
 // read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
 func read(dir, name string) ([]byte, error) {
-	file := filepath.Join(dir, name)
-	if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		target, err := filepath.EvalSymlinks(file)
-		home, err2 := filepath.EvalSymlinks(dir)
-		if err != nil || err2 != nil || filepath.Dir(target) != home {
-			return nil, fmt.Errorf("%s is a symbolic link that leads out of the baseline; put the file itself there", file)
-		}
+	text, err := input.ReadWithin(dir, name, maxFile)
+	if err == nil {
+		return text, nil
 	}
-	return input.Read(file, maxFile)
+	file := filepath.Join(dir, name)
+	if info, missing := os.Lstat(file); missing == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a symbolic link that leads out of the baseline; put the file itself there", file)
+	}
+	return nil, fmt.Errorf("%s: %w", file, err)
 }
 
 // oneModel refuses sessions of several GPU models.

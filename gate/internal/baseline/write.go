@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -35,14 +35,11 @@ func begin(dir string) (unlock func(), err error) {
 func sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), tmp) {
+		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), output.Partial) {
 			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }
-
-// tmp ends the names of files that are not whole yet.
-const tmp = ".tmp"
 
 // Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in between; where there is
 // none, dir is created. Add fills in what the new files know, and their names. A session in effect that holds the same to the last digit
@@ -89,7 +86,7 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 		if text == nil {
 			continue
 		}
-		if err := put(entries[i].File, text); err != nil {
+		if err := output.Text(entries[i].File, 0o644, text); err != nil {
 			return nil, unwritten(dir, err)
 		}
 	}
@@ -139,38 +136,14 @@ func samples(e *Entry) []row {
 	return append((&Entry{Session: model.Session{Series: e.Series}}).body(), codeRows(e.Code)...)
 }
 
-// put writes a file that is there whole, or not at all.
-func put(file string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*"+tmp)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = cmp.Or(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return err
-	}
-	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to
-	// be whole.
-	if d, err := os.Open(filepath.Dir(file)); err == nil {
-		d.Sync()
-		d.Close()
-	}
-	return nil
-}
-
 // Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind. To ask
 // before a measurement saves one whose result could not be stored.
 func Writable(root string) error {
 	at := filepath.Clean(root)
 	for {
-		f, err := os.CreateTemp(at, ".nsgate.*.tmp")
+		err := output.Possible(at)
 		if err == nil {
-			f.Close()
-			return os.Remove(f.Name())
+			return nil
 		}
 		parent := filepath.Dir(at)
 		if !errors.Is(err, fs.ErrNotExist) || parent == at {

@@ -3,12 +3,13 @@ package bisect
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -37,7 +38,7 @@ func readState(ctx context.Context, key string) state {
 	if dir := app.GitDir(ctx); dir != "" {
 		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
 	}
-	text, err := os.ReadFile(fresh.file)
+	text, err := input.Read(fresh.file, 64<<20)
 	kept := state{}
 	if err != nil || json.Unmarshal(text, &kept) != nil || kept.Key != key || kept.Readings == nil {
 		return fresh
@@ -56,7 +57,7 @@ func (s *state) write() error {
 	s.Seconds = s.took()
 	text, err := json.Marshal(s)
 	if err == nil {
-		err = os.WriteFile(s.file, text, 0o600)
+		err = output.Text(s.file, 0o600, text)
 	}
 	return err
 }

@@ -8,27 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/nsgate/nsgate/gate/internal/output"
 )
 
-// writeFile writes a file atomically. A pipe or device, such as /dev/stdout, is written to directly.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	defer func() { err = unwritten(name, err) }()
-	if special(name) {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(write(f), f.Close())
+// writeFile writes a file whole or not at all. A pipe or device, such as /dev/stdout, is written to directly.
+func writeFile(name string, write func(io.Writer) error) error {
+	if !special(name) {
+		return unwritten(name, output.Whole(name, 0o644, write))
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
+	f, err := output.Special(name)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
 	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return unwritten(name, err)
 }
 
 // writeText writes a text like [writeFile].
@@ -53,12 +46,7 @@ func writable(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a directory; name a file", name)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return unwritten(name, err)
-	}
-	f.Close()
-	return os.Remove(f.Name())
+	return unwritten(name, output.Possible(filepath.Dir(name)))
 }
 
 // unwritten names the file and the next step, where the system's error would name a temporary file; nil stays nil.

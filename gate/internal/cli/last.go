@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -79,7 +80,7 @@ func keptBaseline(r *result.Report) string {
 }
 
 func readReport(file string) (*result.Report, error) {
-	f, err := os.Open(file)
+	f, err := input.Open(file)
 	if err != nil {
 		return nil, err
 	}

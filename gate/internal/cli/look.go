@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // finds is what init saw in a repository.
@@ -53,7 +54,7 @@ func look(root string) *finds {
 			}
 			return nil
 		case file == ".gitlab-ci.yml":
-			text, _ := os.ReadFile(at)
+			text, _ := input.Read(at, 1<<20)
 			found.gitlab, found.pipeline = true, !bytes.Contains(text, []byte(".gitlab/nsgate.yml"))
 		}
 		if files++; files > 20_000 || len(found.workloads) == maxCandidates {
@@ -72,7 +73,7 @@ func (f *finds) program(root, file string, info fs.FileInfo) {
 	c := candidate{name: regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(strings.TrimSuffix(path.Base(file), ".py"), "-")}
 	switch {
 	case path.Ext(file) == ".py" && !strings.HasPrefix(path.Base(file), "test_") && info.Size() < 1<<20:
-		text, _ := os.ReadFile(filepath.Join(root, file))
+		text, _ := input.Read(filepath.Join(root, file), 1<<20)
 		library := gpuImport.FindSubmatch(text)
 		if library == nil || !mainGuard.Match(text) && !mainName.MatchString(path.Base(file)) {
 			return

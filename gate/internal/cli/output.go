@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -276,7 +276,7 @@ func (o *outputFlags) writePatch(e *env, r *result.Report, root, home string) er
 // host's workspace or where .git is.
 func locate(e *env) report.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
-		return report.NewLocator(os.DirFS(top))
+		return report.NewLocator(input.Tree(top))
 	}
 	return nil
 }

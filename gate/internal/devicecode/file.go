@@ -13,14 +13,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"unique"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of [Kernel.Compare].
 // name stands in the kernels and in errors. A file without readable device code is an [*Unreadable] error.
 func Read(path, name string) ([]Kernel, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	f, err := input.Open(path)
+	if errors.Is(err, input.ErrNoFile) {
+		return nil, &Unreadable{name, "it is no regular file"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -28,9 +32,6 @@ func Read(path, name string) ([]Kernel, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &Unreadable{name, "it is no regular file"}
 	}
 	kernels, err := read(f, info.Size())
 	if err != nil {
@@ -253,14 +254,11 @@ func Find(pattern string) ([]string, error) {
 
 // HasCode reports whether a regular file is a cubin, a fat binary, or an ELF file with a section of device code.
 func HasCode(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	f, err := input.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
 	var head [20]byte
 	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
 		return false

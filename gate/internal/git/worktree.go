@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below
@@ -116,16 +118,14 @@ func stored(ctx context.Context, top, name string) bool {
 	if err != nil || m == nil {
 		return false
 	}
-	file := filepath.Join(top, filepath.FromSlash(name))
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || strconv.FormatInt(info.Size(), 10) != m[2] {
-		return false
-	}
-	f, err := os.Open(file)
+	f, err := input.OpenOwn(filepath.Join(top, filepath.FromSlash(name)))
 	if err != nil {
 		return false
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || strconv.FormatInt(info.Size(), 10) != m[2] {
+		return false
+	}
 	sum := sha256.New()
 	_, err = io.Copy(sum, f)
 	return err == nil && hex.EncodeToString(sum.Sum(nil)) == m[1]

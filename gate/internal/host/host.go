@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -25,8 +26,7 @@ type Host struct{ Root string }
 func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
 
 func (h Host) read(name string) string {
-	text, _ := os.ReadFile(filepath.Join(h.Root, name))
-	return string(text)
+	return input.System(filepath.Join(h.Root, name))
 }
 
 // CPU is the model of the first processor and the number of sockets, "" and 0 where the system does not say.

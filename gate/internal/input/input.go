@@ -1,25 +1,35 @@
-// Package input reads files from elsewhere: regular files only, up to a bound, so that no pipe is waited for and no
-// device fills the memory.
+// Package input opens what is read, and no other package does: regular files only, up to a bound, so that no pipe is
+// waited for and no device fills the memory.
 package input
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"sync"
 	"syscall"
 )
 
-// Open opens a regular file. A pipe, a socket, a device or a directory is an error; a pipe is not waited for.
+// ErrNoFile is the error of a pipe, a socket, a device or a directory where a file is wanted.
+var ErrNoFile = errors.New("is not a regular file; put the file itself there")
+
+// Open opens a regular file, else the error is [ErrNoFile]; a pipe is not waited for.
 func Open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return regular(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+}
+
+// regular closes what was opened where it is no regular file.
+func regular(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file; put the file itself there", name)
+		err = fmt.Errorf("%s %w", f.Name(), ErrNoFile)
 	}
 	if err != nil {
 		f.Close()
@@ -62,6 +72,61 @@ func Read(name string, limit int64) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// ReadWithin is [Read] of a file of a directory: a link that leads out of the directory is an error.
+func ReadWithin(dir, name string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := regular(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return All(f, limit)
+}
+
+// System is the content of a file that the system makes, such as /proc/cpuinfo; "" where it cannot be read.
+func System(name string) string {
+	text, err := Read(name, 16<<20)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Directory opens a directory, for what is asked of it as a whole: a lock, its entries.
+func Directory(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+}
+
+// Tree is a directory with all below it, whose files are opened as [Open] does.
+func Tree(dir string) fs.FS { return tree{os.DirFS(dir), dir} }
+
+type tree struct {
+	fs.FS
+	dir string
+}
+
+func (t tree) Open(name string) (fs.File, error) {
+	info, err := fs.Stat(t.FS, name)
+	if err != nil || info.IsDir() {
+		return t.FS.Open(name)
+	}
+	f, err := Open(filepath.Join(t.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadLink is that of an [fs.ReadLinkFS].
+func (t tree) ReadLink(name string) (string, error) { return fs.ReadLink(t.FS, name) }
+
+// Lstat is that of an [fs.ReadLinkFS].
+func (t tree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, name) }
 
 // All reads at most limit bytes; more are an error.
 func All(r io.Reader, limit int64) ([]byte, error) {

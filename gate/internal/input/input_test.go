@@ -3,6 +3,8 @@
 package input
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +37,41 @@ func TestRead(t *testing.T) {
 		if tt.want == "" && (err != nil || string(text) != "12345678") || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s up to %d bytes: %q, %v", tt.name, tt.limit, text, err)
 		}
+	}
+}
+
+func TestReadWithin(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "dir")
+	for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(top, "outside"), []byte("1"), 0o644),
+		os.WriteFile(filepath.Join(dir, "inside"), []byte("2"), 0o644), os.Symlink("inside", filepath.Join(dir, "link")),
+		os.Symlink("../outside", filepath.Join(dir, "out")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"inside": "2", "link": "2", "out": "", "../outside": "", "pipe": ""} {
+		if text, err := ReadWithin(dir, name, 8); string(text) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{os.WriteFile(filepath.Join(dir, "file"), []byte("2"), 0o644), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := fs.ReadDir(Tree(dir), "."); err != nil {
+		t.Error(err)
+	}
+	if text, err := fs.ReadFile(Tree(dir), "file"); string(text) != "2" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := fs.ReadFile(Tree(dir), "pipe"); !errors.Is(err, ErrNoFile) {
+		t.Errorf("a pipe: %v", err)
 	}
 }
 

@@ -15,11 +15,7 @@ func BoundMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	read := func(name string) string {
-		text, _ := os.ReadFile(name)
-		return string(text)
-	}
-	if n := memory(read); n < math.MaxInt64 {
+	if n := memory(System); n < math.MaxInt64 {
 		debug.SetMemoryLimit(n / 4 * 3)
 	}
 }

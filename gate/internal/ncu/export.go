@@ -13,6 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -42,7 +43,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.csv")
+	f, err := output.Temporary(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.csv")
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ type reportFile struct {
 }
 
 func openReport(report string) (*reportFile, error) {
-	f, err := os.Open(report)
+	f, err := input.Open(report)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -40,7 +41,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 		return "", model.Refuse(model.NoNsys, "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package nsight-systems-cli of NVIDIA's apt repository), or say where it is",
 			"%s%s cannot be read: nsys was not found", name, by)
 	}
-	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
+	f, err := output.Temporary(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
 	if err != nil {
 		return "", err
 	}
@@ -81,10 +82,7 @@ var written = input.Pattern(`^NVIDIA Tegra Profiler Report (20\d\d)@(\d+)@(\d+)@
 
 // writtenBy names the nsys that wrote a report, "" if unknown.
 func writtenBy(report string) (string, error) {
-	if info, err := os.Stat(report); err != nil || !info.Mode().IsRegular() {
-		return "", err
-	}
-	f, err := os.Open(report)
+	f, err := input.Open(report)
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func look(f *os.File) (s state, head []byte, err error) {
 }
 
 func changed(file string, before state) bool {
-	f, err := os.Open(file)
+	f, err := input.Open(file)
 	if err != nil {
 		return true
 	}

@@ -19,7 +19,9 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -50,13 +52,13 @@ func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 }
 
 func unpack(ctx context.Context, archive, dir string, most limits) (files []string, err error) {
-	a, from, err := open(archive)
+	a, members, from, err := open(archive)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
 	a.most = most
-	reports, _, err := a.choose(from.File)
+	reports, _, err := a.choose(members)
 	if err == nil {
 		err = a.checkEach(reports)
 	}
@@ -65,7 +67,7 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 	}
 	for i, r := range reports {
 		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, odd.ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_"), r.ext))
-		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		to, err := output.New(file)
 		if err == nil {
 			files = append(files, file)
 			err = errors.Join(a.copy(ctx, to, r), to.Close())
@@ -80,28 +82,38 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 	return files, nil
 }
 
-func open(archive string) (a source, from *zip.ReadCloser, err error) {
+// open opens an archive and lists its files. The caller closes it.
+func open(archive string) (a source, members []*zip.File, from *os.File, err error) {
 	a.name = show(filepath.Base(archive))
-	info, err := os.Stat(archive)
-	if err != nil {
-		return a, nil, err
+	from, err = input.Open(archive)
+	if errors.Is(err, input.ErrNoFile) {
+		err = model.Refuse(model.NoFile, "give an archive that nsys-jax wrote", "%s is no file", a.name)
 	}
-	switch {
-	case !info.Mode().IsRegular():
-		return a, nil, model.Refuse(model.NoFile, "give an archive that nsys-jax wrote", "%s is no file", a.name)
-	case info.Size() == 0:
-		return a, nil, model.Refuse(model.EmptyFile, "see what nsys-jax said, and record the workload again",
+	if err != nil {
+		return a, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			from.Close()
+		}
+	}()
+	info, err := from.Stat()
+	if err != nil {
+		return a, nil, nil, err
+	}
+	if info.Size() == 0 {
+		return a, nil, nil, model.Refuse(model.EmptyFile, "see what nsys-jax said, and record the workload again",
 			"%s is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold", a.name)
 	}
-	from, err = zip.OpenReader(archive)
+	list, err := zip.NewReader(from, info.Size())
 	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // no path of the archive is ever used
-		return a, from, nil
+		return a, list.File, from, nil
 	}
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = model.Refuse(model.Truncated, "let nsys-jax finish, "+copyAgain,
 			"%s is no whole archive: the list of files at its end is missing or damaged", a.name)
 	}
-	return a, nil, err
+	return a, nil, nil, err
 }
 
 func (a source) copy(ctx context.Context, to io.Writer, r member) error {

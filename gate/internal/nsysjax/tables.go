@@ -21,13 +21,13 @@ const projected = "nvtx_gpu_proj_trace/trace.parquet"
 // program and most often one kernel, stands as a kernel. Tables that are damaged, or lack a column or cell that is needed, give
 // a *model.Refusal.
 func Tables(ctx context.Context, archive string) (out []model.Trace, err error) {
-	a, from, err := open(archive)
+	a, members, from, err := open(archive)
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
 	a.most = limits{reports: 1024, size: mostBytes}
-	reports, tables, err := a.choose(from.File)
+	reports, tables, err := a.choose(members)
 	if err != nil || len(reports) > 0 {
 		return nil, err
 	}

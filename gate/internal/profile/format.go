@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
@@ -120,13 +121,10 @@ const (
 
 // formatOf finds the format of a file, nil if unknown.
 func formatOf(file string) (*Format, error) {
-	// Opened only where it is a file: a pipe would wait.
-	if info, err := os.Stat(file); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
+	f, err := input.Open(file)
+	if errors.Is(err, input.ErrNoFile) {
 		return nil, model.Refuse(model.NoFile, "name a profile or a directory of profiles", "%s is not a file", file)
 	}
-	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +290,7 @@ func readTorch(ctx context.Context, _ Tools, files []string, to *Recording) erro
 func readStats(ctx context.Context, _ Tools, names []string, to *Recording) error {
 	var files []nsysstats.File
 	for _, name := range names {
-		f, err := os.Open(name)
+		f, err := input.Open(name)
 		if err != nil {
 			return err
 		}
@@ -320,7 +318,7 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 }
 
 func opened(file string, use func(*os.File) error) error {
-	f, err := os.Open(file)
+	f, err := input.Open(file)
 	if err != nil {
 		return err
 	}

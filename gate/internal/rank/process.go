@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -41,7 +43,7 @@ func (r *rank) arrive() error {
 	}
 	name := StatusFile(r.Gather, r.Job, r.status.Rank)
 	var err error
-	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
+	if r.file, err = output.New(name); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",
 			r.status.Rank, r.Job, r.Gather)
 	} else if err != nil {
@@ -139,7 +141,7 @@ func (r *rank) wanted() bool {
 	if !r.ordered {
 		return true
 	}
-	f, err := os.Open(OrderFile(r.Gather, r.Job)) // a network file system may keep in mind what stat says
+	f, err := input.Open(OrderFile(r.Gather, r.Job)) // a network file system may keep in mind what stat says
 	if err == nil {
 		f.Close()
 	}

@@ -17,8 +17,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -162,22 +164,15 @@ func (r *rank) leave(exe, report, private string) error {
 		return err
 	}
 	to := ExportFile(r.Gather, r.Job, r.status.Rank)
-	part, err := os.CreateTemp(r.Gather, "."+filepath.Base(to)+".*.part") // a new file: a planted link is not followed
-	if err == nil {
-		if err = errors.Join(copyTo(part, export), part.Close()); err == nil {
-			err = os.Rename(part.Name(), to)
-		}
-		os.Remove(part.Name())
-	}
-	if err != nil {
+	if err := output.Whole(to, 0o600, func(w io.Writer) error { return copyTo(w, export) }); err != nil {
 		return model.Refuse(model.Gather, "make room there, or choose another",
 			"its export cannot be written to the gather directory: %s", proc.Cause(err))
 	}
 	return nil
 }
 
-func copyTo(out *os.File, from string) error {
-	in, err := os.Open(from)
+func copyTo(out io.Writer, from string) error {
+	in, err := input.Open(from)
 	if err != nil {
 		return err
 	}

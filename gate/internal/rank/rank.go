@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -120,7 +121,7 @@ func (o Order) Write(dir, job string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(OrderFile(dir, job), text, 0o600)
+	return output.Text(OrderFile(dir, job), 0o600, text)
 }
 
 // readOrder reads the order of a job, nil if there is none. It names commands that run as this user, so it has to be
@@ -158,10 +159,15 @@ func readOrder(dir, job string, owner int) (*Order, error) {
 	return o, nil
 }
 
-// Gathered is the status of each rank of a job, in their order.
+// Gathered is the status of each rank of a job, in their order. A status or an export of another user than the one whose
+// files this process makes there is an error: whoever may rename the directory could put another in its place.
 func Gathered(dir, job string) ([]Status, error) {
+	owner, known := -1, false
 	// A file of our own makes a client of a network file system ask what else is there.
-	if f, err := os.CreateTemp(dir, ".look-*"); err == nil {
+	if f, err := output.Temporary(dir, ".look-*"); err == nil {
+		if info, err := f.Stat(); err == nil {
+			owner, known = proc.Owner(info)
+		}
 		f.Close()
 		os.Remove(f.Name())
 	}
@@ -178,9 +184,23 @@ func Gathered(dir, job string) ([]Status, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l, ok := ParseStatus(text); ok {
-			out = append(out, l)
+		l, ok := ParseStatus(text)
+		if !ok {
+			continue
 		}
+		for _, name := range []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank)} {
+			info, err := os.Lstat(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // not written yet
+			}
+			if err != nil {
+				return nil, err
+			}
+			if uid, _ := proc.Owner(info); known && uid != owner || info.Mode()&fs.ModeSymlink != 0 {
+				return nil, fmt.Errorf("%s was put there by another user: choose a gather directory that only you can write", name)
+			}
+		}
+		out = append(out, l)
 	}
 	slices.SortStableFunc(out, func(a, b Status) int { return a.Rank - b.Rank })
 	return out, nil

@@ -68,6 +68,38 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// A file that another user put into the gather directory is no file of the job.
+func TestGatheredOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	l := Status{Format: statusFormat, Identity: Identity{Rank: 1, Size: 2}}
+	f, err := os.Create(StatusFile(dir, "run.000", 1))
+	if err == nil {
+		err = l.write(f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	export := ExportFile(dir, "run.000", 1)
+	if err := os.Symlink(f.Name(), export); err != nil {
+		t.Fatal(err)
+	}
+	const want = "was put there by another user"
+	if _, err := Gathered(dir, "run.000"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("an export that is a link: %v", err)
+	}
+	os.Remove(export)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	if err := os.Chown(f.Name(), 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Gathered(dir, "run.000"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the status of another user: %v", err)
+	}
+}
+
 func TestOrder(t *testing.T) {
 	for _, tt := range []struct {
 		order Order

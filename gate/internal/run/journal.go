@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -44,7 +45,7 @@ func (j *journal) await(ctx context.Context, index int) bool {
 
 // next returns the lines that were added since the last call.
 func (j *journal) next() []line {
-	f, err := os.Open(j.path)
+	f, err := input.Open(j.path)
 	if err != nil {
 		return nil // not begun yet
 	}

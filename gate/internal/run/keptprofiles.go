@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 )
 
 // keepable makes the directory that keeps the raw report, before anything is measured for it.
@@ -15,10 +18,7 @@ func (p Plan) keepable() error {
 	}
 	err := os.MkdirAll(p.KeepProfiles, 0o700)
 	if err == nil {
-		var f *os.File
-		if f, err = os.CreateTemp(p.KeepProfiles, keptTemporary); err == nil {
-			err = errors.Join(f.Close(), os.Remove(f.Name()))
-		}
+		err = output.Possible(p.KeepProfiles)
 	}
 	return keepError(err)
 }
@@ -38,12 +38,12 @@ func (p Plan) keep(dir string) error {
 	if p.KeepProfiles == "" {
 		return nil
 	}
-	from, err := os.Open(reportIn(dir))
+	from, err := input.Open(reportIn(dir))
 	if err != nil {
 		return nil // nsys wrote none
 	}
 	defer from.Close()
-	to, err := os.CreateTemp(p.KeepProfiles, keptTemporary) // mode 0600
+	to, err := output.Temporary(p.KeepProfiles, keptTemporary) // mode 0600
 	if err != nil {
 		return keepError(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -150,7 +150,7 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	case cmd.ProcessState == nil:
 		return nil, model.Refuse(model.NcuFailed, "check the ncu installation", "ncu could not be started")
 	}
-	log, err := os.Open(ncuLogIn(dir))
+	log, err := input.Open(ncuLogIn(dir))
 	if err != nil {
 		return nil, model.Refuse(model.NcuFailed, ncuByHand, "ncu wrote nothing (%s)", cmd.ProcessState)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -128,7 +129,7 @@ func (b Build) python() bool {
 	if err != nil {
 		return false
 	}
-	f, err := os.Open(x.Path)
+	f, err := input.Open(x.Path)
 	if err != nil {
 		return false
 	}

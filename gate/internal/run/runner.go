@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -59,7 +61,7 @@ func (s spec) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(specIn(dir), text, 0o600)
+	return output.Text(specIn(dir), 0o600, text)
 }
 
 // How long a run may take to end after SIGTERM, and processes that it left behind to end by themselves.
@@ -94,7 +96,7 @@ func runner(file string, unprofiled bool) int {
 	s, err := readSpec(file)
 	var out *os.File
 	if err == nil {
-		out, err = os.OpenFile(journalIn(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		out, err = output.Log(journalIn(dir))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "nsgate runner:", err)
@@ -122,7 +124,7 @@ func runner(file string, unprofiled bool) int {
 }
 
 func readSpec(file string) (s spec, err error) {
-	text, err := os.ReadFile(file)
+	text, err := input.Read(file, 64<<20)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}

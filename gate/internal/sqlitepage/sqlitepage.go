@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // ErrTruncated is the error for a file that is shorter than its header says.
@@ -42,7 +44,7 @@ const header = 100 // bytes, at the begin of the first page
 
 // Open opens a database file.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
