@@ -97,6 +97,9 @@ func (a Accept) Run(ctx context.Context) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := git.Outward(ctx, dir); err != nil {
+		return nil, err
+	}
 	return a.write(dir)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -58,7 +59,7 @@ type Recorded struct {
 
 // Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned together with what is known of it.
 func (c *Record) Run(ctx context.Context) (*Recorded, error) {
-	if err := baseline.Writable(c.Root); err != nil {
+	if err := cmp.Or(git.Outward(ctx, c.Root), baseline.Writable(c.Root)); err != nil {
 		return nil, err
 	}
 	defer c.Tell(Event{Stage: run.Done})
@@ -89,7 +90,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for i := range head {
 		head[i].Reason = c.Reason
 	}
-	out, err := c.store(head)
+	out, err := c.store(ctx, head)
 	if err == nil && len(out.Files) > 0 {
 		out.Ignored = ignoredBy(ctx, out.Files[0])
 	}
@@ -199,7 +200,7 @@ func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measur
 }
 
 // store adds sessions to the baseline of their GPU, all or none.
-func (c *Record) store(head []model.Session) (*Recorded, error) {
+func (c *Record) store(ctx context.Context, head []model.Session) (*Recorded, error) {
 	dir := baseline.Dir(c.Root, c.Workload, head[len(head)-1].GPU)
 	out := &Recorded{Dir: dir}
 	for _, p := range model.Profilers(head) {
@@ -211,6 +212,9 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 		if p == model.Nsys {
 			out.Noise = calibrate.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
 		}
+	}
+	if err := git.Outward(ctx, dir); err != nil {
+		return nil, err
 	}
 	added, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
@@ -18,6 +19,9 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 	}
 	cut, err := profile.Cut(rule, r)
 	if err != nil {
+		return nil, err
+	}
+	if err := git.Outward(ctx, dir); err != nil {
 		return nil, err
 	}
 	_, err = baseline.Add(dir, func(old *baseline.Baseline) ([]baseline.Entry, error) {

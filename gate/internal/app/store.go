@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -184,6 +185,9 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 		return "", err
 	}
 	id = found.ID
+	if err := git.Outward(ctx, b.Dir); err != nil {
+		return "", err
+	}
 	here, _ := commit(ctx)
 	added, err := baseline.Add(b.Dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		for i, standing := range b.Standings() {

@@ -34,7 +34,7 @@ func (k *storeFlags) bind(fs *pflag.FlagSet) {
 }
 
 // load checks the flags, reads the policy and finds the baselines beside it.
-func (k *storeFlags) load() (*thresholds.Policy, error) {
+func (k *storeFlags) load(e *env) (*thresholds.Policy, error) {
 	p, err := k.policy.load()
 	if err != nil {
 		return nil, err
@@ -43,13 +43,13 @@ func (k *storeFlags) load() (*thresholds.Policy, error) {
 	if k.out.fs == nil {
 		return p, nil
 	}
-	return p, k.out.check()
+	return p, k.out.check(e)
 }
 
 type baselineList struct{ storeFlags }
 
 func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
-	p, err := l.load()
+	p, err := l.load(e)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 type baselineShow struct{ storeFlags }
 
 func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
-	if _, err := s.load(); err != nil {
+	if _, err := s.load(e); err != nil {
 		return err
 	}
 	summary, err := s.Session(ctx, args.own[0])
@@ -82,7 +82,7 @@ func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 type baselineDiff struct{ storeFlags }
 
 func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
-	p, err := d.load()
+	p, err := d.load(e)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error 
 	if r.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
-	if _, err := r.load(); err != nil {
+	if _, err := r.load(e); err != nil {
 		return err
 	}
 	file, err := r.Remove(ctx, args.own[0], r.reason, time.Now())

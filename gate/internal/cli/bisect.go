@@ -33,7 +33,7 @@ func (v *bisectVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	if err := oneOf("explain", v.explain, autoAlwaysNever...); err != nil {

@@ -28,7 +28,7 @@ func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	j, err := v.single(e, &v.policy, args.workload, model.Nsys, v.out.quiet)

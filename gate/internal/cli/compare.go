@@ -30,7 +30,7 @@ func (v *compareVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	p, err := v.policy.load()

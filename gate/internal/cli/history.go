@@ -26,7 +26,7 @@ func (v *historyVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	p, err := v.policy.load()

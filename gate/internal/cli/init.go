@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
@@ -113,6 +114,9 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	case v.dryRun:
 		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n\n", shown, strings.TrimRight(indented.ReplaceAllString(text, "    $1"), "\n"))
 		return true, nil
+	}
+	if err := git.Outward(e.ctx, name); err != nil {
+		return false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return false, err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
@@ -97,7 +98,7 @@ func (o *outputFlags) known(source, format string) error {
 }
 
 // check refuses values that would only come to light after the measurement.
-func (o *outputFlags) check() error {
+func (o *outputFlags) check(e *env) error {
 	switch {
 	case o.json && o.fs.Changed("format") && o.format != "json":
 		return usageError("--json and --format %s contradict each other", o.format)
@@ -133,7 +134,7 @@ func (o *outputFlags) check() error {
 		written = append(slices.Clone(written), file{name: o.patch, flag: source(o.fs, "patch")})
 	}
 	for _, f := range written {
-		if err := writable(f.name); err != nil {
+		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name)); err != nil {
 			return usageError("%s: %w", f.flag, err)
 		}
 	}

@@ -24,7 +24,7 @@ func (v *reportVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	v.out.saved = len(args.own) == 0

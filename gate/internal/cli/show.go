@@ -29,7 +29,7 @@ func (v *showVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(); err != nil {
+	if err := v.out.check(e); err != nil {
 		return err
 	}
 	if app.HoldsDeviceCode(args.own[0]) {
