@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +25,13 @@ func Main(parent context.Context, args []string, s Streams) int {
 	}
 	input.BoundMemory()
 	ctx, cancel := context.WithCancelCause(parent)
+	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	go func() {
-		cancel(interrupted{(<-signals).(syscall.Signal)})
+		first := interrupted{(<-signals).(syscall.Signal)}
+		cancel(first)
 		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears up.
 		signal.Stop(signals)
 		select {
@@ -37,13 +41,27 @@ func Main(parent context.Context, args []string, s Streams) int {
 			}
 		default:
 		}
+		time.Sleep(endGrace)
+		e.abandon(first, os.Exit)
 	}()
-	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
 	if ascii(e.getenv) {
 		e.Err = asciiWriter{e.Err}
 	}
 	e.Err = plainWriter{e.Err}
 	return e.run(ctx)
+}
+
+// endGrace is how long a command may take to end after the first signal.
+const endGrace = 5 * time.Second
+
+// abandon ends this process in the middle of what it does after a signal, as the second signal would, unless its command
+// ends with a program that got the signal as well.
+func (e *env) abandon(by interrupted, end func(code int)) {
+	if e.follows.Load() {
+		return
+	}
+	fmt.Fprintf(e.raw, "nsgate: %v; it had not ended %v later\n", by, endGrace)
+	end(128 + int(by.signal))
 }
 
 func (e *env) run(ctx context.Context) int {
@@ -93,6 +111,7 @@ type env struct {
 	args    arguments       // of the command
 	failed  error           // of a help page, whose printer returns none
 	raw     io.Writer       // standard error without cleaning, for terminals and CI hosts
+	follows atomic.Bool     // the command ends with a program, however long that takes after a signal
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -64,6 +65,19 @@ func TestPlainWriter(t *testing.T) {
 		var out bytes.Buffer
 		if n, err := io.WriteString(plainWriter{&out}, in); err != nil || n != len(in) || out.String() != want {
 			t.Errorf("%q is written as %q, want %q (%d, %v)", in, out.String(), want, n, err)
+		}
+	}
+}
+
+// A command that does not look at the end of its context ends all the same, except one that ends with its program.
+func TestAbandon(t *testing.T) {
+	for _, follows := range []bool{false, true} {
+		var said strings.Builder
+		e, code := &env{raw: &said}, 0
+		e.follows.Store(follows)
+		e.abandon(interrupted{syscall.SIGTERM}, func(c int) { code = c })
+		if want := "nsgate: interrupted (terminated); it had not ended 5s later\n"; !follows && (code != 143 || said.String() != want) || follows && (code != 0 || said.Len() > 0) {
+			t.Errorf("follows %v: code %d, said %q", follows, code, said.String())
 		}
 	}
 }

@@ -28,6 +28,7 @@ func (v *rankVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
+	e.follows.Store(true)
 	switch {
 	case args.workload == nil:
 		return usageError("no program; example: srun -N2 nsgate rank -- python train.py")
