@@ -15,17 +15,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
-func Main(parent context.Context, args []string, s Streams) int {
+func Main(parent context.Context, args []string, s Streams) (code int) {
+	confined := len(args) > 1 && args[0] == proc.HiddenArg && args[1] == confine.Arg
+	if confined {
+		stderr, end := confine.Child()
+		defer func() { end(code) }()
+		os.Stderr, s.Err, args = stderr, stderr, args[2:]
+	}
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
 	input.BoundMemory()
 	ctx, cancel := context.WithCancelCause(parent)
-	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
+	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err, confined: confined}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -104,21 +112,22 @@ type Streams struct {
 type env struct {
 	ctx context.Context // ends at the first signal; tests of parts have none
 	Streams
-	getenv  func(string) string
-	environ func() []string // all variables, as NAME=VALUE
-	line    []string        // the command line, without the name of the program
-	command *cobra.Command  // that runs
-	args    arguments       // of the command
-	failed  error           // of a help page, whose printer returns none
-	raw     io.Writer       // standard error without cleaning, for terminals and CI hosts
-	follows atomic.Bool     // the command ends with a program, however long that takes after a signal
+	getenv   func(string) string
+	environ  func() []string // all variables, as NAME=VALUE
+	line     []string        // the command line, without the name of the program
+	command  *cobra.Command  // that runs
+	args     arguments       // of the command
+	failed   error           // of a help page, whose printer returns none
+	raw      io.Writer       // standard error without cleaning, for terminals and CI hosts
+	confined bool            // this process is the child that reads
+	follows  atomic.Bool     // the command ends with a program, however long that takes after a signal
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.
 type exit struct {
 	code   int
 	err    error
-	passed bool // the code is that of a program, which got the signals as well
+	passed bool // the code is that of another process, which got the signals as well
 }
 
 func (e *exit) Error() string { return fmt.Sprint(e.err) }

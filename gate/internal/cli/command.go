@@ -92,6 +92,11 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := a.check(c); err != nil {
 			return err
 		}
+		if r, ok := c.verb.(reader); ok {
+			if done, err := e.confine(out.Context(), r, a); done {
+				return err
+			}
+		}
 		return c.run(out.Context(), e, a)
 	}
 	return out

@@ -15,9 +15,17 @@ func BoundMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	if n := memory(System); n < math.MaxInt64 {
-		debug.SetMemoryLimit(n / 4 * 3)
+	if n := Memory(); n > 0 {
+		debug.SetMemoryLimit(n)
 	}
+}
+
+// Memory is three quarters of the memory of the machine or the container in bytes, 0 where it is not known.
+func Memory() int64 {
+	if n := memory(System); n < math.MaxInt64 {
+		return n / 4 * 3
+	}
+	return 0
 }
 
 var total = regexp.MustCompile(`(?m)^MemTotal: +(\d+) kB$`)

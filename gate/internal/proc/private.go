@@ -96,6 +96,9 @@ var guardProgram string
 // that has no such main, the tests of a package, has no guards.
 func UseGuard() { guardProgram, _ = os.Executable() }
 
+// Guarded reports whether a program was named by [UseGuard], and so runs its own binary as a part of itself.
+func Guarded() bool { return guardProgram != "" }
+
 // watch starts the guard. An error that prevents it prevents the runner as well, which is the same binary and reports
 // it.
 func (p *Private) watch(self string) {

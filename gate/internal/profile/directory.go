@@ -272,3 +272,25 @@ func (e entry) size() (n int64) {
 	}
 	return n
 }
+
+// TakesTool reports whether one of the paths is a file that only another program reads (a report of nsys), or a directory
+// with such a file. It looks at the first files of a directory only.
+func TakesTool(paths ...string) bool {
+	takes := func(name string) bool {
+		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) || ends(name, ".zip")
+	}
+	for _, path := range paths {
+		seen, found := 0, takes(path)
+		filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+			if seen++; err != nil || found || seen > 10_000 {
+				return fs.SkipAll
+			}
+			found = takes(name)
+			return nil
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}

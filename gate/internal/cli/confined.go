@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// reader is a verb that reads files of others. It runs in a confined child, unless a file takes nsys or ncu to read.
+type reader interface {
+	// reads are the paths that this call reads, nil where it reads nothing of others. The files are those that it writes.
+	reads(e *env, args arguments) (paths, files []string)
+}
+
+// How much processor time the reading of files may take, whatever their size, and for each of their megabytes.
+const (
+	leastCPU = 10 * time.Minute
+	cpuOfMB  = time.Second
+)
+
+// confine runs the command of a reader in a child, with done true, or confines this process where it is the child.
+func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool, err error) {
+	paths, files := r.reads(e, args)
+	if len(paths) == 0 || !e.confined && !proc.Guarded() || profile.TakesTool(paths...) {
+		return false, nil
+	}
+	if e.confined {
+		l := confine.Limits{CPU: leastCPU, Files: files, Dirs: []string{os.TempDir()}}
+		for _, path := range paths {
+			l.CPU += cpuOfMB * time.Duration(sizeOf(path)>>20)
+		}
+		if most := input.Memory(); most > 0 {
+			l.Memory = most + 1<<30 // Go keeps addresses that it does not use
+		}
+		confine.Self(l) // as far as the system can
+		return false, nil
+	}
+	stdout, ok1 := e.Out.(*os.File)
+	stderr, ok2 := e.raw.(*os.File)
+	if !ok1 || !ok2 {
+		return false, nil
+	}
+	code, err := confine.Run(ctx, func() os.Signal { return e.signal() }, proc.HiddenArg, e.line, stdout, stderr)
+	var ended *confine.Ended
+	switch {
+	case err == nil:
+		return true, &exit{code: code, passed: true}
+	case !errors.As(err, &ended):
+		return false, nil // no child could be started
+	}
+	next := "report this to the developers of nsgate, with the file if it may be shown"
+	if ended.Memory {
+		next = "read it on a machine with more memory, or record fewer steps"
+	} else if ended.CPU {
+		next = "record fewer steps, or see what the file holds"
+	}
+	return true, noVerdict(e, "read", model.Refuse(model.TooLarge, next, "%s: %v", report.Clean(strings.Join(paths, ", ")), ended))
+}
+
+// sizeOf is the size of a file, or of the files of a directory, in bytes.
+func sizeOf(path string) (size int64) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	if !info.IsDir() {
+		return info.Size()
+	}
+	entries, _ := os.ReadDir(path)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	}
+	return size
+}
+
+// signal is the one that ended the context of the command.
+func (e *env) signal() os.Signal {
+	if stop := (interrupted{}); errors.As(context.Cause(e.ctx), &stop) {
+		return stop.signal
+	}
+	return os.Interrupt
+}
+
+// written are the files that a command writes beside its report on standard output.
+func (o *outputFlags) written(e *env) []string {
+	files := slices.Clone(o.outputs)
+	for _, f := range o.reports {
+		if _, name, ok := strings.Cut(f, "="); ok {
+			files = append(files, name)
+		}
+	}
+	for _, name := range []string{o.patch, e.getenv("GITHUB_OUTPUT"), e.getenv("GITHUB_STEP_SUMMARY")} {
+		if name != "" {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+func (v *showVerb) reads(e *env, args arguments) (paths, files []string) {
+	return args.own, v.out.written(e)
+}
+
+func (v *compareVerb) reads(e *env, args arguments) (paths, files []string) {
+	return args.own, v.out.written(e)
+}
+
+func (v *reportVerb) reads(e *env, args arguments) (paths, files []string) {
+	return args.own, v.out.written(e)
+}
+
+func (v *historyVerb) reads(e *env, args arguments) (paths, files []string) {
+	return args.own, v.out.written(e)
+}
+
+func (v *checkVerb) reads(e *env, _ arguments) (paths, files []string) {
+	if v.from == "" {
+		return nil, nil
+	}
+	if files = v.out.written(e); app.GitDir(e.ctx) != "" {
+		last := lastFile(e.ctx)
+		os.MkdirAll(filepath.Dir(last), 0o700)
+		files = append(files, last)
+	}
+	return []string{v.from}, files
+}

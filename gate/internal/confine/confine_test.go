@@ -1,0 +1,128 @@
+//go:build linux
+
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const hidden = "__run"
+
+// TestMain is the child as well: it does what its arguments say and exits with what came of it.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 4 || os.Args[1] != hidden {
+		os.Exit(m.Run())
+	}
+	stderr, end := Child()
+	code := child(os.Args[3], os.Args[4:])
+	fmt.Fprintln(stderr, "said by the child")
+	end(code)
+	os.Exit(code)
+}
+
+func child(do string, args []string) int {
+	l := Limits{Memory: 2 << 30, CPU: time.Second}
+	if do == "write" {
+		l.Files = args[:1]
+	}
+	if err := Self(l); err != nil {
+		return 100
+	}
+	var err error
+	switch do {
+	case "write":
+		err = os.WriteFile(args[1], nil, 0o600)
+	case "read":
+		_, err = os.ReadFile(args[0])
+	case "connect":
+		var c net.Conn
+		if c, err = net.Dial("tcp", args[0]); err == nil {
+			c.Close()
+		}
+	case "allocate":
+		var kept [][]byte
+		for range 64 {
+			b := make([]byte, 1<<28)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			kept = append(kept, b)
+		}
+		return len(kept)
+	case "spin":
+		for n := 0; ; n++ {
+		}
+	case "panic":
+		panic("a defect")
+	case "wait":
+		time.Sleep(time.Minute)
+	}
+	if errors.Is(err, syscall.EACCES) {
+		return 13
+	} else if err != nil {
+		return 99
+	}
+	return 7
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	named, other := filepath.Join(dir, "named", "file"), filepath.Join(dir, "other")
+	if err := os.Mkdir(filepath.Dir(named), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listening, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listening.Close()
+	denied := 13
+	if abi, _, _ := syscall.Syscall(444, 0, 0, 1); int(abi) < 4 {
+		t.Log("this kernel has no Landlock with a network: writes and connections are not denied")
+		denied = 7
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string // of the error, "" for none
+	}{
+		{[]string{"read", other}, 7, ""},
+		{[]string{"write", named, named}, 7, ""},
+		{[]string{"write", named, other}, denied, ""},
+		{[]string{"connect", listening.Addr().String()}, denied, ""},
+		{[]string{"allocate"}, 0, "takes more memory"},
+		{[]string{"spin"}, 0, "takes more processor time"},
+		{[]string{"panic"}, 0, "panic: a defect"},
+	} {
+		errs, err := os.Create(filepath.Join(dir, "stderr"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := Run(context.Background(), nil, hidden, tt.args, os.Stdout, errs)
+		text, _ := os.ReadFile(errs.Name())
+		errs.Close()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || code != tt.code {
+			t.Errorf("%v: code %d, %v", tt.args, code, err)
+		}
+		if got := string(text); tt.want == "" && got != "said by the child\n" || tt.want != "" && got != "" {
+			t.Errorf("%v: standard error is %q", tt.args, got)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if code, err := Run(ctx, func() os.Signal { return syscall.SIGTERM }, hidden, []string{"wait"}, os.Stdout, os.Stderr); code != 143 || err != nil {
+		t.Errorf("after the signal: %d, %v", code, err)
+	}
+}
