@@ -123,6 +123,7 @@ var (
 	_       = row("exposed_communication", "ns", Neither, 0)
 	_       = row("hidden_communication", "ns", Neither, 0)
 	_       = row("unmatched_collectives", "count", Neither, exact)
+	_       = row("lost_launches", "count", Neither, exact, "launches without a record")
 	_       = row("message_bytes", "B", Neither, exact, "bytes of messages")
 	_       = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
 	_       = row("rank_copy_time", "ns", Neither, 0, "copy time of the rank")

@@ -74,6 +74,7 @@ func Judge(in Input) *result.Report {
 		r.Note(result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
 	}
 	r.Note(align.OnOthers(in.Baseline, base)...)
+	r.Warn(m.lostRemarks()...)
 	compare(r, &t, m.pairs)
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
 	r.Warn(slices.Concat(unused, align.Duplicates(in.Baseline, in.Head))...)

@@ -45,6 +45,11 @@ var matchRefusals = []align.Refusal[matching]{
 			return p.subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
 				": the timer failed, or the profile was changed", "measure again"
 		}},
+	{Name: "launches lost", Kind: model.KernelsLost, When: matching.hiding,
+		Says: func(m matching) (string, string) {
+			return m.lostRemarks()[0].Sentence + ", more than its limit: a regression may be among them",
+				"record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
+		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m matching) bool { return lostStep(m.base, m.head) || lostStep(m.head, m.base) },
 		Says: func(m matching) (string, string) {
 			without, with := "head", "baseline"

@@ -56,6 +56,23 @@ func TestMatchRefusals(t *testing.T) {
 		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.NcuTime, Values: model.Values{1e5, 1e5, 1e5}}}
 	}
 	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod, Values: model.Values{1e5, 1e5, 1e5}})
+	// costs are launches of a kernel of 100 µs and of one of 10 µs, and launches without a record.
+	costs := func(of, ofOther, lost float64) func(*model.Session) {
+		series := func(s measure.Subject, m measure.Metric, v float64) model.Series {
+			return model.Series{Subject: s, Metric: m, Values: model.Values{v, v, v}}
+		}
+		out := []model.Series{
+			series(kernel, measure.Time, 1e5), series(kernel, measure.Launches, of), series(kernel, measure.Total, 1e5*of),
+			series(measure.Workload, measure.Launches, of+ofOther), series(measure.Workload, measure.GPUTime, 1e5*of+1e4*ofOther),
+		}
+		if ofOther > 0 {
+			out = append(out, series(other, measure.Time, 1e4), series(other, measure.Launches, ofOther), series(other, measure.Total, 1e4*ofOther))
+		}
+		if lost > 0 {
+			out = append(out, series(measure.Workload, model.LostLaunches, lost))
+		}
+		return setting(out...)
+	}
 	cases := []struct {
 		row        string // "" for no refusal
 		base, head func(*model.Session)
@@ -74,6 +91,12 @@ func TestMatchRefusals(t *testing.T) {
 		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil, "sgemm takes no time in the baseline and 100.0 µs in the head"},
 		{"kernel without time", setting(time(kernel, 1e5)), setting(time(kernel, 0)), nil, "sgemm takes no time in the head"},
 		{"", setting(time(kernel, 0)), setting(time(kernel, 9)), nil, ""},
+		{"launches lost", costs(50, 50, 0), costs(50, 0, 50), nil, "50 launches of the head, up to 9.1 % of the GPU time, more than its limit"},
+		{"launches lost", costs(50, 10, 40), costs(50, 50, 0), nil, "40 launches of the baseline, up to 7.3 % of the GPU time"},
+		{"launches lost", costs(50, 50, 0), costs(50, 50, 40), nil, "40 launches of the head, up to 40.0 %"},
+		{"", costs(50, 50, 0), costs(50, 45, 5), nil, ""},
+		{"", costs(50, 50, 9), costs(50, 50, 9), nil, ""},
+		{"", costs(50, 50, 0), costs(50, 0, 0), nil, ""}, // its calls are gone as well
 		{"step lost", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5), sections), nil, "no step was found in the head"},
 		{"step lost", noStep(time(kernel, 1e5), sections), noStep(time(kernel, 1e5), step, sections), nil, "no step was found in the baseline"},
 		{"", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5)), nil, ""},

@@ -137,6 +137,8 @@ var (
 	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the other ranks are
 	// not known: these keep their waiting.
 	UnmatchedCollectives = metric("unmatched_collectives")
+	// LostLaunches is the number of launches, per step (or per run), of whose kernels the profiler lost the record.
+	LostLaunches = metric("lost_launches")
 	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the recording
 	// tells: over the time of the collective it is the algorithm bandwidth.
 	MessageBytes = metric("message_bytes")

@@ -31,6 +31,8 @@ type Trace struct {
 	Kernels  []KernelInfo
 	Launches []Launch // sorted by Start
 	Copies   []Copy   // sorted by Start
+	// Lost are the times of the CUDA calls that launched a kernel of which the profiler kept no record.
+	Lost []int64
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
 	// RangeCategories are the NVTX categories of those, "" for none; nil where the trace does not say.

@@ -56,7 +56,7 @@ func (p *process) check(db *database) error {
 	}
 	lost := len(p.found.lost)
 	if lost > 0 {
-		lost = p.outsideGraphs()
+		lost = len(p.outsideGraphs())
 	}
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
 	switch {
@@ -95,9 +95,9 @@ func (p *process) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
-// outsideGraphs counts the launches without a kernel that were no part of a graph: while a stream is captured, a
-// launch adds a node to the graph instead of running.
-func (p *process) outsideGraphs() int {
+// outsideGraphs are the calls without a kernel that were no part of a graph: while a stream is captured, a launch adds
+// a node to the graph instead of running.
+func (p *process) outsideGraphs() (outside []int64) {
 	slices.SortStableFunc(p.found.graphs, func(a, b mark) int { return cmp.Compare(a.time, b.time) })
 	var graphs []model.Interval
 	depth := 0
@@ -112,11 +112,10 @@ func (p *process) outsideGraphs() int {
 			}
 		}
 	}
-	outside := 0
 	for _, start := range p.found.lost {
 		i, _ := slices.BinarySearchFunc(graphs, start, func(g model.Interval, t int64) int { return cmp.Compare(g.End, t) })
 		if i == len(graphs) || graphs[i].Start > start {
-			outside++
+			outside = append(outside, start)
 		}
 	}
 	return outside
@@ -136,7 +135,7 @@ func (r *reader) silence() (warnings []string) {
 func (r *reader) checkKept() error {
 	for _, few := range r.diagnosis.few {
 		p := r.of(few.process)
-		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && p.outsideGraphs() > 0 {
+		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && len(p.outsideGraphs()) > 0 {
 			return model.Refuse(model.RecordsLost, recordAgain+", without NVTX (--trace=cuda) if it happens again",
 				"%s: only %d of the %d CUDA events that the workload produced were kept", r.db.name, few.kept, few.made)
 		}

@@ -104,7 +104,7 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names.List, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
-		Requests: p.requests, Kernels: r.kernels(p),
+		Requests: p.requests, Kernels: r.kernels(p), Lost: p.outsideGraphs(),
 	}
 	if slices.ContainsFunc(p.categories, func(c string) bool { return c != "" }) {
 		t.RangeCategories = p.categories

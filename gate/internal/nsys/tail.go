@@ -17,7 +17,7 @@ const (
 // synchronisation stop it: these launches have no kernel. Launches count as queued if all of them were made after the last launch
 // that has a kernel, and before the GPU had finished its work or could have begun the next kernel. Their step is left out as a whole.
 func (p *process) cutTail() {
-	if len(p.found.lost) == 0 || p.outsideGraphs() != len(p.found.lost) {
+	if len(p.found.lost) == 0 || len(p.outsideGraphs()) != len(p.found.lost) {
 		return
 	}
 	var lastCall, lastEnd, longest int64

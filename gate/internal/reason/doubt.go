@@ -30,6 +30,18 @@ func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
 }
 
+// LostLaunches is launches of a side, in a step or run, of which the profiler lost the record; Share is the largest part of the GPU
+// time that they can have taken.
+type LostLaunches struct {
+	Side            string
+	Launches, Share result.Number
+}
+
+func (r LostLaunches) String() string {
+	return "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to " + measure.Share(float64(r.Share)) +
+		" of the GPU time"
+}
+
 // Regrouped is a head whose runs do the same launches in Ratio times as many steps.
 type Regrouped struct{ Ratio result.Number }
 

@@ -56,6 +56,9 @@ func (t *trace) finish() (*model.Trace, error) {
 		out.CallNames, out.Calls = clean.List, t.made
 	}
 	out.Environment = t.environment(out.Launches)
+	if _, lost := t.unanswered(); !t.capturing {
+		out.Lost = lost
+	}
 	t.doubt(out, missing)
 	if t.amd && out.GPU == "" {
 		out.Warnings = append(out.Warnings, "the trace is of an AMD GPU and does not say of which model")
@@ -140,7 +143,7 @@ func (t *trace) doubt(out *model.Trace, missing int) {
 	warn(t.undated, "%d CUDA calls do not tell when they were: none is judged")
 	warn(missing, "%d of %d launches have no CUDA call in the trace: they belong to no range", len(t.launches))
 	warn(t.twice, "%d launches are written twice in the trace: each counts once")
-	warn(without, "%d of %d calls that launch a kernel have no kernel in the trace", calls)
+	warn(len(without), "%d of %d calls that launch a kernel have no kernel in the trace", calls)
 	warn(swallowed, "%d launches last longer than others that start later on their stream, up to %d µs: their durations are doubtful",
 		longest/1000)
 }
@@ -203,7 +206,8 @@ const (
 )
 
 func (t *trace) check() error {
-	calls, unanswered := t.unanswered()
+	calls, without := t.unanswered()
+	unanswered := len(without)
 	launches := len(t.launches)
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
@@ -249,13 +253,13 @@ func (t *trace) refuseNoKernels(calls int) error {
 		"%s holds no GPU kernel: only the CPU was recorded", t.source)
 }
 
-// unanswered counts the calls that launch a kernel, and how many have no kernel.
-func (t *trace) unanswered() (calls, without int) {
+// unanswered counts the calls that launch a kernel, and gives the times of those without a kernel.
+func (t *trace) unanswered() (calls int, without []int64) {
 	for _, c := range t.calls {
 		if c.launches {
 			calls++
 			if !c.answered {
-				without++
+				without = append(without, c.start)
 			}
 		}
 	}

@@ -333,6 +333,9 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
+	if lost := readString(t, traceOf(with(callOf("cuLaunchKernel", 99, 9))...)).Lost; len(lost) != 1 || lost[0] != 99_000 {
+		t.Errorf("launches without a record at %d ns, want one at 99,000", lost)
+	}
 	if n := len(readString(t, traceOf(with(base[0], base[2])...)).Launches); n != 2 {
 		t.Errorf("%d launches, want the 2 that are different", n)
 	}

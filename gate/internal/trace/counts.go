@@ -60,6 +60,19 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 }
 
+// reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel.
+func (c *cut) reduceLost(run int, per float64, t *table) {
+	lost := 0
+	for _, at := range c.Lost {
+		if c.counts(at) {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.set(run, measure.Workload, model.LostLaunches, float64(lost)/per)
+	}
+}
+
 // counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.
 func (c *cut) counts(at int64) bool {
 	if len(c.steps) > 0 {

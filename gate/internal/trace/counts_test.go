@@ -43,6 +43,15 @@ func TestCounts(t *testing.T) {
 	}
 	value(t, one(t, Options{}, trace), measure.Workload, measure.SmallKernels, 1)
 
+	// Launches without a record count like calls: the first is of no step.
+	trace.Lost = []int64{1}
+	for _, r := range trace.Ranges {
+		if r.Name == 0 {
+			trace.Lost = append(trace.Lost, r.Start, r.Start+10)
+		}
+	}
+	value(t, one(t, Options{}, trace), measure.Workload, model.LostLaunches, 2)
+
 	// A trace that does not list its calls has none of this.
 	trace.Calls, trace.CallNames = model.Calls{}, nil
 	s = one(t, Options{}, trace)

@@ -63,6 +63,7 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	roles := c.newRoles()
 	sums := c.addUp(roles)
 	c.reduceKernels(run, per, &info, sums.kernels, roles, t)
+	c.reduceLost(run, per, t)
 	c.reduceCalls(run, per, roles, t)
 	c.reduceSteps(run, t)
 	c.reduceSections(run, t)
