@@ -124,6 +124,7 @@ var (
 	_       = row("hidden_communication", "ns", Neither, 0)
 	_       = row("unmatched_collectives", "count", Neither, exact)
 	_       = row("lost_launches", "count", Neither, exact, "launches without a record")
+	_       = row("silent_calls", "count", Neither, exact, "CUDA calls without work of the GPU")
 	_       = row("message_bytes", "B", Neither, exact, "bytes of messages")
 	_       = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
 	_       = row("rank_copy_time", "ns", Neither, 0, "copy time of the rank")

@@ -45,11 +45,6 @@ var matchRefusals = []align.Refusal[matching]{
 			return p.subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
 				": the timer failed, or the profile was changed", "measure again"
 		}},
-	{Name: "launches lost", Kind: model.KernelsLost, When: matching.hiding,
-		Says: func(m matching) (string, string) {
-			return m.lostRemarks()[0].Sentence + ", more than its limit: a regression may be among them",
-				"record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
-		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m matching) bool { return lostStep(m.base, m.head) || lostStep(m.head, m.base) },
 		Says: func(m matching) (string, string) {
 			without, with := "head", "baseline"
@@ -58,6 +53,14 @@ var matchRefusals = []align.Refusal[matching]{
 			}
 			return "no step was found in the " + without + ", and the " + with + " has one",
 				"name the range that both repeat as the step, or take both as one piece"
+		}},
+	{Name: "launches lost", Kind: model.KernelsLost, When: matching.hiding,
+		Says: func(m matching) (string, string) {
+			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
+			if m.lost().rows {
+				next = "print the tables of the " + m.lost().side + " again, whole: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
+			}
+			return m.lostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
 }
 

@@ -68,7 +68,9 @@ func TestMatchRefusals(t *testing.T) {
 		if ofOther > 0 {
 			out = append(out, series(other, measure.Time, 1e4), series(other, measure.Launches, ofOther), series(other, measure.Total, 1e4*ofOther))
 		}
-		if lost > 0 {
+		if lost >= 1000 { // calls without anything
+			out = append(out, series(measure.Workload, model.SilentCalls, lost))
+		} else if lost > 0 {
 			out = append(out, series(measure.Workload, model.LostLaunches, lost))
 		}
 		return setting(out...)
@@ -95,6 +97,10 @@ func TestMatchRefusals(t *testing.T) {
 		{"launches lost", costs(50, 10, 40), costs(50, 50, 0), nil, "40 launches of the baseline, up to 7.3 % of the GPU time"},
 		{"launches lost", costs(50, 50, 0), costs(50, 50, 40), nil, "40 launches of the head, up to 40.0 %"},
 		{"", costs(50, 50, 0), costs(50, 45, 5), nil, ""},
+		{"launches lost", costs(50, 50, 1000), costs(50, 0, 1070), nil, "rows of 50 launches are missing in the tables of the head"},
+		{"", costs(50, 50, 1000), costs(50, 0, 1000), nil, ""},  // their calls are gone as well
+		{"", costs(50, 50, 1000), costs(50, 50, 1500), nil, ""}, // other calls
+		{"", costs(50, 50, 0), costs(50, 0, 1050), nil, ""},     // a baseline of an older nsgate
 		{"", costs(50, 50, 9), costs(50, 50, 9), nil, ""},
 		{"", costs(50, 50, 0), costs(50, 0, 0), nil, ""}, // its calls are gone as well
 		{"step lost", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5), sections), nil, "no step was found in the head"},

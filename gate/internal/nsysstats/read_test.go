@@ -354,6 +354,20 @@ func TestLastRow(t *testing.T) {
 	}
 }
 
+// CUDA numbers all calls: those between the numbers of launches and copies are known, and when they were.
+func TestSilentCalls(t *testing.T) {
+	of := func(start, number string) string {
+		return strings.Replace(strings.Replace(row2025, "1000,", start+",", 1), ",500,7,", ",500,"+number+",", 1)
+	}
+	run, err := read(t, head2025+of("1000", "7")+of("2000", "9")+of("3000", "8")+of("4000", "12")+of("5000", "0")+of("6000", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]model.Silent{{Time: 4000, Calls: 2}}, run.Trace.Silent); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUnknownOperations(t *testing.T) {
 	run, err := read(t, head2025+row2025+"2000,100,8,,,,,,,,,,,,,,NVIDIA H200 (0),1,,7,[CUDA memory decompress]\n"+
 		"3000,100,8,,,,,,,,,,0.001,,,,NVIDIA H200 (0),1,,7,[CUDA memcpy Sideways]\n")

@@ -16,6 +16,7 @@ import (
 type traceRow struct {
 	Start    number `csv:"start"`
 	Duration number `csv:"duration"`
+	Call     number `csv:"corrid"`
 	GridX    number `csv:"grdx"`
 	GridY    number `csv:"grdy"`
 	GridZ    number `csv:"grdz"`
@@ -41,7 +42,11 @@ type tracer struct {
 	devices map[string]gpu             // by the text of the cell
 	used    []gpu                      // GPUs that launched kernels
 	ignored int                        // rows that are neither a kernel nor a copy
+	calls   []numberedCall             // of launches and copies
 }
+
+// numberedCall is the number that CUDA gave to the call of an operation, and when that operation began.
+type numberedCall struct{ number, start int64 }
 
 type gpu struct {
 	model  string
@@ -111,6 +116,11 @@ func (x *tracer) row(r *traceRow) error {
 	if err := t.checkName(r.Name); err != nil {
 		return err
 	}
+	if t.has("corrid") && r.Call.text != "" { // 0 where no call asked for it
+		if n := t.value("corrid", r.Call, latest); n > 0 {
+			x.calls = append(x.calls, numberedCall{n, start})
+		}
+	}
 	kind, copied := operation(r.Name)
 	switch {
 	case copied && !t.has("bytes"):
@@ -154,6 +164,19 @@ func (x *tracer) intern(k model.KernelInfo) int32 {
 	return i
 }
 
+// silent are the numbers between those of calls. CUDA numbers all calls of a process, also those that ask the GPU for nothing.
+func silent(calls []numberedCall) (out []model.Silent) {
+	slices.SortFunc(calls, func(a, b numberedCall) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.start, b.start))
+	})
+	for i := 1; i < len(calls); i++ {
+		if missing := calls[i].number - calls[i-1].number - 1; missing > 0 {
+			out = append(out, model.Silent{Time: calls[i].start, Calls: missing})
+		}
+	}
+	return out
+}
+
 func (x *tracer) finish() (*model.Trace, error) {
 	t, out := x.table, &x.Trace
 	switch {
@@ -167,6 +190,7 @@ func (x *tracer) finish() (*model.Trace, error) {
 	if err := out.NameKernels(t.file, &t.budget); err != nil {
 		return nil, err
 	}
+	out.Silent = silent(x.calls)
 	var models []string
 	for _, d := range x.used {
 		models = append(models, d.model)

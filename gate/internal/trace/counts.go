@@ -60,7 +60,8 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 }
 
-// reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel.
+// reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many calls
+// left none of anything.
 func (c *cut) reduceLost(run int, per float64, t *table) {
 	lost := 0
 	for _, at := range c.Lost {
@@ -71,6 +72,16 @@ func (c *cut) reduceLost(run int, per float64, t *table) {
 	if lost > 0 {
 		t.set(run, measure.Workload, model.LostLaunches, float64(lost)/per)
 	}
+	if c.Silent == nil {
+		return
+	}
+	silent := int64(0)
+	for _, x := range c.Silent {
+		if c.counts(x.Time) {
+			silent += x.Calls
+		}
+	}
+	t.set(run, measure.Workload, model.SilentCalls, float64(silent)/per)
 }
 
 // counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.
