@@ -71,18 +71,18 @@ func gpuTrace2021(t testing.TB, db *sqlite.Conn) string {
 
 func kernSum2025(t testing.TB, db *sqlite.Conn) string {
 	return printed(t, db, headSum, `SELECT round(100.0 * sum(end - start) / (SELECT sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL), 1), sum(end - start), count(*),
-		round(avg(end - start), 1), 0, min(end - start), max(end - start), 0, n.value FROM `+kernelNames+" GROUP BY n.value ORDER BY 2 DESC")
+		round(avg(end - start), 1), avg(end - start), min(end - start), max(end - start), 0, n.value FROM `+kernelNames+" GROUP BY n.value ORDER BY 2 DESC")
 }
 
 func memTimes(t testing.TB, db *sqlite.Conn) string {
 	return printed(t, db, "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n",
-		"SELECT round(100.0 * sum(end - start) / (SELECT sum(end - start) FROM "+operations+"), 1), sum(end - start), count(*), round(avg(end - start), 1), 0, min(end - start), max(end - start), 0, name FROM "+
+		"SELECT round(100.0 * sum(end - start) / (SELECT sum(end - start) FROM "+operations+"), 1), sum(end - start), count(*), round(avg(end - start), 1), avg(end - start), min(end - start), max(end - start), 0, name FROM "+
 			operations+" GROUP BY name")
 }
 
 func memSizes(t testing.TB, db *sqlite.Conn) string {
 	return printed(t, db, "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n",
-		"SELECT printf('%.3f', sum(bytes) / 1e6), count(*), printf('%.3f', avg(bytes) / 1e6), 0, 0, 0, 0, name FROM "+operations+" GROUP BY name")
+		"SELECT printf('%.3f', sum(bytes) / 1e6), count(*), printf('%.3f', avg(bytes) / 1e6), printf('%.3f', avg(bytes) / 1e6), printf('%.3f', min(bytes) / 1e6), printf('%.3f', max(bytes) / 1e6), 0, name FROM "+operations+" GROUP BY name")
 }
 
 func recording(t testing.TB, name string) (*sqlite.Conn, string) {

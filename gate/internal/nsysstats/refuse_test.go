@@ -92,6 +92,13 @@ func TestRefusals(t *testing.T) {
 		"no time in sums":     {headSum + "0.0,0,3,0.0,0.0,0,0,0.0,k\n", "a.csv:1: all 3 launches took no time", "--timeunit nsec"},
 		"copies alone":        {head2025 + "1,2,3,,,,,,,,,,0.004,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n", "a.csv:1: cuda_gpu_trace lists 1 copy and no kernel", "did not fail"},
 		"no such copy":        {headSum + rowSum + "\n" + replace(memTime, "[CUDA memcpy Device-to-Host]", "k", 1), `"k" is no copy and no memset`, "SQLite"},
+		"another mean":        {headSum + replace(rowSum, "500.0,500.0", "400.0,500.0", 1), "a.csv:2: Avg (ns) 400.0 is not Total Time (ns) 1500 / Instances 3: the row contradicts itself", "again"},
+		"another total":       {headSum + replace(rowSum, "1500", "1200", 1), "Avg (ns) 500.0 is not Total Time (ns) 1200 / Instances 3", "again"},
+		"other launches":      {headSum + replace(rowSum, ",3,", ",6,", 1), "is not Total Time (ns) 1500 / Instances 6", "again"},
+		"a median below":      {headSum + replace(rowSum, "500.0,400", "399.8,401", 1), "Min (ns) 401 is above Med (ns) 399.8", "again"},
+		"a median above":      {headSum + replace(rowSum, "500.0,400", "700.0,400", 1), "Med (ns) 700.0 is above Max (ns) 600", "again"},
+		"a mean above":        {headSum + replace(rowSum, "400,600", "400,498", 1), "Med (ns) 500.0 is above Max (ns) 498", "again"},
+		"a mean of copies":    {headSum + rowSum + "\n" + replace(memTime, ",300.0", ",200.0", 1), "a.csv:5: Avg (ns) 200.0 is not Total Time (ns) 900 / Count 3", "again"},
 		"rows are missing":    {headSum + "60.0,1500,3,500.0,500.0,400,600,100.0,k\n", "a.csv:1: the rows of cuda_gpu_kern_sum add up to 60.0 % of its total: rows are missing", "cuda_gpu_kern_sum"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, c.want, c.next, c.text) })

@@ -13,6 +13,9 @@ type sumRow struct {
 	Total number `csv:"total"`
 	Count number `csv:"count"`
 	Mean  number `csv:"avg"`
+	Least number `csv:"min"`
+	Mid   number `csv:"med"`
+	Most  number `csv:"max"`
 	Name  string `csv:"name"`
 }
 
@@ -34,6 +37,9 @@ func (t *table) readSums() ([]sum, error) {
 		t.value("total", r.Total, largest)
 		t.value("time", r.Share, 1000)
 		t.value("avg", r.Mean, largest)
+		t.value("min", r.Least, largest)
+		t.value("med", r.Mid, largest)
+		t.value("max", r.Most, largest)
 		if err := t.checkName(text); err != nil {
 			return err
 		}
@@ -44,6 +50,8 @@ func (t *table) readSums() ([]sum, error) {
 			return t.wrong
 		case s.count == 0:
 			return model.Refuse(model.BadValue, again, "%s: %s was launched 0 times", place(t.file, t.at), measure.Quote(text))
+		case t.contradiction(r) != "":
+			return model.Refuse(model.BadValue, again, "%s: %s: the row contradicts itself", place(t.file, t.at), t.contradiction(r))
 		case t.kind != kernSum && !copied:
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset", place(t.file, t.at),
 				measure.Quote(t.titles["name"]), measure.Quote(text))
@@ -66,6 +74,35 @@ func (t *table) readSums() ([]sum, error) {
 			"%s: the rows of %s add up to %.1f %% of its total: rows are missing", t.place(), t.kind, percent)
 	}
 	return sums, err
+}
+
+// contradiction says which cells of a row cannot be those of one table, within what was rounded away; "" for none.
+func (t *table) contradiction(r *sumRow) string {
+	printed := map[string]number{"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most}
+	of := func(column string) (value, slack float64, quoted string) {
+		n := printed[column]
+		value = n.Float(t.factor[column])
+		return value, n.Step(t.factor[column]) + 1e-9*value, t.titles[column] + " " + n.text
+	}
+	if t.has("avg") {
+		total, s, of1 := of("total")
+		count, _, of2 := of("count")
+		mean, each, of3 := of("avg")
+		if math.Abs(mean*count-total) > each*count+s {
+			return of3 + " is not " + of1 + " / " + of2
+		}
+	}
+	for _, pair := range [][2]string{{"min", "med"}, {"med", "max"}, {"min", "avg"}, {"avg", "max"}} {
+		if !t.has(pair[0]) || !t.has(pair[1]) {
+			continue
+		}
+		less, a, ofLess := of(pair[0])
+		more, b, ofMore := of(pair[1])
+		if less-more > a+b {
+			return ofLess + " is above " + ofMore
+		}
+	}
+	return ""
 }
 
 const (

@@ -52,7 +52,7 @@ func (t *table) check() error {
 	if len(t.titles) < len(t.columns) {
 		return model.Refuse(model.BadTable, again, "%s: a column of %s is there twice", t.place(), t.kind)
 	}
-	needed, times, sizes := []string{"total", "count", "name"}, []string{"total", "avg"}, []string(nil)
+	needed, times, sizes := []string{"total", "count", "name"}, []string{"total", "avg", "min", "med", "max"}, []string(nil)
 	switch t.kind {
 	case other:
 		return nil
