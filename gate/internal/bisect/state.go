@@ -3,6 +3,7 @@ package bisect
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/output"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -50,14 +52,19 @@ func readState(ctx context.Context, key string) state {
 // took is the duration of the search in seconds, interrupted parts included.
 func (s *state) took() float64 { return s.before + time.Since(s.began).Seconds() }
 
+// write keeps the state for the next search, whole or as it was: what a kill interrupts is what was kept before.
 func (s *state) write() error {
 	if s.file == "" {
 		return nil
 	}
 	s.Seconds = s.took()
 	text, err := json.Marshal(s)
-	if err == nil {
-		err = output.Text(s.file, 0o600, text)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := output.Text(s.file, 0o600, text); err != nil {
+		return fmt.Errorf("%s: what the search has measured cannot be kept: %w; make room there or let it be written, and start it again",
+			s.file, proc.Cause(err))
+	}
+	return nil
 }
