@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,8 +52,8 @@ func (h Host) CPU() (name string, sockets int) {
 	return name, len(packages)
 }
 
-// groups are the directories of the control groups of this process that may limit its CPUs, outermost last.
-func (h Host) groups() (dirs []string) {
+// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"), outermost last.
+func (h Host) groups(resource string) (dirs []string) {
 	for line := range strings.Lines(h.read("proc/self/cgroup")) {
 		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(cells) != 3 {
@@ -62,7 +63,7 @@ func (h Host) groups() (dirs []string) {
 		switch {
 		case cells[1] == "":
 			mount = "sys/fs/cgroup"
-		case strings.Contains(","+cells[1]+",", ",cpu,"):
+		case strings.Contains(","+cells[1]+",", ","+resource+","):
 			mount = "sys/fs/cgroup/" + cells[1]
 		default:
 			continue
@@ -80,7 +81,7 @@ func (h Host) groups() (dirs []string) {
 // Limit is how many CPUs the control groups allow this process, 0 for no limit.
 func (h Host) Limit() float64 {
 	least := 0.0
-	for _, dir := range h.groups() {
+	for _, dir := range h.groups("cpu") {
 		words := strings.Fields(h.read(dir + "/cpu.max")) // "max 100000"
 		if len(words) != 2 {
 			words = strings.Fields(h.read(dir+"/cpu.cfs_quota_us") + " " + h.read(dir+"/cpu.cfs_period_us")) // "-1 100000"
@@ -95,6 +96,25 @@ func (h Host) Limit() float64 {
 		}
 	}
 	return math.Round(least*100) / 100
+}
+
+// MemoryKills is how many processes of the control groups of this process, or where these do not count them of the host, the kernel
+// has killed for want of memory; 0 where neither says.
+func (h Host) MemoryKills() (most int64) {
+	counters := []string{"proc/vmstat"}
+	for _, dir := range slices.Backward(h.groups("memory")) {
+		counters = append(counters, dir+"/memory.events", dir+"/memory.oom_control")
+	}
+	for _, file := range slices.Backward(counters) {
+		for line := range strings.Lines(h.read(file)) {
+			if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == "oom_kill" {
+				if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+					return n
+				}
+			}
+		}
+	}
+	return 0
 }
 
 // Counters are what the system has counted up to a moment.
@@ -120,7 +140,7 @@ func (h Host) Count() Counters {
 		}
 	}
 	c.busy, c.idle, c.steal = of[0]+of[1]+of[2]+of[5]+of[6], of[3]+of[4], of[7]
-	for _, dir := range h.groups() {
+	for _, dir := range h.groups("cpu") {
 		var n [2]int64
 		for stat := range strings.Lines(h.read(dir + "/cpu.stat")) {
 			key, value, _ := strings.Cut(strings.TrimSpace(stat), " ")

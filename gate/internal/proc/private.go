@@ -189,7 +189,7 @@ const joinedGrace = 10 * time.Second
 
 // PrivateError says of an error with the private directory what to do about it.
 func PrivateError(err error) error {
-	return fmt.Errorf("the private directory: %w; set TMPDIR to a directory that can be written and has room", err)
+	return fmt.Errorf("the private directory: %w; %s", err, cmp.Or(Raise(err), "set TMPDIR to a directory that can be written and has room"))
 }
 
 var swept sync.Once // in every process; tests sweep more often

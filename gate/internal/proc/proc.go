@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -68,6 +69,17 @@ func Cause(err error) error {
 		err = e
 	}
 	return err
+}
+
+// Raise names the limit of this user that an error is for, as a next step; "" for another error.
+func Raise(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "raise the limit of open files (ulimit -n)"
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return "raise the limit of processes (ulimit -u) or of memory"
+	}
+	return ""
 }
 
 // Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // judge says whether the session that has ended can be read.
@@ -88,6 +89,13 @@ func (p Plan) workloadError(index int, r Run) error {
 	case r.TimedOut:
 		e.refusal = model.Refuse(model.WorkloadTimeout, "allow more time, or make the workload shorter",
 			"the workload did not end within %s %s", p.Timeout, where)
+	case r.killed() && r.MemoryKills > 0:
+		e.refusal = model.Refuse(model.WorkloadFailed, "give the job more memory, or make the workload smaller",
+			"the workload was killed (SIGKILL) %s while the kernel ended %s for want of memory", where, measure.Count(int(r.MemoryKills), "process", "processes"))
+	case r.killed():
+		e.refusal = model.Refuse(model.WorkloadFailed,
+			"see the log of the kernel or the scheduler, give the job more memory, or run the workload by itself first, and make it exit with 0",
+			"the workload was killed (SIGKILL), often for want of memory, %s", where)
 	case r.Signal != "":
 		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
 			"the workload was ended by a signal (%s) %s", r.Signal, where)
@@ -98,6 +106,11 @@ func (p Plan) workloadError(index int, r Run) error {
 			"the workload exited with %d %s", r.ExitCode, where)
 	}
 	return e
+}
+
+// killed reports whether SIGKILL ended the workload, or a process of its shell, which exits with 128 + 9 then.
+func (r Run) killed() bool {
+	return r.Signal == syscall.SIGKILL.String() || r.ExitCode == 128+int(syscall.SIGKILL)
 }
 
 // outputError says of a run that succeeded which output it did not print as it should.

@@ -47,7 +47,7 @@ func TestJudgeJob(t *testing.T) {
 		{what: "the first to fail", run: failed, left: []rank.Status{exits(0, 5), exits(1, 3), told(2)}, key: "workload-failed", reason: "rank 1 exited with 7"},
 		{what: "not the one that was ended after it", run: failed, left: []rank.Status{told(0), exits(1, 3), running(2)}, key: "workload-failed", reason: "rank 1"},
 		{what: "the launcher hides it", left: []rank.Status{ok(0), exits(1, 3), ok(2)}, key: "workload-failed", reason: "rank 1"},
-		{what: "killed", run: failed, left: []rank.Status{told(0), killed, told(2)}, key: "workload-failed", reason: "rank 1 was ended by a signal (killed)"},
+		{what: "killed", run: failed, left: []rank.Status{told(0), killed, told(2)}, key: "workload-failed", reason: "rank 1 was killed (SIGKILL), often for want of memory"},
 		{what: "lost", run: failed, left: []rank.Status{told(0), running(1), running(2)}, key: "rank-missing", reason: "ranks 1 and 2 did not"},
 		{what: "ended from outside", run: failed, left: []rank.Status{told(0), told(1), told(2)}, key: "workload-failed", reason: "ranks 0, 1 and 2"},
 		{what: "not recorded", run: failed, left: []rank.Status{ok(0), with(1, func(l *rank.Status) { l.Failure = "nsys wrote no report" }), ok(2)},

@@ -1,8 +1,8 @@
 package run
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -63,7 +63,10 @@ func start(cmd *exec.Cmd) (child, error) {
 	cmd.WaitDelay = terminateGrace // a process that outlives it may hold its output open
 	proc.Isolate(cmd)
 	done, err := proc.Start(cmd)
-	return child{cmd, done}, err
+	if err != nil {
+		return child{}, err // there is none to stop
+	}
+	return child{cmd, done}, nil
 }
 
 // start starts nsys with the runner, and the runner of the unprofiled runs where there are any.
@@ -72,14 +75,14 @@ func (x *profiler) start(env []string) (err error) {
 		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
 		cmd.Env = env
 		if x.unprofiled, err = start(cmd); err != nil {
-			return fmt.Errorf("the unprofiled runs cannot be started: %w", err)
+			return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "measure again"), "the unprofiled runs cannot be started: %s", said(err.Error()))
 		}
 	}
 	argv := x.profileCommand(x.dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
 	if x.nsys, err = start(cmd); err != nil {
-		return model.Refuse(model.NsysFailed, "check the nsys installation",
+		return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "check the nsys installation"),
 			"nsys could not be started: %s", said(err.Error()))
 	}
 	x.begun = time.Now()

@@ -21,6 +21,8 @@ type Run struct {
 	ExitCode   int           `json:"exit_code"` // -1 where a signal ended it
 	Signal     string        `json:"signal"`    // that ended it, such as "segmentation fault"; "" for none
 	TimedOut   bool          `json:"timed_out"`
+	// MemoryKills is how many processes the kernel killed for want of memory meanwhile.
+	MemoryKills int64 `json:"memory_kills"`
 	// Left is the number of processes that it left behind and that were ended.
 	Left int `json:"left"`
 	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.

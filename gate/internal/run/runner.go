@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -181,7 +182,7 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)
 
-	begun := time.Now()
+	begun, kills := time.Now(), host.Here().MemoryKills()
 	r := Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
 	done, err := proc.Start(cmd)
 	if err != nil {
@@ -216,6 +217,7 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 		<-done
 	}
 	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
+	r.MemoryKills = host.Here().MemoryKills() - kills
 	r.Output, r.Found = out.String(), printed.end()
 	return r
 }

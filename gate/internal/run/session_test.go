@@ -30,7 +30,9 @@ const recordings = "../../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the runner and a victim too, by the name under which it is called.
 func TestMain(m *testing.M) {
-	os.Setenv("HOST_ROOT", "no host")
+	if os.Getenv("HOST_ROOT") == "" { // a runner has that of its test
+		os.Setenv("HOST_ROOT", "no host")
+	}
 	runGrace, leftGrace = 200*time.Millisecond, 100*time.Millisecond
 	interruptGrace, terminateGrace = 150*time.Millisecond, 150*time.Millisecond
 	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim}
@@ -247,6 +249,10 @@ func TestTurns(t *testing.T) {
 
 // What must end without a result: the refusal says so, and session checks that nothing is left.
 func TestRefusals(t *testing.T) {
+	host := t.TempDir()
+	if err := os.Mkdir(host+"/proc", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name    string
 		command string // of sh
@@ -257,7 +263,10 @@ func TestRefusals(t *testing.T) {
 		{name: "exit code", command: `echo oops; exit 3`, want: "the workload exited with 3 in run 1 of 3"},
 		{name: "second run", command: `echo oops; mkdir d 2>/dev/null || { rmdir d; exit 7; }`,
 			want: "the workload exited with 7 in run 2 of 3"},
-		{name: "signal", command: `echo oops; kill -9 $$`, want: "ended by a signal (killed) in run 1 of 3"},
+		{name: "signal", command: `echo oops; kill -9 $$`, want: "the workload was killed (SIGKILL), often for want of memory, in run 1 of 3"},
+		{name: "killed in a shell", command: `sh -c 'kill -9 $$'; exit $?`, want: "was killed (SIGKILL), often for want of memory"},
+		{name: "out of memory", command: "echo oops; echo oom_kill 3 >" + host + "/proc/vmstat; kill -9 $$", env: "HOST_ROOT=" + host,
+			want: "the workload was killed (SIGKILL) in run 1 of 3 while the kernel ended 3 processes for want of memory"},
 		{name: "timeout", command: `echo oops; sleep 60`, change: func(p *Plan) { p.Timeout = 300 * time.Millisecond },
 			want: "did not end within 300ms in run 1 of 3"},
 		{name: "stubborn", command: `trap '' TERM INT; echo oops; while :; do setsid sleep 60; done`,
@@ -275,6 +284,10 @@ func TestRefusals(t *testing.T) {
 			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
 		}, want: "the workload could not be started in run 1 of 3: exec format error"},
 		{name: "no nsys", change: func(p *Plan) { p.Nsys = "nsys-that-is-not-there" }, want: "nsys was not found"},
+		{name: "nsys does not start", command: `:`, change: func(p *Plan) {
+			p.Nsys = p.Head.Dir + "/nsys"
+			os.WriteFile(p.Nsys, []byte("\x7fELF"), 0o755)
+		}, want: "nsys could not be started: "},
 		{name: "crash", env: "NSGATE_FAKE_NSYS_FAULT=crash", command: `sleep 60`,
 			want: "nsys ended after 0 of 3 runs (signal: killed"},
 		{name: "no report", env: "NSGATE_FAKE_NSYS_FAULT=no-report", command: `:`,
