@@ -54,7 +54,7 @@ func (e *event) read(text []byte) (ok bool) {
 		*v = (*v)[:0]
 	}
 	err := json.Unmarshal(text, e, lenient)
-	e.kind = kinds[string(unquote(e.Cat))]
+	e.kind = kindOf(unquote(e.Cat))
 	return err == nil
 }
 
@@ -71,7 +71,7 @@ func interesting(text []byte) bool {
 		if !quoted || !closed {
 			continue
 		}
-		k := kinds[string(cat)]
+		k := kindOf(cat)
 		// Before there were user annotations, the steps were operators.
 		if k != other && (k != operatorEvent || bytes.Contains(whole, []byte(stepPrefix))) {
 			return true
@@ -101,9 +101,26 @@ var kinds = map[string]kind{
 	"cuda_runtime": callEvent, "cuda_driver": callEvent, "Runtime": callEvent, "hip_runtime": callEvent, "hip_driver": callEvent,
 	"user_annotation": rangeEvent,
 	"cpu_op":          operatorEvent, "Operator": operatorEvent,
-	"xpu_runtime": foreignEvent, "xpu_driver": foreignEvent, "xpu_sync": foreignEvent, "hpu_op": foreignEvent, "glow_runtime": foreignEvent,
-	"mtia_runtime": foreignEvent, "mtia_ccp_events": foreignEvent, "mtia_workloadd": foreignEvent, "mtia_insight": foreignEvent,
-	"privateuse1_runtime": foreignEvent, "privateuse1_driver": foreignEvent,
+}
+
+// kindOf is the kind of a category: those of devices that are not judged go by their first word, in letters of any case.
+func kindOf(category []byte) kind {
+	if k, ok := kinds[string(category)]; ok {
+		return k
+	}
+	if device, _, parts := bytes.Cut(category, []byte{'_'}); parts && foreignDevice(device) != "" {
+		return foreignEvent
+	}
+	return other
+}
+
+// foreignDevice is the device of a category by its first word, "" for one that is judged or none.
+func foreignDevice(word []byte) string {
+	const longest = len("privateuse1")
+	if len(word) > longest {
+		return ""
+	}
+	return foreign[strings.ToLower(string(word))]
 }
 
 // foreign names the devices that are not judged, by how the categories of their events begin.

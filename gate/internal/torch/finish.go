@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -211,8 +212,11 @@ func (t *trace) check() error {
 	launches := len(t.launches)
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
-		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
+		return model.Refuse(model.OtherDevice, supported,
 			"%s is the trace of %s and holds %s: nsgate does not read them", t.source, t.foreigner, measure.Count(t.foreign, "event")+" of it")
+	case len(t.calls) == 0 && t.ofIntel() != "":
+		return model.Refuse(model.OtherDevice, supported,
+			"%s is the trace of %s (%s): nsgate does not read them", t.source, foreign["xpu"], t.ofIntel())
 	case launches == 0:
 		return t.refuseNoKernels(calls)
 	case t.lost != "":
@@ -230,6 +234,19 @@ func (t *trace) check() error {
 			"%s: %d of %d calls that launch a kernel have no kernel: the GPU's records of them were lost", t.source, unanswered, calls)
 	}
 	return nil
+}
+
+// supported is the next step where a device is not judged.
+const supported = "profile on a GPU of NVIDIA (CUDA) or AMD (ROCm), of which traces are read"
+
+// ofIntel is the name of a GPU of Intel, "" where no device has one.
+func (t *trace) ofIntel() string {
+	for _, name := range t.gpus {
+		if strings.HasPrefix(name, "Intel") {
+			return name
+		}
+	}
+	return ""
 }
 
 // refuseNoKernels refuses a trace without kernels, with the most precise reason that the trace gives.

@@ -105,8 +105,8 @@ func (t *trace) add(text []byte) error {
 		}
 	case foreignEvent:
 		t.foreign++
-		device, _, _ := strings.Cut(string(unquote(e.Cat)), "_")
-		t.foreigner = foreign[device]
+		device, _, _ := bytes.Cut(unquote(e.Cat), []byte{'_'})
+		t.foreigner = foreignDevice(device)
 	}
 	return nil
 }
