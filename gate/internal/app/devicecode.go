@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
@@ -19,8 +21,9 @@ const DeviceCodeSchema = "nsgate.code/1"
 type DeviceCode struct {
 	Schema string              `json:"schema"`
 	Code   []devicecode.Kernel `json:"code"`
-	// Unreadable says which files could not be read, and why.
-	Unreadable []string `json:"unreadable,omitempty"`
+	// Unreadable says which files could not be read, why, and what to do.
+	Unreadable []string               `json:"unreadable,omitempty"`
+	first      *devicecode.Unreadable // of them, nil for none
 }
 
 // HoldsDeviceCode reports whether path is a file with device code, or a directory with cubins (Triton's cache).
@@ -42,6 +45,10 @@ func HoldsDeviceCode(path string) bool {
 // ReadDeviceCode reads the device code that patterns name, relative to dir, as [devicecode.Find] does.
 func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 	out := &DeviceCode{Schema: DeviceCodeSchema, Code: []devicecode.Kernel{}}
+	note := func(u *devicecode.Unreadable) {
+		out.Unreadable = append(out.Unreadable, u.Error())
+		out.first = cmp.Or(out.first, u)
+	}
 	for _, pattern := range patterns {
 		path := pattern
 		if !filepath.IsAbs(path) {
@@ -52,7 +59,7 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 			return nil, err
 		}
 		if len(files) == 0 {
-			out.Unreadable = append(out.Unreadable, pattern+": there is no such file")
+			note(&devicecode.Unreadable{File: pattern, Reason: "there is no such file", Next: "build it first, or correct the path"})
 		}
 		for _, file := range files {
 			name, err := filepath.Rel(dir, file)
@@ -60,11 +67,17 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 				name = filepath.Base(file)
 			}
 			kernels, err := devicecode.Read(file, name)
-			if err != nil {
-				out.Unreadable = append(out.Unreadable, err.Error())
+			if u := (*devicecode.Unreadable)(nil); errors.As(err, &u) {
+				note(u)
+			} else if err != nil {
+				return nil, err
 			}
 			out.Code = append(out.Code, kernels...)
 		}
+	}
+	if len(out.Code) == 0 && out.first == nil {
+		note(&devicecode.Unreadable{File: strings.Join(patterns, ", "), Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device alone",
+			Next: "name the files that hold the kernels, as the compiler wrote them"})
 	}
 	return out, nil
 }
@@ -84,9 +97,8 @@ func (c CodeFiles) read() ([]devicecode.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(code.Unreadable) > 0 {
-		return nil, model.Refuse(model.CodeUnreadable, "name other files in the key code, or build them for the GPU's architecture",
-			"device code cannot be read: %s", code.Unreadable[0])
+	if u := code.first; u != nil {
+		return nil, model.Refuse(model.CodeUnreadable, u.Next+"; or name other files in the key code", "device code cannot be read: %s: %s", u.File, u.Reason)
 	}
 	if len(code.Code) > mostStoredKernels {
 		return nil, model.Refuse(model.CodeUnreadable, "name fewer files in the key code",

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 )
 
@@ -36,12 +37,45 @@ func (k Kernel) Compare(o Kernel) int {
 type Unreadable struct {
 	File   string
 	Reason string // such as "it holds PTX only"
+	Next   string // what to do
 }
 
-func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
+func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s; %s", e.File, e.Reason, e.Next) }
 
 // ErrNoCode is the cause of an [Unreadable] file that is not a container of device code.
 var ErrNoCode = errors.New("no device code")
+
+// errPTX, errLarge and errCompressed are causes that another build mends.
+var (
+	errPTX        = errors.New("it holds PTX only, which the driver compiles when the program starts")
+	errLarge      = errors.New("it is too large")
+	errCompressed = errors.New("unknown compression")
+)
+
+// unreadable is the error of a file, with the next step for its cause. Whatever has none of its own is damage.
+func unreadable(file string, cause error) *Unreadable {
+	next := "build it again, and copy it whole"
+	for _, c := range []struct {
+		cause error
+		next  string
+	}{
+		{ErrNoCode, "name an executable, library, object, fat binary or cubin of the build"},
+		{errPTX, "build for the GPU's architecture (-arch=sm_…)"},
+		{errLarge, "name the libraries or cubins that hold the kernels of interest"},
+		{errCompressed, "build with --compress-mode=none"},
+		{fs.ErrPermission, "let this user read it"},
+		{fs.ErrNotExist, "build it first, or correct the path"},
+	} {
+		if errors.Is(cause, c.cause) {
+			next = c.next
+		}
+	}
+	var system *fs.PathError
+	if errors.As(cause, &system) {
+		cause = system.Err // the path is that of the file
+	}
+	return &Unreadable{file, cause.Error(), next}
+}
 
 // The bounds on one file. libtorch_cuda.so, 1.5 GB, has about 100,000 kernels an architecture.
 const (

@@ -112,20 +112,20 @@ func TestCompression(t *testing.T) {
 	}
 	size := uint64(len(image))
 	for _, tt := range []struct {
-		name, want string
-		file       []byte
+		name, want, next string
+		file             []byte
 	}{
-		{"none", "", fat(kindELF, 0x11, 0, image)},
-		{"zstd", "", fat(kindELF, flagZstd, size, z.EncodeAll(image, nil))},
-		{"lz4", "", fat(kindELF, flagLZ4, size, small[:n])},
-		{"two, and padding between", "", slices.Concat(fat(kindPTX, 0, 0, []byte(".version 9.0")), make([]byte, 24), fat(kindELF, 0x11, 0, image))},
-		{"unknown", "unknown compression", fat(kindELF, 0x4000, size, []byte("something else"))},
-		{"ptx", "it holds PTX only", fat(kindPTX, 0, 0, []byte(".version 9.0"))},
-		{"another size", "damaged zstd data", fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
-		{"bomb", "above the bound", fat(kindELF, flagZstd, maxImage+1, z.EncodeAll(image, nil))},
-		{"lz4 bomb", "damaged LZ4 data", fat(kindELF, flagLZ4, maxImage, small[:n])},
-		{"lz4 of nothing", "damaged LZ4 data", fat(kindELF, flagLZ4, 0, small[:n])},
-		{"cut short", "damaged fat binary", fat(kindELF, 0x11, 0, image)[:20000]},
+		{"none", "", "", fat(kindELF, 0x11, 0, image)},
+		{"zstd", "", "", fat(kindELF, flagZstd, size, z.EncodeAll(image, nil))},
+		{"lz4", "", "", fat(kindELF, flagLZ4, size, small[:n])},
+		{"two, and padding between", "", "", slices.Concat(fat(kindPTX, 0, 0, []byte(".version 9.0")), make([]byte, 24), fat(kindELF, 0x11, 0, image))},
+		{"unknown", "unknown compression", "--compress-mode=none", fat(kindELF, 0x4000, size, []byte("something else"))},
+		{"ptx", "it holds PTX only", "-arch=sm_", fat(kindPTX, 0, 0, []byte(".version 9.0"))},
+		{"another size", "damaged zstd data", "build it again", fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
+		{"bomb", "above the bound", "name the libraries", fat(kindELF, flagZstd, maxImage+1, z.EncodeAll(image, nil))},
+		{"lz4 bomb", "damaged LZ4 data", "build it again", fat(kindELF, flagLZ4, maxImage, small[:n])},
+		{"lz4 of nothing", "damaged LZ4 data", "build it again", fat(kindELF, flagLZ4, 0, small[:n])},
+		{"cut short", "damaged fat binary", "build it again", fat(kindELF, 0x11, 0, image)[:20000]},
 	} {
 		file := filepath.Join(t.TempDir(), "x")
 		if err := os.WriteFile(file, tt.file, 0o600); err != nil {
@@ -136,8 +136,8 @@ func TestCompression(t *testing.T) {
 		switch {
 		case tt.want == "" && (err != nil || !slices.Equal(got, want)):
 			t.Errorf("%s: %d kernels, %v", tt.name, len(got), err)
-		case tt.want != "" && (!errors.As(err, &unreadable) || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		case tt.want != "" && (!errors.As(err, &unreadable) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(unreadable.Next, tt.next)):
+			t.Errorf("%s: %v, want %q; … %q", tt.name, err, tt.want, tt.next)
 		}
 	}
 }

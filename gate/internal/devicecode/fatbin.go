@@ -73,7 +73,7 @@ func (f *fatReader) next() (*entry, error) {
 	}
 	f.at = e.at + e.stored
 	if e.kind == kindELF && max(stored, e.size) > maxImage {
-		return nil, fmt.Errorf("an image of %d bytes is above the bound of %d", max(stored, e.size), maxImage)
+		return nil, fmt.Errorf("%w: an image of %d bytes is above the bound of %d", errLarge, max(stored, e.size), maxImage)
 	}
 	if n := int64(le.Uint32(h[16:])); n > 0 {
 		e.stored = min(n, e.stored)
@@ -176,5 +176,5 @@ func (d *decompressor) image(r io.ReaderAt, e *entry) ([]byte, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("unknown compression (flags %#x); build with --compress-mode=none", e.flags)
+	return nil, fmt.Errorf("%w (flags %#x)", errCompressed, e.flags)
 }

@@ -23,19 +23,19 @@ import (
 func Read(path, name string) ([]Kernel, error) {
 	f, err := input.Open(path)
 	if errors.Is(err, input.ErrNoFile) {
-		return nil, &Unreadable{name, "it is no regular file"}
+		return nil, unreadable(name, fmt.Errorf("%w: it is no regular file", ErrNoCode))
 	}
 	if err != nil {
-		return nil, err
+		return nil, unreadable(name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, unreadable(name, err)
 	}
 	kernels, err := read(f, info.Size())
 	if err != nil {
-		return nil, &Unreadable{name, err.Error()}
+		return nil, unreadable(name, err)
 	}
 	for i := range kernels {
 		kernels[i].File = name
@@ -56,7 +56,7 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 		return nil, fmt.Errorf("%w: it is no ELF file, fat binary or cubin", ErrNoCode)
 	case elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA:
 		if size > maxImage {
-			return nil, fmt.Errorf("a cubin of %d bytes is above the bound of %d", size, maxImage)
+			return nil, fmt.Errorf("%w: a cubin of %d bytes is above the bound of %d", errLarge, size, maxImage)
 		}
 		image := make([]byte, size)
 		if _, err := f.ReadAt(image, 0); err != nil && err != io.EOF {
@@ -101,8 +101,6 @@ func hostKernels(f io.ReaderAt) ([]Kernel, error) {
 	return nil, fmt.Errorf("%w: it has no section .nv_fatbin", ErrNoCode)
 }
 
-var errPTX = errors.New("it holds PTX only, which the driver compiles when the program starts; build for the GPU's architecture (-arch=sm_…)")
-
 // The bounds on what is held of a file, in MiB.
 const (
 	maxHeld   = 64 // images at once, as stored and decompressed; one alone may be larger
@@ -129,7 +127,7 @@ func (f *found) add(kernels []Kernel, err error) {
 		f.kernels = append(f.kernels, k)
 	}
 	if err == nil && len(f.kernels) > maxKernels {
-		err = fmt.Errorf("it holds more than %d kernels", maxKernels)
+		err = fmt.Errorf("%w: it holds more than %d kernels", errLarge, maxKernels)
 	}
 	if f.err == nil {
 		f.err = err
@@ -219,13 +217,13 @@ const mostFiles = 100_000
 func Find(pattern string) ([]string, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no pattern: %w", pattern, err)
+		return nil, fmt.Errorf("%q is no pattern: %w; name a file or a directory, or put \\ before [, * and ?", pattern, err)
 	}
 	var out []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, err
+			return nil, unreadable(path, err)
 		}
 		if !info.IsDir() {
 			out = append(out, path)
@@ -233,11 +231,14 @@ func Find(pattern string) ([]string, error) {
 		}
 		seen := 0
 		err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
+			if err != nil {
+				return unreadable(name, err)
+			}
+			if !d.Type().IsRegular() {
+				return nil
 			}
 			if seen++; seen > mostFiles {
-				return fmt.Errorf("%s holds more than %d files: name those with device code", path, mostFiles)
+				return fmt.Errorf("%s holds more than %d files; name those with device code", path, mostFiles)
 			}
 			if HasCode(name) {
 				out = append(out, name)
