@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/align"
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -15,15 +15,10 @@ import (
 
 // comparison is two sides under a policy.
 type comparison struct {
-	policy *thresholds.Policy
-	// time is how long one launch takes by the profiler of both sides, total what a kernel costs: by Nsight Compute, which
-	// profiles a few launches of each kernel, both are the duration of a launch.
-	time, total measure.Metric
-	base, head  *recorded.Index
+	match.Sides
 	shared      [][2]int // pairs of a base and a head session that are one session
 	batches     bool     // they are one session, but not measured in turn
 	trend       bool     // kernels of both batches get slower or faster from run to run
-	tick        float64
 	boards      result.Boards
 	outlierRuns []result.OutlierRun // runs that are left out
 	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
@@ -36,10 +31,10 @@ type comparison struct {
 // hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
 // one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
-	if recorded.OneGPU(t.base.Sessions, t.head.Sessions) {
+	if recorded.OneGPU(t.Base.Sessions, t.Head.Sessions) {
 		return "times"
 	}
-	for _, s := range slices.Concat(t.base.Sessions, t.head.Sessions) {
+	for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
 		if s.GPUHash == "" || s.Start.IsZero() {
 			return "unknown"
 		}
@@ -49,32 +44,27 @@ func (t comparison) hosts() string {
 
 // oneGPU reports whether the sides are sessions of one GPU at different times.
 func (t comparison) oneGPU() bool {
-	return !t.batches && len(t.shared) == 0 && recorded.OneGPU(t.base.Sessions, t.head.Sessions)
+	return !t.batches && len(t.shared) == 0 && recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 }
 
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t comparison) share(p pair) float64 {
-	if p.subject.Scope == measure.ScopeSection {
-		return math.Max(t.base.ShareOfRun(p.subject, p.metric), t.head.ShareOfRun(p.subject, p.metric))
+	if p.Subject.Scope == measure.ScopeSection {
+		return math.Max(t.Base.ShareOfRun(p.Subject, p.Metric), t.Head.ShareOfRun(p.Subject, p.Metric))
 	}
-	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
-		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)
+	if p.Match != "" && p.Match != "exact" && p.Metric.Name == t.Total.Name {
+		return math.Max(recorded.Typical(p.Base)/t.Base.Whole, recorded.Typical(p.Head)/t.Head.Whole)
 	}
-	return math.Max(t.base.Share(p.subject), t.head.Share(p.subject))
+	return math.Max(t.Base.Share(p.Subject), t.Head.Share(p.Subject))
 }
 
 func newComparison(base, head []model.Session, policy *thresholds.Policy) comparison {
-	t := comparison{policy: policy, time: measure.Time, total: measure.Total, boards: align.Boards(base, head)}
-	if recorded.ByLaunch(head) {
-		t.time, t.total = model.NcuTime, model.NcuTime
-	}
-	t.base, t.head = recorded.New(base, t.total), recorded.New(head, t.total)
+	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head)}
 	for i := range base {
 		for j := range head {
 			if model.SameSession(base[i].Environment, head[j].Environment) {
 				t.shared = append(t.shared, [2]int{i, j})
 			}
-			t.tick = math.Max(t.tick, math.Max(base[i].Tick, head[j].Tick))
 		}
 	}
 	// Sessions of the baseline without a partner are left out. All of the head is judged.
@@ -104,7 +94,7 @@ func (t comparison) holdAll(base []model.Session) bool {
 			own[x.Subject] = true
 		}
 	}
-	return !slices.ContainsFunc(recorded.Kernels(t.base.Subjects()), func(x measure.Subject) bool { return !own[x] })
+	return !slices.ContainsFunc(recorded.Kernels(t.Base.Subjects()), func(x measure.Subject) bool { return !own[x] })
 }
 
 // alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both
@@ -135,44 +125,12 @@ func alternate(a, b *model.Session, unprofiled bool) bool {
 
 // unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
 func (t comparison) unmeasured(p pair) bool {
-	for i := range t.base.Sessions {
-		for _, x := range t.base.Sessions[i].Series {
-			if x.Unmeasured && x.Metric == p.metric && (x.Subject == p.subject || slices.Contains(p.baseNames, x.Subject.Name)) {
+	for i := range t.Base.Sessions {
+		for _, x := range t.Base.Sessions[i].Series {
+			if x.Unmeasured && x.Metric == p.Metric && (x.Subject == p.Subject || slices.Contains(p.BaseNames, x.Subject.Name)) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// sectioned reports whether a section is comparable: both sides know it, and as warm-up they left out as many steps.
-func (t comparison) sectioned(s measure.Subject) bool {
-	if !t.head.Has(s) {
-		return false
-	}
-	if s != measure.Warmup {
-		return true
-	}
-	base, head := t.skipped()
-	return base == head
-}
-
-// uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than the baseline.
-func uncovered(t comparison) (out []result.Remark) {
-	const most = 0.9
-	step := t.head.Sessions[len(t.head.Sessions)-1].Step
-	covered := t.head.ShareOfRun(measure.Warmup, measure.GPUTime) + t.head.ShareOfRun(measure.Steps, measure.GPUTime) +
-		t.head.ShareOfRun(measure.Between, measure.GPUTime)
-	if step != "" && covered > 0 && covered < most {
-		out = append(out, result.Say(reason.StepsCover{Range: step, Share: result.Number(covered)}))
-	}
-	if base, head := t.skipped(); head > base {
-		out = append(out, result.Say(reason.SkipsMore{Base: result.Number(base), Head: result.Number(head)}))
-	}
-	return out
-}
-
-// skipped is how many steps the sides left out as warm-up, NaN where that is not known.
-func (t comparison) skipped() (base, head float64) {
-	return t.base.Typical(measure.Warmup, measure.Repeats.Name), t.head.Typical(measure.Warmup, measure.Repeats.Name)
 }

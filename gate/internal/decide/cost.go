@@ -12,12 +12,12 @@ import (
 // costShare is the part of a step or run that a pair has, the larger of base and head: a change of it times this part
 // is the cost of the change.
 func (t comparison) costShare(p pair) float64 {
-	if p.metric.Name != measure.CopyTime.Name {
+	if p.Metric.Name != measure.CopyTime.Name {
 		return t.share(p)
 	}
 	most := 0.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
-		part, of := side.Typical(p.subject, p.metric.Name), side.Typical(measure.Workload, measure.StepTime.Name)
+	for _, side := range []*recorded.Index{t.Base, t.Head} {
+		part, of := side.Typical(p.Subject, p.Metric.Name), side.Typical(measure.Workload, measure.StepTime.Name)
 		if !(of > 0) {
 			of = side.Whole + copies(side)
 		}
@@ -40,21 +40,21 @@ func copies(side *recorded.Index) (all float64) {
 
 // exposedChange is the change of the copies that no kernel hides, as a part of a step; NaN where that is not known.
 func (t comparison) exposedChange(p pair) float64 {
-	if p.metric.Name != measure.CopyTime.Name {
+	if p.Metric.Name != measure.CopyTime.Name {
 		return math.NaN()
 	}
 	period := measure.StepTime.Name
-	step := math.Max(t.base.Typical(measure.Workload, period), t.head.Typical(measure.Workload, period))
-	return math.Abs(t.head.Exposed(p.subject)-t.base.Exposed(p.subject)) / step
+	step := math.Max(t.Base.Typical(measure.Workload, period), t.Head.Typical(measure.Workload, period))
+	return math.Abs(t.Head.Exposed(p.Subject)-t.Base.Exposed(p.Subject)) / step
 }
 
 // leastCost is the cost from which on a slower pair fails the gate: none where a rule names the pair, by its metric
 // in full or by its subject, or bounds its value.
 func (t comparison) leastCost(p pair) float64 {
 	selects := func(r thresholds.Rule) bool {
-		return r.Where == p.limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Section != ""
+		return r.Where == p.Limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Section != ""
 	}
-	if t.named(p) || p.limit.Bounded() || slices.ContainsFunc(t.policy.Rules, selects) {
+	if t.Named(p.Pair) || p.Limit.Bounded() || slices.ContainsFunc(t.Policy.Rules, selects) {
 		return 0
 	}
 	return t.cost()
@@ -63,11 +63,11 @@ func (t comparison) leastCost(p pair) float64 {
 // cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
 // for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
 func (t comparison) cost() float64 {
-	if t.policy.Places["cost"] != "" || t.relation() >= sameBoard {
-		return t.policy.Cost
+	if t.Policy.Places["cost"] != "" || t.relation() >= sameBoard {
+		return t.Policy.Cost
 	}
-	return math.Min(t.policy.Cost, costPart*t.policy.Threshold)
+	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)
 }
 
 // denied is how much longer host code may take because the head's host gave CPU time to others.
-func (t comparison) denied() float64 { return recorded.Denied(t.base.Sessions, t.head.Sessions) }
+func (t comparison) denied() float64 { return recorded.Denied(t.Base.Sessions, t.Head.Sessions) }

@@ -30,15 +30,15 @@ func calls(t comparison) []result.Remark {
 		return stats.Median(values)
 	}
 	var out []result.Remark
-	subjects := slices.Concat(t.base.Subjects(), t.head.Subjects())
+	subjects := slices.Concat(t.Base.Subjects(), t.Head.Subjects())
 	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, s := range slices.Compact(subjects) {
 		if s.Scope != measure.ScopeCall {
 			continue
 		}
-		if b, h := typical(t.base, s), typical(t.head, s); b != h {
+		if b, h := typical(t.Base, s), typical(t.Head, s); b != h {
 			role := ""
-			if x := t.head.Find(s, measure.SyncCalls.Name); x != nil {
+			if x := t.Head.Find(s, measure.SyncCalls.Name); x != nil {
 				role = x.Role
 			}
 			out = append(out, result.Say(reason.Calls{Call: s.Name, Base: result.Number(b), Head: result.Number(h), Range: role}))

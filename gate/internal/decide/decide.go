@@ -1,7 +1,7 @@
 // Package decide judges the sessions of a head by those of a baseline under a policy.
 //
-// A judgement takes four steps: match puts together what both have, metric by metric; estimate computes the change of each pair and
-// its variance; decide gives each its outcome, corrected for how many there are; [Judge] draws the verdict.
+// A judgement takes four steps: [match] pairs what both sides have, metric by metric; estimates computes the change of each
+// pair and its variance; decide gives each its outcome, corrected for how many there are; [Judge] draws the verdict.
 package decide
 
 import (
@@ -38,9 +38,9 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 	for i, e := range estimates {
 		f := describe(t, e.pair)
 		switch {
-		case e.listed != "":
-			f = answered(f, e.listed, e.because)
-		case e.oneSided:
+		case e.Listed != "":
+			f = answered(f, e.Listed, e.Because)
+		case e.OneSided:
 			f = decideOneSided(e.pair, f)
 			if f.Gates {
 				family++
@@ -61,7 +61,7 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 		}
 		for k, corrected := range stats.Holm(p, weights) {
 			e, f := estimates[judged[k]], findings[judged[k]]
-			alpha := t.policy.Alpha
+			alpha := t.Policy.Alpha
 			if weights[k] > 0 {
 				alpha *= weights[k] / total
 			}
@@ -70,7 +70,7 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 				f.Base = result.Number(e.judgedBase())
 				f.Head = f.Base * (1 + f.Change)
 			}
-			if e.limit.Bounded() {
+			if e.Limit.Bounded() {
 				f = decideBounds(e.pair, f)
 			}
 			findings[judged[k]] = f
@@ -84,15 +84,15 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 // runs of a side cannot raise a false alarm, and cost nothing.
 func (e *estimate) weight() float64 {
 	switch {
-	case e.pool.steady, e.metric.Exact && e.variance.S2 == 0:
+	case e.pool.steady, e.Metric.Exact && e.variance.S2 == 0:
 		return 0
-	case math.IsInf(e.limit.Max, 1):
+	case math.IsInf(e.Limit.Max, 1):
 		return 0
-	case e.metric == measure.StepTime, e.metric == measure.MeanStep:
+	case e.Metric == measure.StepTime, e.Metric == measure.MeanStep:
 		return first / 2.0 // typical and mean are two views of one step
-	case e.small, e.isStep(), e.subject.Scope == measure.ScopeSection:
+	case e.small, e.isStep(), e.Subject.Scope == measure.ScopeSection:
 		return seldom
-	case e.metric.Name == measure.Time.Name, e.metric.Name == model.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
+	case e.Metric.Name == measure.Time.Name, e.Metric.Name == model.NcuTime.Name, e.Subject == measure.Workload, e.Match != "exact":
 		return 1
 	}
 	return secondary
@@ -102,37 +102,37 @@ func (e *estimate) weight() float64 {
 func describe(t comparison, p pair) result.Finding {
 	share := t.share(p)
 	f := result.Finding{
-		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
+		Kernel: p.Subject.Short(), Name: p.Subject.Name, Scope: p.Subject.Scope, Metric: p.Metric.Name, Unit: p.Metric.Unit,
 		Change: result.Unknown, Low: result.Unknown, High: result.Unknown, P: result.Unknown, MDE: result.Unknown,
-		Base: result.Number(recorded.Typical(p.base)), Head: result.Number(recorded.Typical(p.head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
-		Limit: result.Number(p.limit.Max), Floor: result.Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
-		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames,
-		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail && (!p.metric.Informational() || t.named(p) || p.limit.Bounded()),
+		Base: result.Number(recorded.Typical(p.Base)), Head: result.Number(recorded.Typical(p.Head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
+		Limit: result.Number(p.Limit.Max), Floor: result.Number(t.floor(p)), Rule: p.Limit.Rule, Severity: string(p.Limit.Severity),
+		Share: result.Number(share), Match: p.Match, BaseNames: p.BaseNames, HeadNames: p.HeadNames,
+		Gates: p.Listed == "" && p.Limit.Severity == thresholds.Fail && (!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
-	f.State(p.facts...)
-	if p.metric == measure.SyncCalls {
+	f.State(p.Facts...)
+	if p.Metric == measure.SyncCalls {
 		f.State(calls(t)...)
 	}
-	if p.isStep() && p.subject == measure.Workload {
+	if p.isStep() && p.Subject == measure.Workload {
 		f.State(mostly(t.waterfall)...)
-		if f.Gates && t.outputs() && !t.named(p) {
+		if f.Gates && t.outputs() && !t.Named(p.Pair) {
 			f.Gates = false
 			f.State(result.Say(reason.OutputDecides))
 		}
 	}
-	if p.subject.Scope == measure.ScopeKernel {
-		if p.subject.Geometry() != "" {
-			f.Grid, f.Block = p.subject.Grid.String(), p.subject.Block.String()
+	if p.Subject.Scope == measure.ScopeKernel {
+		if p.Subject.Geometry() != "" {
+			f.Grid, f.Block = p.Subject.Grid.String(), p.Subject.Block.String()
 		}
-		if f.Role = t.head.Role(p.subject); f.Role == "" {
-			f.Role = t.base.Role(p.subject)
+		if f.Role = t.Head.Role(p.Subject); f.Role == "" {
+			f.Role = t.Base.Role(p.Subject)
 		}
-		if x := t.head.Find(p.subject, t.total.Name); x != nil {
+		if x := t.Head.Find(p.Subject, t.Total.Name); x != nil {
 			f.Recorded = x.Raw
 		}
 	}
-	if p.listed == "" {
-		f.AtMost, f.AtLeast = (*result.Number)(p.limit.AtMost), (*result.Number)(p.limit.AtLeast)
+	if p.Listed == "" {
+		f.AtMost, f.AtLeast = (*result.Number)(p.Limit.AtMost), (*result.Number)(p.Limit.AtLeast)
 	}
 	return f
 }
@@ -140,23 +140,23 @@ func describe(t comparison, p pair) result.Finding {
 // floor is the absolute change up to which nothing is a finding: that of the policy, at least one tick of the timer
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
 func (t comparison) floor(p pair) float64 {
-	floor := p.limit.Floor
-	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
+	floor := p.Limit.Floor
+	if p.Subject.Scope == measure.ScopeSection && !p.Metric.Exact {
 		least := t.cost()
-		if p.metric != measure.GPUTime {
+		if p.Metric != measure.GPUTime {
 			least = sectionLeast
 		}
-		return math.Max(floor, least*t.base.WholeRun(p.metric))
+		return math.Max(floor, least*t.Base.WholeRun(p.Metric))
 	}
-	switch p.metric.Name {
+	switch p.Metric.Name {
 	case measure.Time.Name:
-		floor = math.Max(floor, t.tick)
+		floor = math.Max(floor, t.Tick)
 	case measure.Total.Name:
-		if launches := stats.Average(t.base.Values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
-			floor = math.Max(floor, t.tick*launches)
+		if launches := stats.Average(t.Base.Values(p.Subject, measure.Launches.Name)); p.Match == "exact" && launches > 0 {
+			floor = math.Max(floor, t.Tick*launches)
 		}
 	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
-		for _, s := range slices.Concat(t.base.Sessions, t.head.Sessions) {
+		for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
 			if s.Step != "" {
 				for _, run := range s.Runs[:s.Profiled()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
@@ -176,8 +176,8 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	switch {
 	case f.Gates:
 	case p.isStep() && t.outputs():
-	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
-	case p.limit.Severity != thresholds.Fail:
+	case p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
+	case p.Limit.Severity != thresholds.Fail:
 		out = append(out, result.Say(reason.WarnOnly{Rule: f.Rule}))
 	default:
 		out = append(out, result.Say(reason.UnderCost{Cost: f.Cost, Least: result.Number(t.leastCost(p))}))
@@ -194,7 +194,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(float64(f.Change), limit, alpha)
 	switch {
-	case n > runs(e.base, e.head) && n <= MaxRuns:
+	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
 	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0:
 		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
@@ -235,7 +235,7 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 			if math.IsNaN(v) {
 				continue
 			}
-			if all++; !p.limit.Keeps(v) {
+			if all++; !p.Limit.Keeps(v) {
 				broken++
 			}
 		}
@@ -245,12 +245,12 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 	switch {
 	case all == 0:
 		return open(f, reason.Unbounded{Metric: f.Metric, Bounds: wanted})
-	case broken == 0 && math.IsInf(p.limit.Max, 1):
+	case broken == 0 && math.IsInf(p.Limit.Max, 1):
 		f.Undecided = false
 		return answered(f, result.Unchanged, result.Say(reason.BoundsKept{Bounds: wanted}))
 	case broken == 0:
 		return f
-	case broken == all && (p.metric.Exact || all >= stats.MinRuns):
+	case broken == all && (p.Metric.Exact || all >= stats.MinRuns):
 		f.Undecided = false
 		f = answered(f, result.Regressed, result.Say(beyond))
 		if !f.Gates {
@@ -266,8 +266,8 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 func decideOneSided(p pair, f result.Finding) result.Finding {
 	without := "base"
 	switch {
-	case p.limit.Bounded():
-		p.limit.Max = math.Inf(1) // there is no change to limit
+	case p.Limit.Bounded():
+		p.Limit.Max = math.Inf(1) // there is no change to limit
 		return decideBounds(p, f)
 	case f.Base.Known():
 		without = "head"

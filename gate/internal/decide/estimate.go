@@ -4,58 +4,36 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
-// pair is one metric of one subject as both sides have it, or as one side has it.
+// pair is one metric of one subject with the samples that are judged, NaN for runs that are left out.
 type pair struct {
-	subject    measure.Subject
-	metric     measure.Metric
-	match      string         // see [Finding.Match]
-	base, head [][]float64    // samples by session and run, NaN for runs that are left out
-	shown      [2][][]float64 // samples of base and head with those
-	limit      thresholds.Limit
-	listed     result.Outcome // Added or Removed, where there is nothing to compare
-	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
-	movedRuns  []int          // runs of the head whose samples are moved to the edge of the others, counted over all sessions
-	because    result.Remark  // of that outcome
-	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
-	baseNames  []string
-	headNames  []string             // where they are several
-	summed     [2][]measure.Subject // the kernels of base and head whose times are summed
-	facts      []result.Remark
-}
-
-// compared reports whether both sides have something to compare.
-func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
-
-// named reports whether the rule that limits a metric names it in full.
-func (t comparison) named(p pair) bool {
-	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
-		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
-	})
+	match.Pair
+	shown     [2][][]float64 // samples of base and head with those
+	outliers  []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	movedRuns []int          // runs of the head whose samples are moved to the edge of the others, counted over all sessions
 }
 
 // kindOf names the pairs whose variances are expected to be alike.
 func kindOf(s measure.Scope, m measure.Metric) string { return string(s) + " " + m.Name }
 
-func (p *pair) kind() string { return kindOf(p.subject.Scope, p.metric) }
+func (p *pair) kind() string { return kindOf(p.Subject.Scope, p.Metric) }
 
 // isStep reports whether a pair is the period of a step, or another time that depends on the host.
-func (p *pair) isStep() bool { return p.metric.OnHost() }
+func (p *pair) isStep() bool { return p.Metric.OnHost() }
 
 // winsoriseStep is a pair whose sides are both winsorised, see [stats.Winsorised].
 func winsoriseStep(p pair) pair {
-	if hasZero(p.base) || hasZero(p.head) {
+	if hasZero(p.Base) || hasZero(p.Head) {
 		return p
 	}
-	base, far := stats.Winsorised(p.base)
-	head, farHead := stats.Winsorised(p.head)
-	p.movedRuns = differing(p.head, head)
-	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, farHead)
+	base, far := stats.Winsorised(p.Base)
+	head, farHead := stats.Winsorised(p.Head)
+	p.movedRuns = differing(p.Head, head)
+	p.Base, p.Head, p.outliers = base, head, slices.Concat(p.outliers, far, farHead)
 	return p
 }
 
@@ -71,7 +49,7 @@ func differing(before, after [][]float64) (runs []int) {
 }
 
 // dependsOnHost reports whether a metric depends on the CPU of the host.
-func (p *pair) dependsOnHost() bool { return p.isStep() || p.metric.Unprofiled() }
+func (p *pair) dependsOnHost() bool { return p.isStep() || p.Metric.Unprofiled() }
 
 // estimate is the change from baseline to head of one pair, with its variance.
 type estimate struct {
@@ -101,12 +79,12 @@ func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Varianc
 // judgedBase is the value of the baseline that the change is relative to: the weighted geometric mean of the runs that are judged, the
 // arithmetic mean where a value is zero.
 func (e *estimate) judgedBase() float64 {
-	values := stats.Pooled(e.base)
+	values := stats.Pooled(e.Base)
 	if slices.Min(values) == slices.Max(values) {
 		return values[0]
 	}
 	if !e.relative {
-		return stats.Average(e.base)
+		return stats.Average(e.Base)
 	}
 	return math.Exp(e.contrast.Means[0])
 }
@@ -132,7 +110,7 @@ func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(s
 // beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the
 // worse side: by two of the base's standard deviations.
 func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
-	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
+	scale := func(v float64) float64 { return sign * v / stats.Average(e.Base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
 	}
@@ -140,13 +118,13 @@ func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
+	sd := math.Sqrt(moderateRuns(e.Metric, e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}
-	all := stats.Pooled(stats.Transform(e.base, scale))
+	all := stats.Pooled(stats.Transform(e.Base, scale))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
-	for _, v := range stats.Pooled(e.head) {
+	for _, v := range stats.Pooled(e.Head) {
 		if scale(v) > least {
 			beyond = append(beyond, v)
 		}

@@ -52,17 +52,17 @@ type evidence struct {
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
 func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
-		scope: f.Scope, metric: e.metric, share: t.costShare(e.pair), gates: f.Gates, named: t.named(e.pair),
-		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
-		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.policy.Alpha,
-		ruleLimit: e.limit.Max, ruleFloor: e.limit.Floor, limit: e.limit.Max, floor: float64(f.Floor), tick: t.tick,
+		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
+		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
+		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
+		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
 		leastCost: t.leastCost(e.pair), exposed: t.exposedChange(e.pair),
 	}
 	if !e.relative {
-		x.base = stats.Average(e.base)
+		x.base = stats.Average(e.Base)
 	}
 	if x.base == 0 {
-		head := stats.Pooled(e.head)
+		head := stats.Pooled(e.Head)
 		x.leastHead, x.mostHead = slices.Min(head), slices.Max(head)
 		if x.mostHead == 0 {
 			x.change, x.low, x.high, x.p = 0, 0, 0, 1
@@ -83,7 +83,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	}
 	x.trends = t.trend
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
-	x.waits = x.isStep() && t.neighbour(e.metric, x.change)
+	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
@@ -108,18 +108,18 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	measured := e.asMeasured() // an outlier is a run as well
-	runs.base, runs.head = measured[0], measured[1]
+	runs.Base, runs.Head = measured[0], measured[1]
 	beyond := beyondBase(runs, x.doubtful(), x.sign())
-	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.head)), len(beyond)
+	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
 	if len(beyond) > 0 {
-		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
-		x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.base), e.judgedBase()) - 1
+		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.Base)))
+		x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.Base), e.judgedBase()) - 1
 	}
 }
 
 // asMeasured are the samples of both sides as they were measured, without the runs that are left out.
 func (p *pair) asMeasured() (sides [2][][]float64) {
-	for i, judged := range [][][]float64{p.base, p.head} {
+	for i, judged := range [][][]float64{p.Base, p.Head} {
 		sides[i] = make([][]float64, len(judged))
 		for j := range judged {
 			sides[i][j] = slices.Clone(p.shown[i][j])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -37,10 +38,10 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []resul
 	for i, e := range estimates {
 		f := findings[i]
 		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= recorded.KernelShare
-		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
-		output := e.subject.Scope == measure.ScopeOutput && e.compared()
-		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, Forecast{e, e.subject, e.metric, e.limit.Max, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+		workload := e.Subject == measure.Workload && f.Metric == measure.GPUTime.Name
+		output := e.Subject.Scope == measure.ScopeOutput && e.Compared()
+		if e.Listed == "" && f.Base > 0 && (kernel || workload || output) {
+			out = append(out, Forecast{e, e.Subject, e.Metric, e.Limit.Max, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
 		}
 	}
 	return out
@@ -58,7 +59,7 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
-			v := moderateRuns(f.metric, raw, f.pool.prior)
+			v := moderateRuns(f.Metric, raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
 			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, result.Power)))
 		}
@@ -69,7 +70,7 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 
 // Counts reports whether plans have to find a slowdown of it.
 func (f *Forecast) Counts() bool {
-	return f.Finding.Gates && (f.subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
+	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
 // JudgeHalves compares two halves of a session, and returns a forecast of every comparison, or why there is none.
@@ -78,11 +79,11 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 		return nil, r
 	}
 	t := newComparison(base, head, policy)
-	t.waterfall = insight.NewWaterfall(t.base, t.head, nil, t.outlierRuns)
-	estimates := estimates(&t, match(t))
+	t.waterfall = insight.NewWaterfall(t.Base, t.Head, nil, t.outlierRuns)
+	estimates := estimates(&t, match.Pairs(t.Sides))
 	findings, family := decide(t, estimates)
 	if family == 0 {
-		return nil, nothingJudged(t.policy)
+		return nil, nothingJudged(t.Policy)
 	}
 	return forecasts(policy, estimates, findings), nil
 }

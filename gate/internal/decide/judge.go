@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/code"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -66,17 +67,14 @@ func Judge(in Input) *result.Report {
 	head, scaled := align.SameWork(base, in.Head)
 	r.Warn(scaled...)
 	t := newComparison(base, head, policy)
-	m := matching{t, match(t), unmetRules(t.head, policy)}
-	if refusal := align.First(matchRefusals, m); refusal != nil {
+	m := match.New(t.Sides)
+	if refusal := m.Refusal(); refusal != nil {
 		return refuse(r, in, refusal)
 	}
-	for _, x := range m.rules {
-		r.Note(result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
-	}
-	r.Note(align.OnOthers(in.Baseline, base)...)
-	r.Warn(m.lostRemarks()...)
-	compare(r, &t, m.pairs)
-	unused, idle := unusedRules(policy, in.Baseline, in.Head)
+	r.Note(slices.Concat(m.Notes(), align.OnOthers(in.Baseline, base))...)
+	r.Warn(m.LostRemarks()...)
+	compare(r, &t, m.Pairs)
+	unused, idle := match.UnusedRules(policy, in.Baseline, in.Head)
 	r.Warn(slices.Concat(unused, align.Duplicates(in.Baseline, in.Head))...)
 	drift := Drift(in.Baseline, in.Since, in.Head, followed)
 	g := gather(t, r.Findings, r.Family, drift)
@@ -124,26 +122,26 @@ func codeAlone(r *result.Report, in Input) *result.Report {
 }
 
 // compare adds the findings and all that is said about how the sides compare.
-func compare(r *result.Report, t *comparison, pairs []pair) {
+func compare(r *result.Report, t *comparison, pairs []match.Pair) {
 	var short []result.Remark
-	r.Utilization, short = insight.NewUtilization(t.base, t.head)
+	r.Utilization, short = insight.NewUtilization(t.Base, t.Head)
 	r.Note(short...)
 	r.Note(t.singleRunRemarks()...)
-	if other := t.otherCycle(); other != nil {
+	if other := t.OtherCycle(); other != nil {
 		r.Warn(*other)
 	} else {
-		t.waterfall = insight.NewWaterfall(t.base, t.head, sumNames(pairs), t.outlierRuns)
+		t.waterfall = insight.NewWaterfall(t.Base, t.Head, match.SumNames(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
-	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
-	r.Warn(insight.UnmatchedCollectives(t.head)...)
+	r.Ranks = insight.CompareRanks(t.Base, t.Head, t.Policy)
+	r.Warn(insight.UnmatchedCollectives(t.Head)...)
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(movedRuns(all, r.Findings)...)
-	r.Warn(slices.Concat(uncovered(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+	r.Warn(slices.Concat(insight.Uncovered(t.Base, t.Head), match.OneSidedMetrics(t.Sides), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))...)
-	r.OneGPU = recorded.OneGPU(t.base.Sessions, t.head.Sessions)
-	if x := result.Number(recorded.Apart(t.base.Sessions, t.head.Sessions)); x.Known() {
+	r.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
+	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		r.Apart = x
 	}
 	r.Paired, r.Batches, r.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
@@ -151,7 +149,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Label()
 	r.Counts, r.Detects = result.Count(r.Findings), detects(r.Findings)
 	if t.few == nil {
-		r.Unjudged = insight.Coverage(t.head, t.cost(), r.Findings)
+		r.Unjudged = insight.Coverage(t.Head, t.cost(), r.Findings)
 	}
 }
 
@@ -208,7 +206,7 @@ func followed(sessions, head []model.Session, policy *thresholds.Policy) history
 		return history.Basis{}
 	}
 	t := newComparison(fits, head, policy)
-	return history.Basis{Sessions: all, Time: t.time, Total: t.total, Tick: t.tick, Policy: t.policy}
+	return history.Basis{Sessions: all, Time: t.Time, Total: t.Total, Tick: t.Tick, Policy: t.Policy}
 }
 
 // Together is one report on several workloads that were judged by parts of one error: it fails where one of them fails, has no

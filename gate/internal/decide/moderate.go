@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -13,20 +14,21 @@ import (
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
 // compared has no estimate.
-func estimates(t *comparison, pairs []pair) []estimate {
+func estimates(t *comparison, pairs []match.Pair) []estimate {
 	out := make([]estimate, 0, len(pairs))
-	for _, p := range pairs {
+	for _, x := range pairs {
+		p := t.judged(x)
 		e := estimate{pair: p}
-		if p.compared() {
+		if p.Compared() {
 			e = contrast(*t, p)
 		}
-		e.small = p.subject.Scope == measure.ScopeKernel && t.share(p) < recorded.KernelShare
+		e.small = p.Subject.Scope == measure.ScopeKernel && t.share(p) < recorded.KernelShare
 		out = append(out, e)
 	}
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
-		if e, some := winsoriseTime(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
+		if e, some := winsoriseTime(*t, out[i], pools[out[i].kind()].prior); out[i].Compared() && some {
 			e.small = out[i].small
 			out[i], again = e, true
 		}
@@ -37,13 +39,13 @@ func estimates(t *comparison, pairs []pair) []estimate {
 	sessions := newSpreads(*t, out)
 	t.shift = together(*t, out)
 	for i, e := range out {
-		if e.compared() {
+		if e.Compared() {
 			out[i] = moderate(*t, e, pools[e.kind()], sessions)
 		}
-		if e.compared() && t.widens(&out[i]) {
-			out[i].limit.Max = t.policy.StepThreshold
+		if e.Compared() && t.widens(&out[i]) {
+			out[i].Limit.Max = t.Policy.StepThreshold
 		}
-		if e.compared() && e.isStep() {
+		if e.Compared() && e.isStep() {
 			if out[i].delays = t.delayChance(&out[i]); out[i].delays <= delaysMost {
 				out[i].outlierChance = out[i].delays
 			}
@@ -56,7 +58,7 @@ func estimates(t *comparison, pairs []pair) []estimate {
 func together(t comparison, estimates []estimate) float64 {
 	var moves []float64
 	for _, e := range estimates {
-		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= recorded.KernelShare {
+		if e.Compared() && e.relative && e.Metric.Name == t.Time.Name && t.share(e.pair) >= recorded.KernelShare {
 			moves = append(moves, e.contrast.Estimate)
 		}
 	}
@@ -70,24 +72,24 @@ func together(t comparison, estimates []estimate) float64 {
 func contrast(t comparison, p pair) estimate {
 	e := estimate{pair: p, relative: true}
 	scale := math.Log
-	if hasZero(p.base) || hasZero(p.head) {
+	if hasZero(p.Base) || hasZero(p.Head) {
 		e.relative = false
-		mean := stats.Average(p.base)
+		mean := stats.Average(p.Base)
 		scale = func(v float64) float64 { return v / mean }
 	}
-	e.contrast = stats.NewContrast(stats.Transform(p.base, scale), stats.Transform(p.head, scale), t.shared)
+	e.contrast = stats.NewContrast(stats.Transform(p.Base, scale), stats.Transform(p.Head, scale), t.shared)
 	if t.batches {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}
-	if p.metric.Exact {
+	if p.Metric.Exact {
 		e.contrast.SessionWeight = 0 // hosts do not differ in counts
 	}
 	if math.Abs(e.contrast.Estimate) < rounding {
 		e.contrast.Estimate = 0 // rounding of the mean logarithm of equal values is no change
 	}
-	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
+	if p.Metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
-		tick := t.tick / stats.Average(p.base)
+		tick := t.Tick / stats.Average(p.Base)
 		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
 			v.S2 = math.Max(v.S2, tick*tick/12)
 		}
@@ -98,15 +100,15 @@ func contrast(t comparison, p pair) estimate {
 // moderate turns the raw variances of an estimate into the variance of its contrast.
 func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
-	if e.metric.Exact && (pool.exact || t.time == model.NcuTime) {
+	if e.Metric.Exact && (pool.exact || t.Time == model.NcuTime) {
 		e.run = e.contrast.Run
-		if e.run.DF == 0 && t.time == model.NcuTime {
+		if e.run.DF == 0 && t.Time == model.NcuTime {
 			e.run = stats.Variance{DF: countedDF} // one launch is enough for a count
 		}
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
-	e.run = moderateRuns(e.metric, e.contrast.Run, pool.prior)
+	e.run = moderateRuns(e.Metric, e.contrast.Run, pool.prior)
 	e.run.S2 = math.Max(e.run.S2, t.rare(e.pair))
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
@@ -125,24 +127,24 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 // widens reports whether a step keeps the wider limit of steps: a strict threshold lowers it where the data can tell
 // such a change from noise.
 func (t comparison) widens(e *estimate) bool {
-	lowered := e.isStep() && e.subject == measure.Workload && e.limit.Max < t.policy.StepThreshold &&
-		e.limit.Rule == t.policy.Places.Of("threshold")
-	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.limit.Max))
+	lowered := e.isStep() && e.Subject == measure.Workload && e.Limit.Max < t.Policy.StepThreshold &&
+		e.Limit.Rule == t.Policy.Places.Of("threshold")
+	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max))
 }
 
 // rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run: 0
 // for other pairs.
 func (t comparison) rare(p pair) float64 {
-	isTime := p.metric.Name == measure.Time.Name || p.metric.Name == measure.Total.Name
-	if p.subject.Scope != measure.ScopeKernel || !isTime {
+	isTime := p.Metric.Name == measure.Time.Name || p.Metric.Name == measure.Total.Name
+	if p.Subject.Scope != measure.ScopeKernel || !isTime {
 		return 0
 	}
-	for _, side := range []*recorded.Index{t.base, t.head} {
+	for _, side := range []*recorded.Index{t.Base, t.Head} {
 		steps := 1
 		if s := &side.Sessions[len(side.Sessions)-1]; s.Step != "" {
 			steps = recorded.Steps(s)
 		}
-		launches := side.Typical(p.subject, measure.Launches.Name) * float64(steps)
+		launches := side.Typical(p.Subject, measure.Launches.Name) * float64(steps)
 		if launches > 0 && launches < rareLaunches {
 			return rareSD * rareSD
 		}
@@ -164,7 +166,7 @@ func welch(e estimate) estimate {
 	w := e.contrast.SideWeights[:]
 	var sides []stats.Variance
 	for i, v := range e.contrast.Sides {
-		sides = append(sides, moderateRuns(e.metric, v, e.pool.sides[i]))
+		sides = append(sides, moderateRuns(e.Metric, v, e.pool.sides[i]))
 	}
 	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, result.Confidence) > stats.Margin(e.variance, result.Confidence) {
 		e.variance = v

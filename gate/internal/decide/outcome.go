@@ -249,7 +249,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	}
 	if e.winsorised {
 		raw := e.pair
-		raw.base, raw.head = e.shown[0], e.shown[1]
+		raw.Base, raw.Head = e.shown[0], e.shown[1]
 		f.Qualify(outlier(raw)...)
 	}
 	explained := x.explanation()

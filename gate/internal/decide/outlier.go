@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -34,34 +35,34 @@ func asOne(moves []float64, least float64) float64 {
 // leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks at the data, so
 // this one may spend half of the gate's error (Bonferroni).
 func (t comparison) leaveOut() comparison {
-	for i, side := range []*recorded.Index{t.base, t.head} {
+	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
-			outliers := outlierRunsOf(side, []*recorded.Index{t.head, t.base}[i], j, t)
+			outliers := outlierRunsOf(side, []*recorded.Index{t.Head, t.Base}[i], j, t)
 			for run := range side.Sessions[j].Profiled() {
 				if by, ok := outliers[run]; ok {
-					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: sideNames[i], Session: j, Run: run, Change: result.Number(by)})
+					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run, Change: result.Number(by)})
 				}
 			}
 		}
 	}
 	if len(t.outlierRuns) > 0 {
-		policy := *t.policy
+		policy := *t.Policy
 		policy.Alpha /= 2
-		t.policy = &policy
+		t.Policy = &policy
 	}
 	return t
 }
 
 // judged is a pair without the samples of outlier runs, except for counts. Kernels say nothing of unprofiled runs.
-func (t comparison) judged(p pair) pair {
-	p.shown = [2][][]float64{p.base, p.head}
-	if p.metric.Exact || p.metric.Unprofiled() || !p.compared() {
+func (t comparison) judged(x match.Pair) pair {
+	p := pair{Pair: x, shown: [2][][]float64{x.Base, x.Head}}
+	if p.Metric.Exact || p.Metric.Unprofiled() || !p.Compared() {
 		return p
 	}
 	for _, x := range t.outlierRuns {
-		samples := &p.base
-		if x.Side != sideNames[0] {
-			samples = &p.head
+		samples := &p.Base
+		if x.Side != recorded.SideNames[0] {
+			samples = &p.Head
 		}
 		*samples = slices.Clone(*samples)
 		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
@@ -88,7 +89,7 @@ func (t comparison) leftOutOfHead() *result.Remark {
 	most := 0.0
 	for _, x := range t.outlierRuns {
 		if x.Change > 0 {
-			slower[slices.Index(sideNames[:], x.Side)]++
+			slower[slices.Index(recorded.SideNames[:], x.Side)]++
 			most = math.Max(most, float64(x.Change))
 		}
 	}
@@ -98,19 +99,19 @@ func (t comparison) leftOutOfHead() *result.Remark {
 	return result.Refuse(model.OutlierRun, "measure again with more runs, with the base build beside the head",
 		"%d of %s of the head are slower in nearly all kernels, by up to %s, and %d of the baseline: "+
 			"a neighbour or a clock does that as well as code",
-		slower[1], measure.Count(t.head.Runs(), "run"), result.Number(most).Change(), slower[0])
+		slower[1], measure.Count(t.Head.Runs(), "run"), result.Number(most).Change(), slower[0])
 }
 
 // trends reports whether the kernels of both sides get slower, or faster, from run to run of batches, as on a GPU
 // that warms up. The product of the p-values of both trends is that of Fisher's method (1932) at 1 %.
 func (t comparison) trends() bool {
-	if !t.batches || len(t.base.Sessions) != 1 || len(t.head.Sessions) != 1 {
+	if !t.batches || len(t.Base.Sessions) != 1 || len(t.Head.Sessions) != 1 {
 		return false
 	}
 	chance, direction := 1.0, 1.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
+	for _, side := range []*recorded.Index{t.Base, t.Head} {
 		var typical []float64 // of all kernels in each run
-		for _, changes := range moves(side, t.head, 0, t)[:side.Sessions[0].Profiled()] {
+		for _, changes := range moves(side, t.Head, 0, t)[:side.Sessions[0].Profiled()] {
 			typical = append(typical, stats.Median(changes))
 		}
 		change, p := stats.Trend(typical)
@@ -127,10 +128,10 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
 			continue
 		}
-		if model.OutsideSteps(e.metric) || e.subject.Scope == measure.ScopeSection {
+		if model.OutsideSteps(e.Metric) || e.Subject.Scope == measure.ScopeSection {
 			continue // start-up times vary, and have wide limits
 		}
-		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))
+		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
 		for _, run := range e.movedRuns {
 			if name := strconv.Itoa(run + 1); !slices.Contains(runs, name) {
 				runs = append(runs, name)
@@ -141,10 +142,10 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		}
 		name := findings[i].Kernel
 		switch {
-		case e.subject == measure.Workload && e.isStep():
+		case e.Subject == measure.Workload && e.isStep():
 			name = result.Title(measure.StepTime.Name) // the mean is another view of it
-		case e.subject == measure.Workload:
-			name = result.Title(e.metric.Name)
+		case e.Subject == measure.Workload:
+			name = result.Title(e.Metric.Name)
 		}
 		if !slices.Contains(of, name) {
 			of = append(of, name)
@@ -181,7 +182,7 @@ func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]
 // OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative change.
 func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
 	t := newComparison([]model.Session{s}, nil, policy)
-	return outlierRunsOf(t.base, t.head, 0, t)
+	return outlierRunsOf(t.Base, t.Head, 0, t)
 }
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.
@@ -195,13 +196,13 @@ func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 	n := s.Sessions[session].Profiled() // which come first
 	out := make([][]float64, n+other.Runs())
 	for _, subject := range s.Subjects() {
-		x := s.Entries[subject].In(session, t.time.Name)
+		x := s.Entries[subject].In(session, t.Time.Name)
 		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < recorded.KernelShare {
 			continue
 		}
 		times := s.Sessions[session].Of(x)
 		centre := stats.Median(stats.Known(times))
-		for run, v := range slices.Concat(times, slices.Concat(other.Values(subject, t.time.Name)...)) {
+		for run, v := range slices.Concat(times, slices.Concat(other.Values(subject, t.Time.Name)...)) {
 			if v > 0 && run < len(out) {
 				out[run] = append(out[run], math.Log(v/centre))
 			}
@@ -213,12 +214,12 @@ func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 // winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of
 // steps are: one run neither makes a finding nor hides one. A run at whose level the other side has runs is no outlier.
 func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool) {
-	if e.metric.Exact || e.metric.Unprofiled() || e.metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
+	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
 		return e, false
 	}
 	p, any := e.pair, false
-	for i, side := range []*[][]float64{&p.base, &p.head} {
-		other := stats.Pooled([][][]float64{e.head, e.base}[i])
+	for i, side := range []*[][]float64{&p.Base, &p.Head} {
+		other := stats.Pooled([][][]float64{e.Head, e.Base}[i])
 		sessions := slices.Clone(*side)
 		for j := range sessions {
 			var some bool
@@ -230,7 +231,7 @@ func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool
 	if !any {
 		return e, false
 	}
-	p.movedRuns = differing(e.head, p.head)
+	p.movedRuns = differing(e.Head, p.Head)
 	out := contrast(t, p)
 	out.winsorised = true
 	return out, true

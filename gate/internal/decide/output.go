@@ -2,7 +2,6 @@ package decide
 
 import (
 	"github.com/nsgate/nsgate/gate/internal/reason"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -23,42 +22,11 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// oneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and metrics that an older
-// baseline, another source or another option of the profiler leaves out.
-func oneSidedMetrics(t comparison) []result.Remark {
-	var out []result.Remark
-	for i, sides := range [2][2]*recorded.Index{{t.base, t.head}, {t.head, t.base}} {
-		lacks := func(s measure.Subject, m measure.Metric) bool {
-			return sides[0].HasMetric(s, m.Name) && !sides[1].HasMetric(s, m.Name) && t.policy.Limit(s, m).Severity != thresholds.Ignore
-		}
-		var outputs, metrics []string
-		for _, s := range sides[0].Subjects() {
-			for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-				if s.Scope == measure.ScopeOutput && lacks(s, m) {
-					outputs = append(outputs, s.Short())
-				}
-			}
-		}
-		for _, m := range measure.Metrics {
-			if m.Judged() && lacks(measure.Workload, m) {
-				metrics = append(metrics, m.Title())
-			}
-		}
-		if len(outputs) > 0 {
-			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: sideNames[i], Without: sideNames[1-i], Outputs: true}))
-		}
-		if len(metrics) > 0 {
-			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: sideNames[i], Without: sideNames[1-i]}))
-		}
-	}
-	return out
-}
-
 // outputs reports whether unprofiled runs say how fast both sides are: then they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
-	for _, s := range t.head.Subjects() {
+	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-			if t.head.HasMetric(s, m.Name) && t.base.HasMetric(s, m.Name) && t.policy.Limit(s, m).Severity == thresholds.Fail {
+			if t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) && t.Policy.Limit(s, m).Severity == thresholds.Fail {
 				return true
 			}
 		}

@@ -20,12 +20,12 @@ type pool struct {
 	bimodal       float64 // the part of the estimates whose runs fall on two levels
 }
 
-func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.time) }
+func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.Time) }
 
 func poolUp(t comparison, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
 	for i := range estimates {
-		if e := &estimates[i]; e.compared() {
+		if e := &estimates[i]; e.Compared() {
 			members[e.kind()] = append(members[e.kind()], e)
 		}
 	}
@@ -39,7 +39,7 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 	out := map[string]pool{}
 	for kind, of := range members {
 		p := newPool(t, of)
-		p.unequal = unequal || of[0].metric.Unprofiled() // there are too few to tell
+		p.unequal = unequal || of[0].Metric.Unprofiled() // there are too few to tell
 		out[kind] = p
 	}
 	sums(t, out)
@@ -55,16 +55,16 @@ func newPool(t comparison, members []*estimate) pool {
 			runs = append(runs, e.contrast.Run)
 			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
 		}
-		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
-		p.exact = p.exact && min(len(stats.Pooled(e.base)), len(stats.Pooled(e.head))) >= countedRuns
+		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
+		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
 		if e.bimodal(t) {
 			bimodal++
 		}
 	}
-	p.exact = p.steady && (p.exact || t.time == model.NcuTime)
+	p.exact = p.steady && (p.exact || t.Time == model.NcuTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	switch {
-	case members[0].metric.Unprofiled():
+	case members[0].Metric.Unprofiled():
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	case members[0].isStep():
 		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}
@@ -77,9 +77,9 @@ func newPool(t comparison, members []*estimate) pool {
 // variance of a sum would be that of a kernel times the sum of the squares of their shares.
 func sums(t comparison, pools map[string]pool) {
 	kernels, squares := pools[t.times()], 0.0
-	for _, s := range t.head.Subjects() {
+	for _, s := range t.Head.Subjects() {
 		if s.Scope == measure.ScopeKernel {
-			squares += math.Pow(t.head.Share(s), 2)
+			squares += math.Pow(t.Head.Share(s), 2)
 		}
 	}
 	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
@@ -96,17 +96,17 @@ func sums(t comparison, pools map[string]pool) {
 
 // coarse reports whether the timer's tick dominates the noise of a time, which then says nothing about the few other kernels.
 func (t comparison) coarse(p pair) bool {
-	return p.metric.Name == t.time.Name && t.tick > coarse*stats.Average(p.base)
+	return p.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(p.Base)
 }
 
 // bimodal reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
 func (e *estimate) bimodal(t comparison) bool {
 	step := CommonSize
-	if e.metric.Unit == measure.Time.Unit {
-		step = math.Max(step, 2*t.tick/stats.Average(e.base)) // the timer makes levels of its own
+	if e.Metric.Unit == measure.Time.Unit {
+		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
 	}
-	sides := slices.Concat(e.base, e.head)
+	sides := slices.Concat(e.Base, e.Head)
 	sessions := sides
 	if e.contrast.SessionWeight == 0 {
 		sessions = [][]float64{slices.Concat(sides...)}
@@ -132,5 +132,5 @@ func (p pool) outlierChance(e *estimate) float64 {
 	if p.bimodal == 0 || p.exact {
 		return 0
 	}
-	return p.bimodal * stats.Split(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
+	return p.bimodal * stats.Split(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head)))
 }

@@ -19,7 +19,7 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
-		if f.Outcome == result.Added || f.Outcome == result.Removed || f.Metric != t.time.Name || float64(f.Share) < recorded.KernelShare {
+		if f.Outcome == result.Added || f.Outcome == result.Removed || f.Metric != t.Time.Name || float64(f.Share) < recorded.KernelShare {
 			continue
 		}
 		kernels++
@@ -73,14 +73,12 @@ func outlier(p pair) []result.Remark {
 				}
 			}
 			if len(runs) >= least && len(far) == 1 {
-				return []result.Remark{result.Say(reason.Outlier{Side: sideNames[i], Change: result.Number(far[0]/centre - 1)})}
+				return []result.Remark{result.Say(reason.Outlier{Side: recorded.SideNames[i], Change: result.Number(far[0]/centre - 1)})}
 			}
 		}
 	}
 	return nil
 }
-
-var sideNames = [...]string{"base", "head"}
 
 // levels names samples that fall on two levels from run to run, which no number of runs turns into one value.
 func levels(p pair) []result.Remark {
@@ -91,7 +89,7 @@ func levels(p pair) []result.Remark {
 			if low, high, n, ok := stats.Levels(values); ok && low > 0 && high > low*(1+CommonSize) {
 				const least = 4 // runs of the baseline that would have shown it
 				base := stats.Pooled(p.asMeasured()[0])
-				return []result.Remark{result.Say(reason.TwoLevels{Side: sideNames[i], Some: n, All: len(values), Low: result.Number(low), Unit: p.metric.Unit,
+				return []result.Remark{result.Say(reason.TwoLevels{Side: recorded.SideNames[i], Some: n, All: len(values), Low: result.Number(low), Unit: p.Metric.Unit,
 					Above: result.Number(high/low - 1), New: i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2})}
 			}
 		}
@@ -108,7 +106,7 @@ func moved(t comparison, findings []result.Finding) []result.Remark {
 		switch {
 		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
 			same = f.Outcome == result.Unchanged
-		case f.Scope != measure.ScopeKernel || f.Metric != t.total.Name:
+		case f.Scope != measure.ScopeKernel || f.Metric != t.Total.Name:
 		case f.Outcome == result.Regressed:
 			slower = append(slower, f.Kernel)
 		case f.Outcome == result.Improved:
@@ -116,7 +114,7 @@ func moved(t comparison, findings []result.Finding) []result.Remark {
 		default:
 			continue
 		}
-		if f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
+		if f.Scope == measure.ScopeKernel && f.Metric == t.Total.Name {
 			net += float64(f.Head - f.Base)
 			gross += math.Abs(float64(f.Head - f.Base))
 		}

@@ -14,23 +14,23 @@ import (
 // singleRun says how a side of a single run is judged: not at all, or against the spread of the other. Nsight Compute's metrics are
 // refused one by one, see [unmeasuredKernels].
 func (t comparison) singleRun() comparison {
-	base, head := t.base.Runs(), t.head.Runs()
+	base, head := t.Base.Runs(), t.Head.Runs()
 	switch {
-	case t.time == model.NcuTime || min(base, head) >= stats.MinRuns:
+	case t.Time == model.NcuTime || min(base, head) >= stats.MinRuns:
 	case max(base, head) < SpreadRuns:
 		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:
-		t.single, t.outlier = sideNames[1], shiftOfRun(t, t.head, t.base)
+		t.single, t.outlier = recorded.SideNames[1], shiftOfRun(t, t.Head, t.Base)
 	default:
-		t.single, t.outlier = sideNames[0], shiftOfRun(t, t.base, t.head)
+		t.single, t.outlier = recorded.SideNames[0], shiftOfRun(t, t.Base, t.Head)
 	}
 	return t
 }
 
 func (t comparison) singleRunRemarks() []result.Remark {
-	other, runs := sideNames[0], t.base.Runs()
-	if t.single == sideNames[0] {
-		other, runs = sideNames[1], t.head.Runs()
+	other, runs := recorded.SideNames[0], t.Base.Runs()
+	if t.single == recorded.SideNames[0] {
+		other, runs = recorded.SideNames[1], t.Head.Runs()
 	}
 	return result.SayIf(t.single != "", reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})
 }
@@ -39,14 +39,14 @@ func (t comparison) singleRunRemarks() []result.Remark {
 // steady the runs of the other side are; 0 where that is not known to happen.
 func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Remark) {
 	switch {
-	case t.single == "" || e.metric.Exact:
+	case t.single == "" || e.Metric.Exact:
 	case t.outlier != 0:
 		return math.Inf(1), result.Say(reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
 	case e.isStep():
 		return outlierStep, result.Say(reason.SingleRun{Side: t.single, What: "step"})
-	case e.subject.Scope == measure.ScopeKernel:
+	case e.Subject.Scope == measure.ScopeKernel:
 		return outlierKernel, result.Say(reason.SingleRun{Side: t.single, What: "kernel"})
-	case e.metric.Name == measure.CopyTime.Name:
+	case e.Metric.Name == measure.CopyTime.Name:
 		return copyVariation, result.Say(reason.SingleRun{Side: t.single, What: "copies"})
 	}
 	return 0, says
@@ -59,13 +59,13 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 		if subject.Scope != measure.ScopeKernel || math.Max(s.Share(subject), of.Share(subject)) < recorded.KernelShare {
 			continue
 		}
-		if by := math.Log(s.Typical(subject, t.time.Name) / of.Typical(subject, t.time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {
+		if by := math.Log(s.Typical(subject, t.Time.Name) / of.Typical(subject, t.Time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {
 			moves = append(moves, by)
 		}
 	}
 	least := CommonSize
 	if len(t.shared) == 0 {
-		least += 2 * t.policy.SessionSD // hosts differ as a whole, which the term between sessions holds
+		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
 	}
 	return asOne(moves, least)
 }

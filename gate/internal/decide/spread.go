@@ -18,13 +18,13 @@ type spreads struct {
 // newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is
 // that of the sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
-	prior := t.term(pair{metric: t.time, subject: measure.Subject{Scope: measure.ScopeKernel}})
+	prior := t.term(measure.Subject{Scope: measure.ScopeKernel}, t.Time)
 	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF}
 	var changes []float64
 	var runs, sessions []stats.Variance
 	for _, e := range estimates {
 		w := e.contrast.SessionWeight
-		if !e.compared() || w == 0 || e.metric.Name != t.time.Name || t.share(e.pair) < recorded.KernelShare {
+		if !e.Compared() || w == 0 || e.Metric.Name != t.Time.Name || t.share(e.pair) < recorded.KernelShare {
 			continue
 		}
 		s.heaviest = math.Max(s.heaviest, t.share(e.pair))
@@ -34,7 +34,7 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 	if t.relation() == sameBoard && t.showsSessions() && len(sessions) >= batchLeast {
 		s.kernels.S2 = stats.Pool(append(sessions, stats.Variance{S2: prior, DF: boardWeight})...).S2
 	}
-	least, most := stats.PoolLeast, math.Pow(sessionMost*t.policy.SessionSD, 2)
+	least, most := stats.PoolLeast, math.Pow(sessionMost*t.Policy.SessionSD, 2)
 	if t.relation() <= otherTime {
 		// A program that got slower as a whole is not the noise of one GPU.
 		least, most = batchLeast, prior
@@ -63,14 +63,14 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 // Hosts of other boards may well be of one kind, and the next of another.
 func (t comparison) showsSessions() bool {
 	r := t.relation()
-	return (r == otherTime || r == sameBoard) && len(t.base.Sessions)+len(t.head.Sessions) > 2
+	return (r == otherTime || r == sameBoard) && len(t.Base.Sessions)+len(t.Head.Sessions) > 2
 }
 
 // of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
-	expected := stats.Variance{S2: t.term(e.pair), DF: stats.SessionWeight}
+	expected := stats.Variance{S2: t.term(e.Subject, e.Metric), DF: stats.SessionWeight}
 	own, df := e.contrast.Session, float64(stats.SessionDF)
-	switch rowOf(e.subject, e.metric, "") {
+	switch rowOf(e.Subject, e.Metric, "") {
 	case kernelRow:
 		expected.S2, df = math.Max(s.kernels.S2, t.rare(e.pair)), s.df
 	case sumRow:
@@ -83,8 +83,8 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	if !t.showsSessions() || e.dependsOnHost() && t.relation() != otherTime {
 		v = stats.Variance{S2: math.Max(stats.Pool(own, expected).S2, expected.S2), DF: df}
 	}
-	if e.metric.Name == measure.Time.Name && t.relation() >= sameBoard {
-		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.tick/stats.Average(e.base), 2))
+	if e.Metric.Name == measure.Time.Name && t.relation() >= sameBoard {
+		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.Tick/stats.Average(e.Base), 2))
 	}
 	return v
 }
@@ -93,7 +93,7 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 // kernel, or the part that it has in a sum. Several hosts of one board may show a kernel to be quiet. A change that
 // costs little is never told from it.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
-	isTime := e.metric.Unit == measure.Time.Unit && e.subject.Scope != measure.ScopeSection
+	isTime := e.Metric.Unit == measure.Time.Unit && e.Subject.Scope != measure.ScopeSection
 	if t.relation() < sameBoard || e.dependsOnHost() || !isTime {
 		return 0
 	}
@@ -104,7 +104,7 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 			most = 0
 		}
 	}
-	if e.subject.Scope != measure.ScopeKernel && share > 0 {
+	if e.Subject.Scope != measure.ScopeKernel && share > 0 {
 		most *= math.Min(1, s.heaviest/share)
 	}
 	return math.Max(most, t.leastCost(e.pair)/share)

@@ -4,26 +4,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// otherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that runs once every
-// ten steps a cycle may be ten of them.
-func (t comparison) otherCycle() *result.Remark {
-	for _, b := range stats.Pooled(t.base.Values(measure.Workload, measure.Repeats.Name)) {
-		for _, h := range stats.Pooled(t.head.Values(measure.Workload, measure.Repeats.Name)) {
-			if math.Abs(b-h) > math.Max(1, align.CycleSlack*b) {
-				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
-			}
-		}
-	}
-	return nil
-}
 
 // stepPrior is the variance between runs that is expected of a step.
 var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
@@ -37,7 +23,7 @@ func (t comparison) delayChance(e *estimate) float64 {
 	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
-	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
+	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.Limit.Max))
 	if t.single != "" && !slices.ContainsFunc(e.outliers, func(by float64) bool { return 2*by >= change }) {
 		return 0 // no run is such an outlier; for a single run see [comparison.outlierChance]
 	}
@@ -55,15 +41,15 @@ func (t comparison) delayChance(e *estimate) float64 {
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
 // those of the base that may be outliers as well.
 func (e *estimate) slower() (slow, beyond int) {
-	base, limit := stats.Pooled(e.shown[0]), e.working(e.limit.Max)
+	base, limit := stats.Pooled(e.shown[0]), e.working(e.Limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
 	slow = len(stats.Pooled(e.shown[1])) // all runs, for the smallest change that can be found
-	if e.natural(change) > e.limit.Max {
+	if e.natural(change) > e.Limit.Max {
 		seen := *e
-		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
-		slow = len(beyondBase(seen, e.limit.Max, sign))
+		seen.Head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
+		slow = len(beyondBase(seen, e.Limit.Max, sign))
 	}
-	middle := stats.Median(stats.Pooled(e.base))
+	middle := stats.Median(stats.Pooled(e.Base))
 	for _, v := range base {
 		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
 			beyond++
@@ -79,7 +65,7 @@ func (e *estimate) settledBy(most int) int {
 	part := func(some int, of [][]float64, n int) int {
 		return int(math.Round(float64(some*n) / float64(len(stats.Pooled(of)))))
 	}
-	n := runs(e.base, e.head) + 1
+	n := runs(e.Base, e.Head) + 1
 	for n <= most && stats.Apart(part(slow, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > delaysMost {
 		n++
 	}
@@ -109,16 +95,6 @@ func waits(w *result.Waterfall) bool {
 	return false
 }
 
-// replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and the time of a
-// whole run where a period is.
-func (t comparison) replacedStep(m measure.Metric) bool {
-	judged := t.base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.head.HasMetric(measure.Workload, measure.MeanStep.Name)
-	if m == measure.RunTime {
-		return judged && t.otherCycle() == nil
-	}
-	return m.OnHost() && t.otherCycle() != nil
-}
-
 // neighbour reports whether another program on the GPU may have made a step longer: most of the change is time in which operations
 // waited, and in the typical step as well. Stalls of some steps that are alike in all runs are the program's own.
 func (t comparison) neighbour(m measure.Metric, change float64) bool {
@@ -126,7 +102,7 @@ func (t comparison) neighbour(m measure.Metric, change float64) bool {
 	case measure.StepTime:
 		return waits(t.waterfall)
 	case measure.MeanStep:
-		base, head := t.base.Typical(measure.Workload, measure.StepTime.Name), t.head.Typical(measure.Workload, measure.StepTime.Name)
+		base, head := t.Base.Typical(measure.Workload, measure.StepTime.Name), t.Head.Typical(measure.Workload, measure.StepTime.Name)
 		return waits(t.waterfall) && 2*(head/base-1) > change
 	}
 	return false

@@ -130,13 +130,13 @@ func (t comparison) relation() relation {
 	return otherBoard
 }
 
-// term is the variance between sessions that is expected of a pair before its own sessions are seen.
-func (t comparison) term(p pair) float64 {
-	note := t.head.Note(p.subject, p.metric.Name) + " " + t.base.Note(p.subject, p.metric.Name)
-	of := rowOf(p.subject, p.metric, strings.TrimSpace(note))
+// term is the variance between sessions that is expected of a metric before its own sessions are seen.
+func (t comparison) term(s measure.Subject, m measure.Metric) float64 {
+	note := t.Head.Note(s, m.Name) + " " + t.Base.Note(s, m.Name)
+	of := rowOf(s, m, strings.TrimSpace(note))
 	sd := errorTerms[of][t.relation()].sd(t.hostPart())
 	if of <= sumRow {
-		sd = math.Min(sd, t.policy.SessionSD)
+		sd = math.Min(sd, t.Policy.SessionSD)
 	}
 	return sd * sd
 }
@@ -156,7 +156,7 @@ func (t comparison) sensitivity() float64 {
 		return math.NaN()
 	}
 	most := 0.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
+	for _, side := range []*recorded.Index{t.Base, t.Head} {
 		most = math.Max(most, side.Typical(measure.Workload, measure.Sensitivity.Name))
 	}
 	return math.Min(most, 1)
@@ -165,9 +165,9 @@ func (t comparison) sensitivity() float64 {
 // notReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly.
 // Nil where both were.
 func (t comparison) notReplayed() []result.Remark {
-	for i, side := range []*recorded.Index{t.base, t.head} {
+	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {
-			return []result.Remark{result.Say(reason.NotReplayed{Side: sideNames[i], Error: result.Number(by)})}
+			return []result.Remark{result.Say(reason.NotReplayed{Side: recorded.SideNames[i], Error: result.Number(by)})}
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func (t comparison) notReplayed() []result.Remark {
 // waits for the CPU, all of it from a tenth of the step on, and where no recording says.
 func (t comparison) waiting() float64 {
 	most := 0.0
-	for _, side := range []*recorded.Index{t.base, t.head} {
+	for _, side := range []*recorded.Index{t.Base, t.Head} {
 		idle, known := 0.0, false
 		for _, s := range side.Subjects() {
 			if !side.HasMetric(s, model.Owned.Name) {

@@ -69,7 +69,7 @@ func verdictOf(g gathered) conclusion {
 
 // gather collects the facts for the verdict. Findings stand worst first, family is the number of those that can fail the gate.
 func gather(t comparison, findings []result.Finding, family int, drift []result.Remark) gathered {
-	g := gathered{unmeasuredKernels: unmeasuredKernels(t, findings), tooFew: t.few, strict: t.policy.Undecided == "fail", compared: judged(findings)}
+	g := gathered{unmeasuredKernels: unmeasuredKernels(t, findings), tooFew: t.few, strict: t.Policy.Undecided == "fail", compared: judged(findings)}
 	if family == 0 {
 		g.unjudged = unjudged(t)
 	}
@@ -131,21 +131,21 @@ func judged(findings []result.Finding) int {
 
 // unjudged is why a gate has nothing to fail for.
 func unjudged(t comparison) *result.Remark {
-	timed := func(s measure.Subject) bool { return t.head.HasMetric(s, model.NcuTime.Name) }
-	if t.time == model.NcuTime && !slices.ContainsFunc(t.head.Subjects(), timed) {
+	timed := func(s measure.Subject) bool { return t.Head.HasMetric(s, model.NcuTime.Name) }
+	if t.Time == model.NcuTime && !slices.ContainsFunc(t.Head.Subjects(), timed) {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
 			"the pages of ncu hold no duration, and no rule limits one of their counters")
 	}
-	return nothingJudged(t.policy)
+	return nothingJudged(t.Policy)
 }
 
 // unmeasuredKernels is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
 // profiled in the head was not judged, and one run a side decides nothing that is measured.
 func unmeasuredKernels(t comparison, findings []result.Finding) *result.Remark {
-	if t.time != model.NcuTime {
+	if t.Time != model.NcuTime {
 		return nil
 	}
-	once := min(t.base.Runs(), t.head.Runs()) < stats.MinRuns
+	once := min(t.Base.Runs(), t.Head.Runs()) < stats.MinRuns
 	for i, f := range findings {
 		switch {
 		case f.Outcome == result.Removed && f.Scope == measure.ScopeKernel:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -70,14 +71,14 @@ func ownWholes(t comparison, estimates []estimate, findings []result.Finding) fu
 		}
 	}
 	return func(e estimate, f *result.Finding) (wholes []whole) {
-		if total := totals[e.subject]; total != nil && total != f {
+		if total := totals[e.Subject]; total != nil && total != f {
 			w := wholeOf(total, float64(total.Limit))
 			w.sameWork = true
 			wholes = append(wholes, w)
 		}
 		switch f.Scope {
 		case measure.ScopeKernel:
-			if w := work[f.Role]; w != nil && (f.Metric == t.total.Name || f.Metric == t.time.Name) {
+			if w := work[f.Role]; w != nil && (f.Metric == t.Total.Name || f.Metric == t.Time.Name) {
 				wholes = append(wholes, *w)
 			}
 			for _, name := range strings.Split(f.Role, "/") {
@@ -96,7 +97,7 @@ func ownWholes(t comparison, estimates []estimate, findings []result.Finding) fu
 
 // worsened reports whether a finding that looks worse is judged as a part of something larger.
 func (t comparison) worsened(p pair, f *result.Finding) bool {
-	return f.Gates && p.compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) && !p.limit.Bounded() && !t.named(p)
+	return f.Gates && p.Compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) && !p.Limit.Bounded() && !t.Named(p.Pair)
 }
 
 // waive keeps a finding from failing the gate and says why.
@@ -116,7 +117,7 @@ func programWholes(t comparison, findings []result.Finding) func(*result.Finding
 	for _, m := range []measure.Metric{measure.GPUTime, measure.RunTime, measure.StepTime, measure.MeanStep} {
 		if f := wholeFinding(findings, m); f != nil {
 			rows = append(rows, row{f, wholeOf(f, 0)})
-			if m == measure.StepTime && graphs(t.base) != graphs(t.head) {
+			if m == measure.StepTime && graphs(t.Base) != graphs(t.Head) {
 				rows[len(rows)-1].allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
 			}
 		}
@@ -179,11 +180,11 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
 	for i, e := range estimates {
 		switch f := &findings[i]; {
-		case !e.compared() || e.match != "exact":
-		case counts(e.metric):
-			recounted[e.subject] = f.Change != 0
-		case f.High.Known() && (f.Metric == t.total.Name || f.Metric == measure.CopyTime.Name):
-			totals[e.subject] = f
+		case !e.Compared() || e.Match != "exact":
+		case match.Counted(e.Metric):
+			recounted[e.Subject] = f.Change != 0
+		case f.High.Known() && (f.Metric == t.Total.Name || f.Metric == measure.CopyTime.Name):
+			totals[e.Subject] = f
 		}
 	}
 	for s := range totals {
@@ -194,16 +195,13 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 	return totals
 }
 
-// counts reports whether a metric is how often something is done that has a total time as well.
-func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
-
 // replacedWork is the work in each range that lost kernels: of those that are gone, new, or longer than before.
 func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string]*whole {
 	before, after, limit := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	gone := map[string][]string{}
 	for i := range findings {
 		f := &findings[i]
-		if f.Scope != measure.ScopeKernel || f.Metric != t.total.Name {
+		if f.Scope != measure.ScopeKernel || f.Metric != t.Total.Name {
 			continue
 		}
 		switch {
@@ -222,7 +220,7 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role := range gone {
 		if after[role] > 0 {
 			change := after[role]/before[role] - 1
-			out[role] = &whole{t.total.Name, strings.Join(gone[role], ", ") + " and what replaces it", change, change, change, limit[role], true}
+			out[role] = &whole{t.Total.Name, strings.Join(gone[role], ", ") + " and what replaces it", change, change, change, limit[role], true}
 		}
 	}
 	return out
@@ -232,21 +230,21 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 func (t comparison) stayed(f *result.Finding) []whole {
 	within := func(role string) bool { return slices.Contains(strings.Split(role, "/"), f.Name) }
 	moved, before, after := false, 0.0, 0.0
-	for _, s := range recorded.Kernels(t.base.Subjects()) {
-		if !t.head.Has(s) {
+	for _, s := range recorded.Kernels(t.Base.Subjects()) {
+		if !t.Head.Has(s) {
 			continue
 		}
-		was, is := within(t.base.Role(s)), within(t.head.Role(s))
+		was, is := within(t.Base.Role(s)), within(t.Head.Role(s))
 		moved = moved || was != is
 		if was && is {
-			before, after = before+t.base.Typical(s, t.total.Name), after+t.head.Typical(s, t.total.Name)
+			before, after = before+t.Base.Typical(s, t.Total.Name), after+t.Head.Typical(s, t.Total.Name)
 		}
 	}
 	change := after/before - 1
 	if !moved || math.IsNaN(change) {
 		return nil
 	}
-	return []whole{{t.total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
+	return []whole{{t.Total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
 }
 
 // allSections is the time of the sections of a run together, without the start-up for what comes after it: a section
@@ -254,16 +252,16 @@ func (t comparison) stayed(f *result.Finding) []whole {
 func (t comparison) allSections(e estimate) []whole {
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.metric.Name) && (s != measure.Before || e.subject == measure.Before) {
-				all += side.Typical(s, e.metric.Name)
+			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) && (s != measure.Before || e.Subject == measure.Before) {
+				all += side.Typical(s, e.Metric.Name)
 			}
 		}
 		return all
 	}
-	base, head := sum(t.base), sum(t.head)
-	grown := recorded.Typical(e.head) - recorded.Typical(e.base)
+	base, head := sum(t.Base), sum(t.Head)
+	grown := recorded.Typical(e.Head) - recorded.Typical(e.Base)
 	if change := head/base - 1; 2*(head-base) < grown {
-		return []whole{{e.metric.Name, "all sections of the run", change, change, change, math.Inf(1), true}}
+		return []whole{{e.Metric.Name, "all sections of the run", change, change, change, math.Inf(1), true}}
 	}
 	return nil
 }
@@ -281,12 +279,12 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	for i, e := range estimates {
 		f := &findings[i]
 		isTime := f.Metric == measure.GPUTime.Name || f.Metric == measure.StepTime.Name || f.Metric == measure.MeanStep.Name
-		if len(parts) == 0 || !isTime || f.Scope == measure.ScopeSection && e.subject != measure.Warmup || !t.worsened(e.pair, f) {
+		if len(parts) == 0 || !isTime || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup || !t.worsened(e.pair, f) {
 			continue
 		}
 		more, base := 0.0, float64(f.Base)
-		if e.subject == measure.Warmup { // steps as well
-			base = t.base.Typical(measure.Workload, measure.GPUTime.Name)
+		if e.Subject == measure.Warmup { // steps as well
+			base = t.Base.Typical(measure.Workload, measure.GPUTime.Name)
 		}
 		var names []string
 		for _, p := range parts {
@@ -305,12 +303,12 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
 	failing := map[measure.Subject]bool{}
 	for i, e := range estimates {
-		failing[e.subject] = failing[e.subject] || findings[i].Gates && findings[i].Outcome == result.Regressed
+		failing[e.Subject] = failing[e.Subject] || findings[i].Gates && findings[i].Outcome == result.Regressed
 	}
-	for _, s := range recorded.Kernels(t.head.Subjects()) {
-		more := t.head.Typical(s, t.total.Name) - t.base.Typical(s, t.total.Name)
+	for _, s := range recorded.Kernels(t.Head.Subjects()) {
+		more := t.Head.Typical(s, t.Total.Name) - t.Base.Typical(s, t.Total.Name)
 		if more > 0 && !failing[s] && t.excused(s) {
-			parts = append(parts, excusedPart{s.Short(), t.head.Role(s), more})
+			parts = append(parts, excusedPart{s.Short(), t.Head.Role(s), more})
 		}
 	}
 	return parts
@@ -318,8 +316,8 @@ func excusedParts(t comparison, estimates []estimate, findings []result.Finding)
 
 // excused reports whether the policy allows a kernel more than its default.
 func (t comparison) excused(s measure.Subject) bool {
-	return slices.ContainsFunc([]measure.Metric{t.time, t.total}, func(m measure.Metric) bool {
-		l := t.policy.Limit(s, m)
-		return l.Severity != thresholds.Fail || l.Max > t.policy.Threshold || l.Floor > 0
+	return slices.ContainsFunc([]measure.Metric{t.Time, t.Total}, func(m measure.Metric) bool {
+		l := t.Policy.Limit(s, m)
+		return l.Severity != thresholds.Fail || l.Max > t.Policy.Threshold || l.Floor > 0
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -137,4 +138,21 @@ func (l *limits) take(f *result.Finding) {
 	default:
 		l.kernels[s] = groupFree
 	}
+}
+
+// Uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than
+// the baseline.
+func Uncovered(base, head *recorded.Index) (out []result.Remark) {
+	const most = 0.9
+	step, covered := head.Sessions[len(head.Sessions)-1].Step, 0.0
+	for _, s := range []measure.Subject{measure.Warmup, measure.Steps, measure.Between} {
+		covered += head.ShareOfRun(s, measure.GPUTime)
+	}
+	if step != "" && covered > 0 && covered < most {
+		out = append(out, result.Say(reason.StepsCover{Range: step, Share: result.Number(covered)}))
+	}
+	if before, now := base.WarmupSteps(), head.WarmupSteps(); now > before {
+		out = append(out, result.Say(reason.SkipsMore{Base: result.Number(before), Head: result.Number(now)}))
+	}
+	return out
 }

@@ -14,6 +14,9 @@ import (
 // KernelShare is the part of GPU time from which on a kernel shows what the kernels of a program do.
 const KernelShare = 0.005
 
+// SideNames are the names of the baseline and the head in reasons.
+var SideNames = [...]string{"base", "head"}
+
 // Index holds the sessions of the baseline or the head with their series by subject.
 type Index struct {
 	Sessions []model.Session
@@ -232,6 +235,9 @@ func (s *Index) Typical(subject measure.Subject, metric string) float64 {
 
 // Typical is the median over the runs of all sessions, NaN where there is none.
 func Typical(sessions [][]float64) float64 { return stats.Median(stats.Pooled(sessions)) }
+
+// WarmupSteps is how many steps the sessions left out as warm-up, NaN where that is not known.
+func (s *Index) WarmupSteps() float64 { return s.Typical(measure.Warmup, measure.Repeats.Name) }
 
 // Find is the series of the newest session that has it.
 func (s *Index) Find(subject measure.Subject, metric string) *model.Series {

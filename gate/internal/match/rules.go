@@ -1,4 +1,4 @@
-package decide
+package match
 
 import (
 	"slices"
@@ -50,9 +50,9 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	return out
 }
 
-// unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
+// UnusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
 // Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
-func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
+func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
 	sessions := slices.Concat(base, head)
 	for i := range p.Rules {
 		rule := &p.Rules[i]
@@ -84,4 +84,35 @@ func applies(rule *thresholds.Rule, sessions []model.Session) bool {
 		}
 	}
 	return false
+}
+
+// OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and metrics that an older
+// baseline, another source or another option of the profiler leaves out.
+func OneSidedMetrics(t Sides) []result.Remark {
+	var out []result.Remark
+	for i, sides := range [2][2]*recorded.Index{{t.Base, t.Head}, {t.Head, t.Base}} {
+		lacks := func(s measure.Subject, m measure.Metric) bool {
+			return sides[0].HasMetric(s, m.Name) && !sides[1].HasMetric(s, m.Name) && t.Policy.Limit(s, m).Severity != thresholds.Ignore
+		}
+		var outputs, metrics []string
+		for _, s := range sides[0].Subjects() {
+			for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
+				if s.Scope == measure.ScopeOutput && lacks(s, m) {
+					outputs = append(outputs, s.Short())
+				}
+			}
+		}
+		for _, m := range measure.Metrics {
+			if m.Judged() && lacks(measure.Workload, m) {
+				metrics = append(metrics, m.Title())
+			}
+		}
+		if len(outputs) > 0 {
+			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: recorded.SideNames[i], Without: recorded.SideNames[1-i], Outputs: true}))
+		}
+		if len(metrics) > 0 {
+			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: recorded.SideNames[i], Without: recorded.SideNames[1-i]}))
+		}
+	}
+	return out
 }

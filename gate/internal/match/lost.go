@@ -1,4 +1,4 @@
-package decide
+package match
 
 import (
 	"cmp"
@@ -21,10 +21,10 @@ type losses struct {
 }
 
 // lost weighs the launches without a record of the side that misses more GPU time by them, nil where neither misses any.
-func (m matching) lost() *losses {
+func (m Matching) lost() *losses {
 	worst, names := losses{}, [2]string{"baseline", "head"}
-	for i, side := range []*recorded.Index{m.base, m.head} {
-		other := []*recorded.Index{m.head, m.base}[i]
+	for i, side := range []*recorded.Index{m.Base, m.Head} {
+		other := []*recorded.Index{m.Head, m.Base}[i]
 		for _, metric := range []measure.Metric{model.LostLaunches, model.SilentCalls} {
 			rows := metric == model.SilentCalls
 			launches := perRun(side, metric.Name, measure.Workload) - perRun(other, metric.Name, measure.Workload)
@@ -44,10 +44,10 @@ func (m matching) lost() *losses {
 }
 
 // hiding reports whether they took more of the GPU time than it may grow by, so that a regression may be among them.
-func (m matching) hiding() bool {
-	limit := m.policy.Limit(measure.Workload, measure.GPUTime).Max
+func (m Matching) hiding() bool {
+	limit := m.Policy.Limit(measure.Workload, measure.GPUTime).Max
 	if math.IsInf(limit, 1) {
-		limit = m.policy.Threshold
+		limit = m.Policy.Threshold
 	}
 	x := m.lost()
 	return x != nil && x.share > limit
@@ -56,11 +56,11 @@ func (m matching) hiding() bool {
 // weigh is the largest GPU time in ns of so many launches of a side, and how many there are: those of kernels that the other side
 // launches more often take the time that they take there, the longest first. Any further ones take that of a mean launch, or are
 // none where the calls may have asked the GPU for nothing.
-func (m matching) weigh(side int, calls float64, silent bool) (launches, ns float64) {
+func (m Matching) weigh(side int, calls float64, silent bool) (launches, ns float64) {
 	launches = calls
 	type kernel struct{ missing, time float64 }
 	var kernels []kernel
-	sides := [2]*recorded.Index{m.base, m.head}
+	sides := [2]*recorded.Index{m.Base, m.Head}
 	of, other := sides[side], sides[1-side]
 	seen := map[measure.Subject]bool{}
 	add := func(there, here []measure.Subject) {
@@ -75,7 +75,7 @@ func (m matching) weigh(side int, calls float64, silent bool) (launches, ns floa
 			kernels = append(kernels, kernel{missing, total / all})
 		}
 	}
-	for _, p := range m.pairs { // kernels that took one another's place, then single ones
+	for _, p := range m.Pairs { // kernels that took one another's place, then single ones
 		if len(p.summed[0]) > 0 {
 			add(p.summed[1-side], p.summed[side])
 		}
@@ -108,8 +108,8 @@ func perRun(side *recorded.Index, metric string, subjects ...measure.Subject) (s
 	return sum / float64(max(side.Runs(), 1))
 }
 
-// lostRemarks names the part of the GPU time that is missing and too small to hide a regression.
-func (m matching) lostRemarks() []result.Remark {
+// LostRemarks names the part of the GPU time that is missing and too small to hide a regression.
+func (m Matching) LostRemarks() []result.Remark {
 	x := m.lost()
 	if x == nil {
 		return nil

@@ -1,4 +1,4 @@
-package decide
+package match
 
 import (
 	"slices"
@@ -116,8 +116,8 @@ func TestMatchRefusals(t *testing.T) {
 		base.SortSeries()
 		head.SortSeries()
 		policy.Rules = c.rules
-		x := newComparison([]model.Session{base}, []model.Session{head}, policy)
-		holds(t, matchRefusals, matching{x, match(x), unmetRules(x.head, policy)}, c.row, c.says)
+		x := NewSides([]model.Session{base}, []model.Session{head}, policy)
+		holds(t, matchRefusals, New(x), c.row, c.says)
 		tested[c.row] = true
 	}
 	for _, row := range matchRefusals {

@@ -1,4 +1,4 @@
-package decide
+package match
 
 import (
 	"maps"
@@ -17,7 +17,7 @@ type family struct {
 }
 
 // families are the groups of kernels between which work moved, so that only their sum can be compared.
-func families(t comparison) []family {
+func families(t Sides) []family {
 	var out []family
 	taken := map[measure.Subject]bool{}
 	for _, level := range []struct {
@@ -38,7 +38,7 @@ func families(t comparison) []family {
 			}
 			return level.key(s)
 		}
-		base, head := groups(t.base, t.base.Subjects(), key), groups(t.head, t.head.Subjects(), key)
+		base, head := groups(t.Base, t.Base.Subjects(), key), groups(t.Head, t.Head.Subjects(), key)
 		for _, key := range slices.Sorted(maps.Keys(base)) {
 			f := family{level.match, base[key], head[key]}
 			if len(f.head) == 0 || !f.shifted(t) {
@@ -55,23 +55,23 @@ func families(t comparison) []family {
 
 // shifted reports whether work moved between the members: some have the same name on both sides, and others came, went or are
 // launched more or less often, or not equally often in all runs; or the times of generated names moved both ways.
-func (f *family) shifted(t comparison) bool {
+func (f *family) shifted(t Sides) bool {
 	common, moved, up, down := 0, 0, false, false
-	limit := 1 + t.policy.Threshold
+	limit := 1 + t.Policy.Threshold
 	for _, s := range f.base {
-		if !t.head.Has(s) {
+		if !t.Head.Has(s) {
 			moved++
 			continue
 		}
 		common++
-		if launches := t.head.Typical(s, measure.Launches.Name) / t.base.Typical(s, measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 || varies(t.base, s) || varies(t.head, s) {
+		if launches := t.Head.Typical(s, measure.Launches.Name) / t.Base.Typical(s, measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 || varies(t.Base, s) || varies(t.Head, s) {
 			moved++
 		}
-		change := t.head.Typical(s, t.total.Name) / t.base.Typical(s, t.total.Name)
+		change := t.Head.Typical(s, t.Total.Name) / t.Base.Typical(s, t.Total.Name)
 		up, down = up || change > limit, down || change < 1/limit
 	}
 	for _, s := range f.head {
-		if !t.base.Has(s) {
+		if !t.Base.Has(s) {
 			moved++
 		}
 	}
@@ -93,7 +93,7 @@ func varies(side *recorded.Index, s measure.Subject) bool {
 }
 
 // summed reports whether a metric of one member is judged by the sum of its family instead.
-func summed(t comparison, p pair) bool {
-	p.limit = t.policy.Limit(p.subject, p.metric)
-	return (p.metric == t.time || p.metric == t.total || counts(p.metric)) && !t.named(p) && !p.limit.Bounded()
+func summed(t Sides, p Pair) bool {
+	p.Limit = t.Policy.Limit(p.Subject, p.Metric)
+	return (p.Metric == t.Time || p.Metric == t.Total || Counted(p.Metric)) && !t.Named(p) && !p.Limit.Bounded()
 }

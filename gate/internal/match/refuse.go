@@ -1,4 +1,4 @@
-package decide
+package match
 
 import (
 	"math"
@@ -6,21 +6,23 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides have too little
 // in common.
-var matchRefusals = []align.Refusal[matching]{
-	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m matching) bool { return m.unmet(true) != nil },
-		Says: func(m matching) (string, string) {
+var matchRefusals = []align.Refusal[Matching]{
+	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
+		Says: func(m Matching) (string, string) {
 			x := m.unmet(true)
 			return "nothing that " + x.rule.Where + " limits has " + x.metric.Title() + ": the GPU does not count it, or the range is shorter than the sampling period",
 				"limit it for the workload or for a longer range, or remove the rule"
 		}},
-	{Name: "metric missing", Kind: model.MetricMissing, When: func(m matching) bool { return m.unmet(false) != nil },
-		Says: func(m matching) (string, string) {
+	{Name: "metric missing", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(false) != nil },
+		Says: func(m Matching) (string, string) {
 			x, by := m.unmet(false), "--set full"
 			if raw := x.metric.Raw(); raw != "" {
 				by = "--metrics " + raw
@@ -28,51 +30,66 @@ var matchRefusals = []align.Refusal[matching]{
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
 				"profile with ncu " + by + "; where the GPU does not count it, remove the rule"
 		}},
-	{Name: "nothing in common", Kind: model.OtherWorkload, When: matching.unrelated,
-		Says: func(m matching) (string, string) {
-			base, head := recorded.Kernels(m.base.Subjects()), recorded.Kernels(m.head.Subjects())
+	{Name: "nothing in common", Kind: model.OtherWorkload, When: Matching.unrelated,
+		Says: func(m Matching) (string, string) {
+			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
 			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") + " in the baseline, " +
 				measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
 		}},
-	{Name: "kernel without time", Kind: model.ZeroTime, When: func(m matching) bool { return m.timeless() != nil },
-		Says: func(m matching) (string, string) {
+	{Name: "kernel without time", Kind: model.ZeroTime, When: func(m Matching) bool { return m.timeless() != nil },
+		Says: func(m Matching) (string, string) {
 			p := m.timeless()
-			base, head := recorded.Typical(p.base), recorded.Typical(p.head)
+			base, head := recorded.Typical(p.Base), recorded.Typical(p.Head)
 			without, with := "baseline", "head"
 			if head == 0 {
 				without, with = "head", "baseline"
 			}
-			return p.subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
+			return p.Subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
 				": the timer failed, or the profile was changed", "measure again"
 		}},
-	{Name: "step lost", Kind: model.StepLost, When: func(m matching) bool { return lostStep(m.base, m.head) || lostStep(m.head, m.base) },
-		Says: func(m matching) (string, string) {
+	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool { return lostStep(m.Base, m.Head) || lostStep(m.Head, m.Base) },
+		Says: func(m Matching) (string, string) {
 			without, with := "head", "baseline"
-			if lostStep(m.head, m.base) {
+			if lostStep(m.Head, m.Base) {
 				without, with = "baseline", "head"
 			}
 			return "no step was found in the " + without + ", and the " + with + " has one",
 				"name the range that both repeat as the step, or take both as one piece"
 		}},
-	{Name: "launches lost", Kind: model.KernelsLost, When: matching.hiding,
-		Says: func(m matching) (string, string) {
+	{Name: "launches lost", Kind: model.KernelsLost, When: Matching.hiding,
+		Says: func(m Matching) (string, string) {
 			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
 			if m.lost().rows {
 				next = "print the tables of the " + m.lost().side + " again, whole: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
 			}
-			return m.lostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
+			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
 }
 
-type matching struct {
-	comparison
-	pairs []pair
+// Matching is what of two sides is compared, and the rules that nothing in the head meets.
+type Matching struct {
+	Sides
+	Pairs []Pair
 	rules []unmet
+}
+
+// New matches two sides.
+func New(t Sides) Matching { return Matching{t, Pairs(t), unmetRules(t.Head, t.Policy)} }
+
+// Refusal is why matched sides cannot be judged, nil where they can.
+func (m Matching) Refusal() *result.Remark { return align.First(matchRefusals, m) }
+
+// Notes say which metrics another profiler, or another option, would give the rules that limit them.
+func (m Matching) Notes() (out []result.Remark) {
+	for _, x := range m.rules {
+		out = append(out, result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
+	}
+	return out
 }
 
 // unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled selects rules
 // on metrics of the whole GPU.
-func (m matching) unmet(sampled bool) *unmet {
+func (m Matching) unmet(sampled bool) *unmet {
 	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.expected && x.sampled == sampled })
 	if i < 0 {
 		return nil
@@ -82,34 +99,34 @@ func (m matching) unmet(sampled bool) *unmet {
 
 // unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its short name or
 // its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and still repeats or launches as often.
-func (m matching) unrelated() bool {
-	if m.base.Sessions[0].Step != "" || m.time == model.NcuTime {
+func (m Matching) unrelated() bool {
+	if m.Base.Sessions[0].Step != "" || m.Time == model.NcuTime {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
-	common := func(p pair) bool {
-		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
+	common := func(p Pair) bool {
+		return p.Compared() && p.Match != "rest" && (p.Subject.Scope == measure.ScopeKernel || p.Subject.Scope == measure.ScopeRange)
 	}
-	base, head := recorded.Kernels(m.base.Subjects()), recorded.Kernels(m.head.Subjects())
-	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.pairs, common) && !m.sameCounts()
+	base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
+	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.Pairs, common) && !m.sameCounts()
 }
 
 // sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this is no chance.
-func (m matching) sameCounts() bool {
+func (m Matching) sameCounts() bool {
 	const enough = 5
 	equal := func(base, head float64) bool { return base >= enough && base == head }
-	return equal(float64(recorded.Steps(&m.base.Sessions[0])), float64(recorded.Steps(&m.head.Sessions[0]))) ||
-		equal(m.base.Typical(measure.Workload, measure.Launches.Name), m.head.Typical(measure.Workload, measure.Launches.Name))
+	return equal(float64(recorded.Steps(&m.Base.Sessions[0])), float64(recorded.Steps(&m.Head.Sessions[0]))) ||
+		equal(m.Base.Typical(measure.Workload, measure.Launches.Name), m.Head.Typical(measure.Workload, measure.Launches.Name))
 }
 
 // timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time of zero is no
 // measurement.
-func (m matching) timeless() *pair {
+func (m Matching) timeless() *Pair {
 	const ticks = 10 // of the timer; shorter times may be read as zero
-	least := ticks * math.Max(m.tick, 1)
-	for i, p := range m.pairs {
-		base, head := recorded.Typical(p.base), recorded.Typical(p.head)
-		if p.metric.Name == m.time.Name && p.match == "exact" && (head == 0 && base > least || base == 0 && head > least) {
-			return &m.pairs[i]
+	least := ticks * math.Max(m.Tick, 1)
+	for i, p := range m.Pairs {
+		base, head := recorded.Typical(p.Base), recorded.Typical(p.Head)
+		if p.Metric.Name == m.Time.Name && p.Match == "exact" && (head == 0 && base > least || base == 0 && head > least) {
+			return &m.Pairs[i]
 		}
 	}
 	return nil

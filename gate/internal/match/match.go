@@ -1,4 +1,6 @@
-package decide
+// Package match pairs what the baseline and the head of a comparison both have, and says what has no partner: subjects
+// of one side, and rules of the policy.
+package match
 
 import (
 	"cmp"
@@ -15,11 +17,11 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// match pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
+// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the kernels of one
 // geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below the first level pairs are
 // judged by total time, because their launches need not do equal work. Subjects that the policy ignores are left out.
-func match(t comparison) []pair {
+func Pairs(t Sides) []Pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {
 		name string
@@ -34,7 +36,7 @@ func match(t comparison) []pair {
 		{"role", (*recorded.Index).Role},
 	}
 	for _, level := range levels {
-		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
+		old, new := groups(t.Base, gone, level.key), groups(t.Head, fresh, level.key)
 		matched := map[measure.Subject]bool{}
 		for _, key := range slices.Sorted(maps.Keys(old)) {
 			if len(new[key]) == 0 || level.name == "place" && !t.inOrder(old[key], new[key]) {
@@ -57,7 +59,7 @@ func match(t comparison) []pair {
 		isMatched := func(s measure.Subject) bool { return matched[s] }
 		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
-	if old, new := recorded.Kernels(gone), recorded.Kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
+	if old, new := recorded.Kernels(gone), recorded.Kernels(fresh); t.weighs(t.Base, old) && t.weighs(t.Head, new) {
 		pairs = append(pairs, replacement(t, old, new, "rest", "")...)
 		isKernel := func(s measure.Subject) bool { return s.Scope == measure.ScopeKernel }
 		gone, fresh = slices.DeleteFunc(gone, isKernel), slices.DeleteFunc(fresh, isKernel)
@@ -65,14 +67,13 @@ func match(t comparison) []pair {
 	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone))...)
 	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New))...)
 	for i, p := range pairs {
-		pairs[i] = t.judged(p)
-		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
+		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
 	}
-	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
+	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }
 
 // replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
-func replacement(t comparison, old, new []measure.Subject, match, in string) []pair {
+func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
 	return slices.Concat(totals(t, old, new, match),
 		list(t, old, result.Removed, result.Say(reason.Replaced{Range: in, By: recorded.Names(new)})),
 		list(t, new, result.Added, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
@@ -80,7 +81,7 @@ func replacement(t comparison, old, new []measure.Subject, match, in string) []p
 
 // inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally often one by
 // one.
-func (t comparison) inOrder(old, new []measure.Subject) bool {
+func (t Sides) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
 		return func(a, b measure.Subject) int {
@@ -89,16 +90,16 @@ func (t comparison) inOrder(old, new []measure.Subject) bool {
 			return cmp.Compare(x, y)
 		}
 	}
-	slices.SortFunc(old, order(t.base))
-	slices.SortFunc(new, order(t.head))
+	slices.SortFunc(old, order(t.Base))
+	slices.SortFunc(new, order(t.Head))
 	return known && slices.EqualFunc(old, new, func(a, b measure.Subject) bool {
-		x, y := t.base.Typical(a, measure.Launches.Name), t.head.Typical(b, measure.Launches.Name)
+		x, y := t.Base.Typical(a, measure.Launches.Name), t.Head.Typical(b, measure.Launches.Name)
 		return len(old) == 1 || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*x
 	})
 }
 
 // common pairs the subjects of both sides, and lists those that only the baseline or only the head has.
-func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
+func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 	together := map[measure.Subject]bool{}
 	for _, f := range families(t) {
 		pairs = append(pairs, totals(t, f.base, f.head, f.match)...)
@@ -106,21 +107,21 @@ func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
 			together[s] = true
 		}
 	}
-	for _, s := range t.base.Subjects() {
+	for _, s := range t.Base.Subjects() {
 		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
 			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
 		}
 		switch {
-		case t.head.Has(s) && together[s]:
-			pairs = append(pairs, slices.DeleteFunc(same(t, s), func(p pair) bool { return summed(t, p) })...)
-		case t.head.Has(s):
+		case t.Head.Has(s) && together[s]:
+			pairs = append(pairs, slices.DeleteFunc(same(t, s), func(p Pair) bool { return summed(t, p) })...)
+		case t.Head.Has(s):
 			pairs = append(pairs, same(t, s)...)
 		case !together[s]:
 			gone = append(gone, s)
 		}
 	}
-	for _, s := range t.head.Subjects() {
-		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
+	for _, s := range t.Head.Subjects() {
+		if !t.Base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
@@ -131,12 +132,12 @@ func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
 // weighs reports whether kernels together take a part of the workload's time that matters. Removed kernels are compared with
 // new ones only where both do: else they were removed or added, not replaced. Nsight Compute does not see all kernels, so its share is
 // not that of the workload.
-func (t comparison) weighs(side *recorded.Index, kernels []measure.Subject) bool {
+func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {
 		share += side.Share(s)
 	}
-	return len(kernels) > 0 && share >= recorded.KernelShare && t.time != model.NcuTime
+	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != model.NcuTime
 }
 
 // groups sorts kernels by a key; those without one are left out.
@@ -151,23 +152,23 @@ func groups(side *recorded.Index, subjects []measure.Subject, key func(*recorded
 }
 
 // list makes pairs of subjects that only one side has.
-func list(t comparison, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []pair {
-	var out []pair
+func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []Pair {
+	var out []Pair
 	for _, s := range subjects {
 		if s.Scope == measure.ScopeOutput {
 			continue // see outputs
 		}
-		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
+		p := Pair{Subject: s, Metric: t.Total, Listed: outcome, Because: because}
 		switch s.Scope {
 		case measure.ScopeRange, measure.ScopeDevice:
-			p.metric = measure.GPUTime
+			p.Metric = measure.GPUTime
 		case measure.ScopeWorkload:
-			p.metric = measure.CopyTime
+			p.Metric = measure.CopyTime
 		}
 		if outcome == result.Added {
-			p.head = t.head.Values(s, p.metric.Name)
+			p.Head = t.Head.Values(s, p.Metric.Name)
 		} else {
-			p.base = t.base.Values(s, p.metric.Name)
+			p.Base = t.Base.Values(s, p.Metric.Name)
 		}
 		out = append(out, p)
 	}
@@ -175,22 +176,22 @@ func list(t comparison, subjects []measure.Subject, outcome result.Outcome, beca
 }
 
 // same pairs every metric of a subject that both sides have.
-func same(t comparison, s measure.Subject) []pair {
-	var out []pair
+func same(t Sides, s measure.Subject) []Pair {
+	var out []Pair
 	attributes := changed(t, s, s)
-	ofBase, ofHead := t.base.Entries[s], t.head.Entries[s]
+	ofBase, ofHead := t.Base.Entries[s], t.Head.Entries[s]
 	for _, m := range recorded.Known(ofBase, ofHead) {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
-		if s == measure.Workload && t.replacedStep(m) || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if s == measure.Workload && t.replacedStep(m) || !both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m) {
 			continue
 		}
-		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
-			base: t.base.Values(s, m.Name), head: t.head.Values(s, m.Name)}
+		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
+			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
 		if m == model.MemoryPeak {
-			p.facts = append(p.facts, insight.MemoryGrowth(t.base, t.head)...)
-		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
-			p.facts = append(p.facts, result.Say(reason.Memory{Base: b, Head: h}))
+			p.Facts = append(p.Facts, insight.MemoryGrowth(t.Base, t.Head)...)
+		} else if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
+			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)
 	}
@@ -199,19 +200,19 @@ func same(t comparison, s measure.Subject) []pair {
 
 // wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
-func wanted(t comparison, s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || t.time != model.NcuTime {
+func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
+	if s.Scope != measure.ScopeKernel || t.Time != model.NcuTime {
 		return false
 	}
-	return t.named(pair{metric: m, limit: t.policy.Limit(s, m)})
+	return t.Named(Pair{Metric: m, Limit: t.Policy.Limit(s, m)})
 }
 
 // alone is a subject that only the head has, as far as the policy bounds its values.
-func alone(t comparison, s measure.Subject) []pair {
-	var out []pair
-	for _, m := range t.head.Metrics(s) {
-		if t.policy.Limit(s, m).Bounded() {
-			out = append(out, pair{subject: s, metric: m, oneSided: true, head: t.head.Values(s, m.Name)})
+func alone(t Sides, s measure.Subject) []Pair {
+	var out []Pair
+	for _, m := range t.Head.Metrics(s) {
+		if t.Policy.Limit(s, m).Bounded() {
+			out = append(out, Pair{Subject: s, Metric: m, OneSided: true, Head: t.Head.Values(s, m.Name)})
 		}
 	}
 	return out
@@ -219,31 +220,31 @@ func alone(t comparison, s measure.Subject) []pair {
 
 // totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a single
 // one what the policy names beyond the times.
-func totals(t comparison, old, new []measure.Subject, match string) []pair {
+func totals(t Sides, old, new []measure.Subject, match string) []Pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
-		return cmp.Compare(t.head.Typical(a, t.total.Name), t.head.Typical(b, t.total.Name))
+		return cmp.Compare(t.Head.Typical(a, t.Total.Name), t.Head.Typical(b, t.Total.Name))
 	})
-	p := pair{subject: heaviest, metric: t.total, match: match, summed: [2][]measure.Subject{old, new},
-		base: t.base.Sum(old, t.total.Name), head: t.head.Sum(new, t.total.Name)}
-	p.baseNames = names(t.base, old, t.total)
+	p := Pair{Subject: heaviest, Metric: t.Total, Match: match, summed: [2][]measure.Subject{old, new},
+		Base: t.Base.Sum(old, t.Total.Name), Head: t.Head.Sum(new, t.Total.Name)}
+	p.BaseNames = names(t.Base, old, t.Total)
 	if len(new) > 1 {
-		p.headNames = names(t.head, new, t.total)
+		p.HeadNames = names(t.Head, new, t.Total)
 	}
 	single := len(old) == 1 && len(new) == 1
 	if match == "geometry" && single {
-		p.facts = append(p.facts, result.Say(reason.Geometry{Base: old[0].Geometry(), Head: new[0].Geometry()}))
+		p.Facts = append(p.Facts, result.Say(reason.Geometry{Base: old[0].Geometry(), Head: new[0].Geometry()}))
 	} else {
-		p.facts = append(p.facts, result.Say(reason.Names{Base: recorded.Names(old), Head: recorded.Names(new)}))
+		p.Facts = append(p.Facts, result.Say(reason.Names{Base: recorded.Names(old), Head: recorded.Names(new)}))
 	}
 	if !single {
-		return []pair{p}
+		return []Pair{p}
 	}
-	p.facts = append(p.facts, changed(t, old[0], new[0])...)
-	var out []pair
-	for _, m := range t.head.Metrics(new[0]) {
-		if !m.Judged() && t.base.HasMetric(old[0], m.Name) && !t.policy.Limit(new[0], m).Bounded() {
-			out = append(out, pair{subject: new[0], metric: m, match: match,
-				base: t.base.Values(old[0], m.Name), head: t.head.Values(new[0], m.Name)})
+	p.Facts = append(p.Facts, changed(t, old[0], new[0])...)
+	var out []Pair
+	for _, m := range t.Head.Metrics(new[0]) {
+		if !m.Judged() && t.Base.HasMetric(old[0], m.Name) && !t.Policy.Limit(new[0], m).Bounded() {
+			out = append(out, Pair{Subject: new[0], Metric: m, Match: match,
+				Base: t.Base.Values(old[0], m.Name), Head: t.Head.Values(new[0], m.Name)})
 		}
 	}
 	return append(out, p)
@@ -262,14 +263,14 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// sumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where it has several.
-func sumNames(pairs []pair) map[measure.Subject]measure.Subject {
+// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where it has several.
+func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {
-		if len(p.baseNames) > 1 || len(p.headNames) > 1 {
+		if len(p.BaseNames) > 1 || len(p.HeadNames) > 1 {
 			continue
 		}
-		name := p.subject
+		name := p.Subject
 		if len(p.summed[0]) > 1 || len(p.summed[1]) > 1 {
 			name.Grid, name.Block = measure.Dim3{}, measure.Dim3{}
 		}
@@ -281,13 +282,13 @@ func sumNames(pairs []pair) map[measure.Subject]measure.Subject {
 }
 
 // changed lists the launch attributes of a kernel that changed.
-func changed(t comparison, old, new measure.Subject) []result.Remark {
+func changed(t Sides, old, new measure.Subject) []result.Remark {
 	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {
 		return nil
 	}
 	for _, m := range []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared, model.LocalMemory} {
-		b, h := t.base.Typical(old, m.Name), t.head.Typical(new, m.Name)
+		b, h := t.Base.Typical(old, m.Name), t.Head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
 			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b), Head: result.Number(h)}))
 		}

@@ -1,0 +1,95 @@
+package match
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/align"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Sides are the baseline and the head under a policy.
+type Sides struct {
+	Policy *thresholds.Policy
+	// Time is how long one launch takes by the profiler of both sides, Total what a kernel costs: by Nsight Compute, which
+	// profiles a few launches of each kernel, both are the duration of a launch.
+	Time, Total measure.Metric
+	Base, Head  *recorded.Index
+	Tick        float64 // of the timer in ns, the largest of all sessions
+}
+
+// NewSides indexes the sessions of both sides, oldest first.
+func NewSides(base, head []model.Session, policy *thresholds.Policy) Sides {
+	t := Sides{Policy: policy, Time: measure.Time, Total: measure.Total}
+	if recorded.ByLaunch(head) {
+		t.Time, t.Total = model.NcuTime, model.NcuTime
+	}
+	t.Base, t.Head = recorded.New(base, t.Total), recorded.New(head, t.Total)
+	for _, s := range slices.Concat(base, head) {
+		t.Tick = math.Max(t.Tick, s.Tick)
+	}
+	return t
+}
+
+// Pair is one metric of one subject as both sides have it, or as one side has it.
+type Pair struct {
+	Subject    measure.Subject
+	Metric     measure.Metric
+	Match      string      // "exact", or the level of [Pairs]
+	Base, Head [][]float64 // samples by session and run
+	Limit      thresholds.Limit
+	Listed     result.Outcome // Added or Removed, where there is nothing to compare
+	Because    result.Remark  // of that outcome
+	OneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
+	BaseNames  []string
+	HeadNames  []string             // where they are several
+	summed     [2][]measure.Subject // the kernels of base and head whose times are summed
+	Facts      []result.Remark
+}
+
+// Compared reports whether both sides have something to compare.
+func (p *Pair) Compared() bool { return p.Listed == "" && !p.OneSided }
+
+// Named reports whether the rule that limits a metric names it in full.
+func (t Sides) Named(p Pair) bool {
+	return slices.ContainsFunc(t.Policy.Rules, func(r thresholds.Rule) bool {
+		return string(r.Metric) == p.Metric.Name && r.Where == p.Limit.Rule
+	})
+}
+
+// sectioned reports whether a section is comparable: both sides know it, and as warm-up they left out as many steps.
+func (t Sides) sectioned(s measure.Subject) bool {
+	return t.Head.Has(s) && (s != measure.Warmup || t.Base.WarmupSteps() == t.Head.WarmupSteps())
+}
+
+// OtherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that runs once every
+// ten steps a cycle may be ten of them.
+func (t Sides) OtherCycle() *result.Remark {
+	for _, b := range stats.Pooled(t.Base.Values(measure.Workload, measure.Repeats.Name)) {
+		for _, h := range stats.Pooled(t.Head.Values(measure.Workload, measure.Repeats.Name)) {
+			if math.Abs(b-h) > math.Max(1, align.CycleSlack*b) {
+				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
+			}
+		}
+	}
+	return nil
+}
+
+// replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and the time of a
+// whole run where a period is.
+func (t Sides) replacedStep(m measure.Metric) bool {
+	judged := t.Base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.Head.HasMetric(measure.Workload, measure.MeanStep.Name)
+	if m == measure.RunTime {
+		return judged && t.OtherCycle() == nil
+	}
+	return m.OnHost() && t.OtherCycle() != nil
+}
+
+// Counted reports whether a metric is how often something is done that has a total time as well.
+func Counted(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
