@@ -51,6 +51,7 @@ var layout = map[string]struct {
 	"gate/internal/history":       {4, nil},
 	"gate/internal/code":          {4, nil},
 	"gate/internal/align":         {4, nil},
+	"gate/internal/terms":         {4, nil},
 	"gate/internal/match":         {5, nil},
 	"gate/internal/decide":        {6, nil},
 	"gate/internal/calibrate":     {7, nil},

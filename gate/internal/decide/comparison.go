@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terms"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -133,4 +134,30 @@ func (t comparison) unmeasured(p pair) bool {
 		}
 	}
 	return false
+}
+
+// relation is that of the sides of a comparison.
+func (t comparison) relation() terms.Relation {
+	switch {
+	case t.batches:
+		return terms.BackToBack
+	case len(t.shared) > 0:
+		return terms.Interleaved
+	case t.oneGPU():
+		return terms.OtherTime
+	case t.boards == result.SameBoard:
+		return terms.SameBoard
+	}
+	return terms.OtherBoard
+}
+
+// term is the variance between sessions that is expected of a metric before its own sessions are seen.
+func (t comparison) term(s measure.Subject, m measure.Metric) float64 {
+	note := t.Head.Note(s, m.Name) + " " + t.Base.Note(s, m.Name)
+	of := terms.Of(s, m, note)
+	sd := of.SD(t.relation(), terms.HostPart(t.Base, t.Head))
+	if of <= terms.SumRow {
+		sd = math.Min(sd, t.Policy.SessionSD)
+	}
+	return sd * sd
 }

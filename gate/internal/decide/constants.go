@@ -76,8 +76,6 @@ const (
 	// outputSD is the sd of an output between runs of one host: unprofiled steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
 	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
 	outputSD = 0.01
-	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78 PyTorch runs.
-	replayErrorMost = 0.005
 )
 
 // decide
@@ -123,8 +121,6 @@ const (
 
 // step
 const (
-	// waitsFrom is the part of a step spent waiting for the CPU from which on the step depends on the host like its CPU.
-	waitsFrom = 0.1
 	// delaysMost is how many unchanged gates may fail by outlier runs alone.
 	delaysMost = 0.0008
 	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three

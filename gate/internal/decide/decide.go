@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/terms"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -202,7 +203,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
 		if e.dependsOnHost() && !t.oneGPU() {
-			hidden = slices.Concat(hidden, t.notReplayed())
+			hidden = slices.Concat(hidden, terms.NotReplayed(t.Base, t.Head))
 		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case f.MDE.Known() && float64(f.MDE) > limit:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/terms"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -31,11 +32,11 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 		runs, sessions = append(runs, e.contrast.Run), append(sessions, e.contrast.Session)
 		changes = append(changes, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
 	}
-	if t.relation() == sameBoard && t.showsSessions() && len(sessions) >= batchLeast {
+	if t.relation() == terms.SameBoard && t.showsSessions() && len(sessions) >= batchLeast {
 		s.kernels.S2 = stats.Pool(append(sessions, stats.Variance{S2: prior, DF: boardWeight})...).S2
 	}
 	least, most := stats.PoolLeast, math.Pow(sessionMost*t.Policy.SessionSD, 2)
-	if t.relation() <= otherTime {
+	if t.relation() <= terms.OtherTime {
 		// A program that got slower as a whole is not the noise of one GPU.
 		least, most = batchLeast, prior
 		if known := stats.Positive(runs); len(known) > 0 {
@@ -47,12 +48,12 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 		together := stats.Pool(s.kernels, stats.Variance{S2: seen * seen, DF: stats.MADEfficiency * n})
 		if !t.showsSessions() || together.S2 > s.kernels.S2 {
 			s.kernels = together
-			if t.relation() <= otherTime {
+			if t.relation() <= terms.OtherTime {
 				s.df = together.DF
 			}
 		}
 		s.kernels.S2 = math.Min(s.kernels.S2, most)
-		if t.relation() == otherBoard {
+		if t.relation() == terms.OtherBoard {
 			s.kernels.S2 = math.Max(s.kernels.S2, prior) // kernels that boards hardly change say nothing of the others
 		}
 	}
@@ -63,27 +64,27 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 // Hosts of other boards may well be of one kind, and the next of another.
 func (t comparison) showsSessions() bool {
 	r := t.relation()
-	return (r == otherTime || r == sameBoard) && len(t.Base.Sessions)+len(t.Head.Sessions) > 2
+	return (r == terms.OtherTime || r == terms.SameBoard) && len(t.Base.Sessions)+len(t.Head.Sessions) > 2
 }
 
 // of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	expected := stats.Variance{S2: t.term(e.Subject, e.Metric), DF: stats.SessionWeight}
 	own, df := e.contrast.Session, float64(stats.SessionDF)
-	switch rowOf(e.Subject, e.Metric, "") {
-	case kernelRow:
+	switch terms.Of(e.Subject, e.Metric, "") {
+	case terms.KernelRow:
 		expected.S2, df = math.Max(s.kernels.S2, t.rare(e.pair)), s.df
-	case sumRow:
+	case terms.SumRow:
 		expected.S2 = math.Max(expected.S2, s.kernels.S2)
 	}
 	v := stats.Moderate(own, expected)
 	if v != own {
 		v.DF = df
 	}
-	if !t.showsSessions() || e.dependsOnHost() && t.relation() != otherTime {
+	if !t.showsSessions() || e.dependsOnHost() && t.relation() != terms.OtherTime {
 		v = stats.Variance{S2: math.Max(stats.Pool(own, expected).S2, expected.S2), DF: df}
 	}
-	if e.Metric.Name == measure.Time.Name && t.relation() >= sameBoard {
+	if e.Metric.Name == measure.Time.Name && t.relation() >= terms.SameBoard {
 		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.Tick/stats.Average(e.Base), 2))
 	}
 	return v
@@ -94,11 +95,11 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 // costs little is never told from it.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	isTime := e.Metric.Unit == measure.Time.Unit && e.Subject.Scope != measure.ScopeSection
-	if t.relation() < sameBoard || e.dependsOnHost() || !isTime {
+	if t.relation() < terms.SameBoard || e.dependsOnHost() || !isTime {
 		return 0
 	}
 	most, share := hostEffectMost, t.share(e.pair)
-	if t.relation() == sameBoard {
+	if t.relation() == terms.SameBoard {
 		most = math.Min(most, hostEffectSDs*math.Sqrt(s.kernels.S2))
 		if t.showsSessions() && e.session.S2 < quietSD*quietSD {
 			most = 0

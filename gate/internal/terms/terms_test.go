@@ -1,4 +1,4 @@
-package decide
+package terms
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestErrorTerms(t *testing.T) {
 	for of := range rows {
 		for r := range relations {
 			x := errorTerms[of][r]
-			if empty := x == (errorTerm{}); empty != (r == interleaved || of == countRow) {
+			if empty := x == (errorTerm{}); empty != (r == Interleaved || of == countRow) {
 				t.Errorf("row %d, relation %d: %+v", of, r, x)
 			}
 			if r > 0 && (x.gpu < errorTerms[of][r-1].gpu || x.cpu < errorTerms[of][r-1].cpu) {
@@ -24,7 +24,7 @@ func TestErrorTerms(t *testing.T) {
 
 // TestRowOfEveryMetric holds which row a metric has; a metric that is judged, or that a rule may name, and has no row here fails.
 func TestRowOfEveryMetric(t *testing.T) {
-	want := map[row][]string{
+	want := map[Row][]string{
 		stepRow:        {"step_time", "run_time"},
 		meanRow:        {"mean_step_time"},
 		stallRow:       {"mean_to_typical"},
@@ -32,11 +32,11 @@ func TestRowOfEveryMetric(t *testing.T) {
 		copyRow:        {"copy_time"},
 		outputRow:      {"rate", "cost"},
 		utilisationRow: {"sm_active", "sm_issue", "tensor_active", "dram_read", "dram_write", "pcie_rx", "pcie_tx", "nvlink_rx", "nvlink_tx"},
-		sumRow:         {"gpu_time"},
-		kernelRow: {"time", "total", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput", "dram_throughput", "dram_bytes",
+		SumRow:         {"gpu_time"},
+		KernelRow: {"time", "total", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput", "dram_throughput", "dram_bytes",
 			"dram_bandwidth", "l2_bytes", "l1_hit_rate", "l2_hit_rate", "load_sectors", "store_sectors", "achieved_occupancy", "flops_fp64", "flops_fp32", "flops_fp16"},
 	}
-	of := map[string]row{}
+	of := map[string]Row{}
 	for r, names := range want {
 		for _, name := range names {
 			of[name] = r
@@ -53,15 +53,15 @@ func TestRowOfEveryMetric(t *testing.T) {
 		case !listed:
 			continue
 		}
-		if got := rowOf(measure.Workload, m, ""); got != r {
+		if got := Of(measure.Workload, m, ""); got != r {
 			t.Errorf("%s has row %d, want %d", m.Name, got, r)
 		}
 	}
 	for _, c := range []struct {
 		name, note string
-		want       row
+		want       Row
 	}{{"memcpy HtoD", "pinned to device", copyRow}, {"memcpy HtoD", "pageable to device", pageableRow}, {"memset", "device", memsetRow}} {
-		if got := rowOf(measure.Subject{Scope: measure.ScopeWorkload, Name: c.name}, measure.CopyTime, c.note); got != c.want {
+		if got := Of(measure.Subject{Scope: measure.ScopeWorkload, Name: c.name}, measure.CopyTime, c.note); got != c.want {
 			t.Errorf("%s, %s: row %d, want %d", c.name, c.note, got, c.want)
 		}
 	}
