@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -30,7 +30,7 @@ func Fingerprint(host model.Session, baseline []model.Session, share float64) []
 		for _, s := range judged {
 			was, is := there.Typical(s, measure.Time.Name), here.Typical(s, measure.Time.Name)
 			if change := is/was - 1; here.Share(s) >= share && was > 0 && is > 0 {
-				if both++; math.Abs(change) >= decide.CommonSize {
+				if both++; math.Abs(change) >= stats.LevelStep {
 					moved++
 				}
 				if math.Abs(change) > math.Abs(most) {
@@ -43,10 +43,10 @@ func Fingerprint(host model.Session, baseline []model.Session, share float64) []
 		case both == 0:
 			out = append(out, result.Say(HostForeign{n, board}))
 		case moved == 0:
-			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: board, Least: decide.CommonSize}))
+			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: board, Least: stats.LevelStep}))
 		default:
 			out = append(out, result.Say(HostApart{Sessions: n, Moved: moved, Kernels: both, Board: board, Kernel: kernel,
-				Change: result.Number(most), Least: decide.CommonSize}))
+				Change: result.Number(most), Least: stats.LevelStep}))
 		}
 	}
 	return out

@@ -29,9 +29,12 @@ type comparison struct {
 	waterfall   *result.Waterfall   // of the typical step, nil where that is not known
 }
 
-// hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
-// one GPU, or "unknown" where a profile does not name its GPU or time.
+// hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at different
+// "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
+	if len(t.shared) > 0 {
+		return "same"
+	}
 	if recorded.OneGPU(t.Base.Sessions, t.Head.Sessions) {
 		return "times"
 	}

@@ -84,13 +84,6 @@ const (
 	sectionLeast = 0.02
 )
 
-// shifts
-const (
-	commonLeast = 2
-	commonPart  = 0.3
-	CommonSize  = 0.01
-)
-
 // spread
 const (
 	// batchLeast is the fewest kernels of one GPU that show how far its sessions differ.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -112,10 +113,10 @@ func describe(t comparison, p pair) result.Finding {
 	}
 	f.State(p.Facts...)
 	if p.Metric == measure.SyncCalls {
-		f.State(calls(t)...)
+		f.State(insight.Calls(t.Base, t.Head)...)
 	}
 	if p.isStep() && p.Subject == measure.Workload {
-		f.State(mostly(t.waterfall)...)
+		f.State(insight.StepPart(t.waterfall)...)
 		if f.Gates && t.outputs() && !t.Named(p.Pair) {
 			f.Gates = false
 			f.State(result.Say(reason.OutputDecides))
@@ -188,9 +189,9 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 
 // settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
-	hidden := levels(e.pair)
+	hidden := insight.Levels(e.asMeasured(), e.Metric.Unit)
 	if hidden == nil {
-		hidden = outlier(e.pair)
+		hidden = insight.Outlier(e.asMeasured())
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(float64(f.Change), limit, alpha)

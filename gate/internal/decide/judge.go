@@ -138,8 +138,8 @@ func compare(r *result.Report, t *comparison, pairs []match.Pair) {
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(movedRuns(all, r.Findings)...)
-	r.Warn(slices.Concat(insight.Uncovered(t.Base, t.Head), match.OneSidedMetrics(t.Sides), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
-		disagree(r.Findings))...)
+	r.Warn(slices.Concat(insight.Uncovered(t.Base, t.Head), match.OneSidedMetrics(t.Sides), leftOut(*t), insight.CommonShift(r.Findings, t.Time, t.hosts()),
+		insight.Moved(r.Findings, t.Total), insight.Disagree(r.Findings))...)
 	r.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		r.Apart = x

@@ -65,7 +65,7 @@ func together(t comparison, estimates []estimate) float64 {
 	if len(moves) < batchLeast {
 		return 0
 	}
-	return asOne(moves, CommonSize/2)
+	return asOne(moves, stats.LevelStep/2)
 }
 
 // contrast compares the two sides on the log scale, or relative to the base's mean where a value is zero.

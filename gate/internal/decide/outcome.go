@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -248,9 +249,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 		f.Gates = false
 	}
 	if e.winsorised {
-		raw := e.pair
-		raw.Base, raw.Head = e.shown[0], e.shown[1]
-		f.Qualify(outlier(raw)...)
+		f.Qualify(insight.Outlier(e.shown)...)
 	}
 	explained := x.explanation()
 	switch {

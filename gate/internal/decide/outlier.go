@@ -165,10 +165,10 @@ func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]
 		shifts[run] = stats.Median(moves[run])
 	}
 	n := s.Sessions[session].Profiled()
-	least := math.Max(CommonSize, far*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
+	least := math.Max(stats.LevelStep, far*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
 	outliers := map[int]float64{}
 	for run := range n {
-		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
+		if by := asOne(moves[run], least); by != 0 && len(moves[run]) > 1 {
 			outliers[run] = by
 		}
 	}
@@ -255,7 +255,7 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 	beyond := 0
 	for run, v := range session {
 		by := math.Log(v) - centre
-		if math.Abs(by) > math.Max(CommonSize, outlierFrom*sd) {
+		if math.Abs(by) > math.Max(stats.LevelStep, outlierFrom*sd) {
 			if beyond++; !onLevel(by, logs[1]) {
 				far = append(far, run)
 			}

@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"github.com/nsgate/nsgate/gate/internal/reason"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -32,26 +30,4 @@ func (t comparison) outputs() bool {
 		}
 	}
 	return false
-}
-
-// disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps are not all
-// that a program does.
-func disagree(findings []result.Finding) []result.Remark {
-	var step, output *result.Finding
-	for i := range findings {
-		f := &findings[i]
-		switch {
-		case f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload:
-			step = f
-		case f.Scope == measure.ScopeOutput && (output == nil || f.Outcome == result.Regressed && output.Outcome != result.Regressed):
-			output = f
-		}
-	}
-	if step == nil || output == nil {
-		return nil
-	}
-	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
-	stepWorse := step.Outcome == result.Regressed && kept(output)
-	return result.SayIf(stepWorse || output.Outcome == result.Regressed && kept(step),
-		reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})
 }

@@ -102,7 +102,7 @@ func (t comparison) coarse(p pair) bool {
 // bimodal reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
 func (e *estimate) bimodal(t comparison) bool {
-	step := CommonSize
+	step := stats.LevelStep
 	if e.Metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
 	}

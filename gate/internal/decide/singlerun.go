@@ -63,7 +63,7 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 			moves = append(moves, by)
 		}
 	}
-	least := CommonSize
+	least := stats.LevelStep
 	if len(t.shared) == 0 {
 		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -70,15 +69,6 @@ func (e *estimate) settledBy(most int) int {
 		n++
 	}
 	return n
-}
-
-// mostly is the part of a step that most of its change is, as a fact about it.
-func mostly(w *result.Waterfall) []result.Remark {
-	if w == nil || len(w.Parts) == 0 || !(2*w.Parts[0].Change > w.Change) || w.Change < 0 {
-		return nil
-	}
-	p := w.Parts[0]
-	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change, Unit: measure.StepTime.Unit})}
 }
 
 // waits reports whether most of the growth of a step is time in which an operation was issued and nothing else of the program

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -177,4 +178,13 @@ func stepMetric(s *recorded.Index) string {
 		return measure.MeanStep.Name
 	}
 	return measure.StepTime.Name
+}
+
+// StepPart is the part of a step that most of its change is, as a fact about it.
+func StepPart(w *result.Waterfall) []result.Remark {
+	if w == nil || len(w.Parts) == 0 || !(2*w.Parts[0].Change > w.Change) || w.Change < 0 {
+		return nil
+	}
+	p := w.Parts[0]
+	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change, Unit: measure.StepTime.Unit})}
 }

@@ -30,6 +30,10 @@ const (
 // 0.05 to 0.3 % between runs of one host.
 var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 
+// LevelStep is the least relative distance of two levels, of runs or of hosts: unchanged runs of kernels stay within
+// 0.5 %, and the two kinds of H200 host are 1.5 % apart.
+const LevelStep = 0.01
+
 // Prior is the common distribution of pooled variances. Too few to learn its width from give its place, with what is expected before
 // seeing any as one of them; fewer than placeLeast no place below that.
 func Prior(v []Variance) Variance {

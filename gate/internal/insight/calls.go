@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// calls names the functions by which synchronising calls changed, and the range that they are made in.
-func calls(t comparison) []result.Remark {
+// Calls names the functions by which synchronising calls changed, and the range that they are made in.
+func Calls(base, head *recorded.Index) []result.Remark {
 	typical := func(s *recorded.Index, subject measure.Subject) float64 {
 		var values []float64
 		for i, all := range s.Values(measure.Workload, measure.SyncCalls.Name) {
@@ -30,15 +30,15 @@ func calls(t comparison) []result.Remark {
 		return stats.Median(values)
 	}
 	var out []result.Remark
-	subjects := slices.Concat(t.Base.Subjects(), t.Head.Subjects())
+	subjects := slices.Concat(base.Subjects(), head.Subjects())
 	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, s := range slices.Compact(subjects) {
 		if s.Scope != measure.ScopeCall {
 			continue
 		}
-		if b, h := typical(t.Base, s), typical(t.Head, s); b != h {
+		if b, h := typical(base, s), typical(head, s); b != h {
 			role := ""
-			if x := t.Head.Find(s, measure.SyncCalls.Name); x != nil {
+			if x := head.Find(s, measure.SyncCalls.Name); x != nil {
 				role = x.Role
 			}
 			out = append(out, result.Say(reason.Calls{Call: s.Name, Base: result.Number(b), Head: result.Number(h), Range: role}))

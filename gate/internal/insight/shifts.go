@@ -1,0 +1,155 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// commonPart is the part of the kernels that a common shift has to move between sessions: a third of them, nearly.
+const commonPart = 0.3
+
+// CommonShift names a change that several kernels share, which another host, clock or power limit makes rather than
+// code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Kernels of one session ("same"
+// hosts) must move as a whole, because there code is the likelier cause. time is the metric of kernels, hosts that of
+// [reason.CommonShift].
+func CommonShift(findings []result.Finding, time measure.Metric, hosts string) []result.Remark {
+	var moved []result.Finding
+	kernels := 0
+	for _, f := range findings {
+		oneSided := f.Outcome == result.Added || f.Outcome == result.Removed
+		if oneSided || f.Metric != time.Name || float64(f.Share) < recorded.KernelShare {
+			continue
+		}
+		kernels++
+		if math.Abs(float64(f.Change)) >= stats.LevelStep {
+			moved = append(moved, f)
+		}
+	}
+	slices.SortStableFunc(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
+	var best []result.Finding
+	for i := range moved {
+		for j := i + 1; j <= len(moved); j++ {
+			group := moved[i:j]
+			first, last := float64(group[0].Change), float64(group[len(group)-1].Change)
+			if last-first <= math.Min(math.Abs(first), math.Abs(last))/2 && len(group) > len(best) {
+				best = group
+			}
+		}
+	}
+	least := max(2, int(math.Ceil(commonPart*float64(kernels))))
+	if hosts == "same" {
+		least = max(3, kernels)
+	}
+	if len(best) < least {
+		return nil
+	}
+	best = slices.Clone(best)
+	slices.SortStableFunc(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
+	var names []string
+	var changes []float64
+	for _, f := range best {
+		changes = append(changes, float64(f.Change))
+		if !slices.Contains(names, f.Kernel) && len(names) < 4 {
+			names = append(names, f.Kernel)
+		}
+	}
+	return []result.Remark{result.Say(reason.CommonShift{Moved: len(best), Kernels: kernels,
+		Change: result.Number(stats.Median(changes)), Names: names, Hosts: hosts})}
+}
+
+// Outlier names the one run of a session that lies far from all others, which widens the interval by itself.
+func Outlier(sides [2][][]float64) []result.Remark {
+	const distance, least = 8, 4 // robust standard deviations; runs
+	for i, side := range sides {
+		for _, session := range side {
+			runs := stats.Known(session)
+			centre, spread := stats.Median(runs), stats.MAD(runs)
+			var far []float64
+			for _, v := range runs {
+				if d := math.Abs(v - centre); d > distance*spread && d > stats.LevelStep*centre {
+					far = append(far, v)
+				}
+			}
+			if len(runs) >= least && len(far) == 1 {
+				by := result.Number(far[0]/centre - 1)
+				return []result.Remark{result.Say(reason.Outlier{Side: recorded.SideNames[i], Change: by})}
+			}
+		}
+	}
+	return nil
+}
+
+// Levels names samples that fall on two levels from run to run, which no number of runs turns into one value.
+func Levels(sides [2][][]float64, unit string) []result.Remark {
+	for i, side := range sides {
+		for _, session := range side {
+			// Each session for itself: two sessions may well be two levels.
+			values := stats.Known(session)
+			if low, high, n, ok := stats.Levels(values); ok && low > 0 && high > low*(1+stats.LevelStep) {
+				const least = 4 // runs of the baseline that would have shown it
+				base := stats.Pooled(sides[0])
+				isNew := i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2
+				return []result.Remark{result.Say(reason.TwoLevels{Side: recorded.SideNames[i], Some: n, All: len(values),
+					Low: result.Number(low), Unit: unit, Above: result.Number(high/low - 1), New: isNew})}
+			}
+		}
+	}
+	return nil
+}
+
+// Moved names kernels between which work moved, with the GPU time of the workload unchanged.
+func Moved(findings []result.Finding, total measure.Metric) []result.Remark {
+	var slower, faster []string
+	var net, gross float64
+	same := false
+	for _, f := range findings {
+		switch {
+		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
+			same = f.Outcome == result.Unchanged
+		case f.Scope != measure.ScopeKernel || f.Metric != total.Name:
+		case f.Outcome == result.Regressed:
+			slower = append(slower, f.Kernel)
+		case f.Outcome == result.Improved:
+			faster = append(faster, f.Kernel)
+		default:
+			continue
+		}
+		if f.Scope == measure.ScopeKernel && f.Metric == total.Name {
+			net += float64(f.Head - f.Base)
+			gross += math.Abs(float64(f.Head - f.Base))
+		}
+	}
+	const cancels = 0.25 // of the sum of all changes is left over at most
+	return result.SayIf(same && len(slower) > 0 && len(faster) > 0 && math.Abs(net) <= cancels*gross,
+		reason.Moved{Slower: slower, Faster: faster})
+}
+
+// Disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps are
+// not all that a program does.
+func Disagree(findings []result.Finding) []result.Remark {
+	var step, output *result.Finding
+	for i := range findings {
+		f := &findings[i]
+		switch {
+		case f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload:
+			step = f
+		case f.Scope != measure.ScopeOutput:
+		case output == nil || f.Outcome == result.Regressed && output.Outcome != result.Regressed:
+			output = f
+		}
+	}
+	if step == nil || output == nil {
+		return nil
+	}
+	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
+	stepWorse := step.Outcome == result.Regressed && kept(output)
+	return result.SayIf(stepWorse || output.Outcome == result.Regressed && kept(step),
+		reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})
+}
