@@ -277,7 +277,7 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Po
 		}
 	}
 	for _, f := range forecasts {
-		if !f.Counts() {
+		if !planned(&f) {
 			continue
 		}
 		free, limited := f.Detectable(0), f.Detectable(f.Limit)
@@ -299,6 +299,13 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Po
 	}
 }
 
+// planned reports whether a plan has to find a slowdown of a comparison: of the workload, and of kernels from 5 % of
+// GPU time on.
+func planned(f *decide.Forecast) bool {
+	const heavyShare = 0.05
+	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
+}
+
 // plan finds the fewest runs for one threshold.
 func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Policy, threshold float64) Plan {
 	at := *policy
@@ -306,7 +313,7 @@ func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Polic
 	p := Plan{Threshold: result.Number(threshold), Seconds: result.Unknown, MDE: result.Unknown}
 	most := 0
 	for _, f := range forecasts {
-		if !f.Counts() {
+		if !planned(&f) {
 			continue
 		}
 		limit := at.Limit(f.Subject, f.Metric).Max

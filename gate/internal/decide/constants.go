@@ -26,10 +26,10 @@ const (
 	unequalFrom = 2
 	// countedRuns is the fewest runs a side after which a count that never varies is taken for exact.
 	countedRuns = 5
-	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
-	countedDF = 1000
 	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
 	coarse = 0.005
+	// beyondSDs is how many standard deviations beyond every run of the baseline a run of the head is clearly beyond them.
+	beyondSDs = 2
 	// MaxRuns is as many runs as a hint ever asks for.
 	MaxRuns = 40
 )
@@ -40,19 +40,17 @@ const (
 	driftPart = 0.2
 )
 
-// forecast
-const (
-	// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
-	heavyShare = 0.05
-)
-
 // outlier
 const (
 	// outlierRunsMost is the part of a session's runs, rounded down, that may be left out as outliers as a whole.
 	outlierRunsMost = 0.25
-	// winsorisedMost is the part of a session's runs that may be winsorised as outliers of a kernel, or be slow steps and not be
-	// mentioned: one of five.
-	winsorisedMost = 0.2
+	// agree is the part of the kernels of a run, or of the runs of a side, that counts as nearly all. One of five runs may be
+	// winsorised as an outlier of a kernel, or be a slow step that is not mentioned.
+	agree = 0.8
+	// alike is how far a change may lie from another, relative to that, and be the same: nearer to it than to no change.
+	alike = 0.5
+	// outlierRunFrom is how many standard deviations from the others a run of all kernels is an outlier.
+	outlierRunFrom = 8
 	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is moved.
 	outlierFrom, outlierTo = 6, 2
 	// trendP is the largest product of the p-values of the trends of two batches: 1 % by Fisher's method (1932).
@@ -69,6 +67,13 @@ const (
 	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up to 29 kernels
 	// each, one kernel differed by 1.7 % in one run, all others by less.
 	outlierKernel = 0.02
+)
+
+// wholes
+const (
+	// certainly and probably are the quantiles of the normal distribution at 99 % and 80 %, over that at 95 % which an end of an
+	// interval of 90 % has.
+	certainly, probably = 1.41, 0.5
 )
 
 // output

@@ -207,11 +207,10 @@ func (x *evidence) open() bool {
 	return x.gates && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
 }
 
-// beyondSpread reports whether a change is at least one standard deviation of it. The interval has 1.645 on either
-// side.
+// beyondSpread reports whether a change is at least one standard deviation of it.
 func (x *evidence) beyondSpread() bool {
 	change := math.Log1p(x.sign() * x.change)
-	return 1.645*change >= math.Log1p(x.worst())-change
+	return stats.NormalMargin(result.Confidence)*change >= math.Log1p(x.worst())-change
 }
 
 // costly reports whether the change is harm beyond the limit that costs enough to fail the gate.
@@ -243,7 +242,7 @@ func (x *evidence) mostBeyond() bool {
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
 // the baseline.
 func (x *evidence) severalBeyond() bool {
-	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > winsorisedMost*float64(x.headRuns)
+	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
 }
 
 // limitOf is what a change is compared with: the rule's "limit", or the floor where that is more and the change is not far

@@ -68,11 +68,6 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 	return out
 }
 
-// Counts reports whether plans have to find a slowdown of it.
-func (f *Forecast) Counts() bool {
-	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
-}
-
 // JudgeHalves compares two halves of a session, and returns a forecast of every comparison, or why there is none.
 func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
 	if _, r := align.Comparable(base, head); r != nil {

@@ -103,7 +103,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	if e.Metric.Exact && (pool.exact || t.Time == model.NcuTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.Time == model.NcuTime {
-			e.run = stats.Variance{DF: countedDF} // one launch is enough for a count
+			e.run = stats.Variance{DF: countedRuns} // one launch is enough for a count
 		}
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e

@@ -19,10 +19,9 @@ import (
 // asOne is the median of a run's changes by kernel (log scale in, relative out), where it is larger than least and nearly every kernel
 // moves with it; else 0.
 func asOne(moves []float64, least float64) float64 {
-	const agree = 0.8
 	by, with := stats.Median(moves), 0
 	for _, v := range moves {
-		if v/by > 0.5 {
+		if v/by > alike {
 			with++
 		}
 	}
@@ -158,14 +157,13 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 // than between the other runs. There are none where more than a few differ, because that is how the program runs. Nor is a run one at
 // whose level the other side has runs, because then both are bimodal.
 func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]float64 {
-	const far = 8
 	moves := moves(s, other, session, t)
 	shifts := make([]float64, len(moves))
 	for run := range shifts {
 		shifts[run] = stats.Median(moves[run])
 	}
 	n := s.Sessions[session].Profiled()
-	least := math.Max(stats.LevelStep, far*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
+	least := math.Max(stats.LevelStep, outlierRunFrom*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
 	outliers := map[int]float64{}
 	for run := range n {
 		if by := asOne(moves[run], least); by != 0 && len(moves[run]) > 1 {
@@ -187,7 +185,7 @@ func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.
 func onLevel(by float64, values []float64) bool {
-	return slices.ContainsFunc(values, func(v float64) bool { return v/by > 0.5 && v/by < 1.5 })
+	return slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v/by-1) < alike })
 }
 
 // moves are the changes of kernels in each run of a session, and then in each run of the other side, from the median run of
@@ -261,7 +259,7 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 			}
 		}
 	}
-	if len(far) == 0 || beyond > int(winsorisedMost*float64(len(values))) {
+	if len(far) == 0 || beyond > int((1-agree)*float64(len(values))) {
 		return session, false
 	}
 	out := slices.Clone(session)

@@ -17,7 +17,6 @@ var stepPrior = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.
 // run of either has the same chance of it, times that of the head's to agree as they do, where each met its own delay
 // of at most the change and one in five need not agree.
 func (t comparison) delayChance(e *estimate) float64 {
-	const agree = 0.8
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
 		return 0
@@ -28,13 +27,13 @@ func (t comparison) delayChance(e *estimate) float64 {
 	}
 	slow, beyond := e.slower()
 	slices.Sort(head)
-	alike := int(math.Ceil(agree * float64(len(head))))
+	most := int(math.Ceil(agree * float64(len(head))))
 	width := math.Inf(1)
-	for i := range head[alike-1:] {
-		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
+	for i := range head[most-1:] {
+		width = math.Min(width, math.Log(head[i+most-1]/head[i]))
 	}
 	e.slowRuns = slow
-	return stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+	return stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(most, len(head), width/change)
 }
 
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and

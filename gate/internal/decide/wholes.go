@@ -26,13 +26,12 @@ type whole struct {
 }
 
 func (w whole) notWorse() bool {
-	const oneIn100 = 1.41 // quantile of the normal distribution at 99 % over that at 95 %
-	return w.change+oneIn100*(w.high-w.change) <= w.allowed
+	return w.change+certainly*(w.high-w.change) <= w.allowed
 }
 
 // probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of
 // 90 %.
-func (w whole) probablyWorse() bool { return w.change > (w.high-w.change)/2 }
+func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
 
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{f.Metric, f.Title(), float64(f.Change), float64(f.Low), float64(f.High), allowed, false}

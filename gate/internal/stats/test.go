@@ -85,6 +85,11 @@ func Margin(v Variance, confidence float64) float64 {
 	return quantile(v.DF, (1+confidence)/2) * math.Sqrt(v.S2)
 }
 
+// NormalMargin is the half width of a two-sided interval in standard deviations, where these are known.
+func NormalMargin(confidence float64) float64 {
+	return distuv.UnitNormal.Quantile((1 + confidence) / 2)
+}
+
 // Holm corrects p-values so that the chance of one or more false rejections among them all stays below any level they
 // are compared with (Holm 1979; with weights, section 4 there: a hypothesis of weight w gets w times the share of the
 // error that one of weight 1 gets). NaN stays NaN, and with weights of zero or less takes no part. nil weighs all
@@ -138,7 +143,7 @@ func Detectable(v Variance, limit, alpha, power float64) float64 {
 func RunsFor(estimate, limit float64, run Variance, fixed, confidence float64, most int) int {
 	gap := math.Abs(limit - math.Abs(estimate))
 	// A change that the normal distribution rules out needs no quantile of Student's.
-	z := distuv.UnitNormal.Quantile((1 + confidence) / 2)
+	z := NormalMargin(confidence)
 	for n := 2; n <= most; n++ {
 		se := math.Sqrt(2*run.S2/float64(n) + fixed)
 		if z*se < gap && Margin(Variance{S2: se * se, DF: float64(2*n - 2)}, confidence) < gap {
