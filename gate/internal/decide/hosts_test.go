@@ -51,9 +51,9 @@ func betweenHosts(hosts []host, board string) hostGate {
 	}
 }
 
-// classed draws different hosts of one kind of testdata/h200/hosts.csv, the slow or the fast one, as if all had that board: the
+// classed draws different hosts of testdata/h200/hosts.csv, the fast ones or, with mixed, all, as if all had that board: the
 // runs of a recorded host, scaled to the medians that the kernels have on the other.
-func classed(tb testing.TB, of host, slow bool, board string) hostGate {
+func classed(tb testing.TB, of host, mixed bool, board string) hostGate {
 	f, err := os.Open(filepath.Join(recordings, "hosts.csv"))
 	if err != nil {
 		tb.Fatal(err)
@@ -64,7 +64,7 @@ func classed(tb testing.TB, of host, slow bool, board string) hostGate {
 		tb.Fatal(err)
 	}
 	title := rows[0]
-	rows = slices.DeleteFunc(rows[1:], func(row []string) bool { return (row[0] == slowBoard) != slow })
+	rows = slices.DeleteFunc(rows[1:], func(row []string) bool { return !mixed && row[0] == slowBoard })
 	factors := func(row int, kernel string) float64 {
 		at := slices.Index(title, kernel+"_ns")
 		if at < 0 {

@@ -94,6 +94,8 @@ func BenchmarkIntervals(b *testing.B) {
 			{"kernels recorded, unknown", 3, 300, betweenHosts(kernels, "")},
 			{"kernels on 11 hosts, one board", 1, 300, classed(b, kernels[0], false, fastBoard)},
 			{"kernels on 11 hosts, one board", 3, 300, classed(b, kernels[0], false, fastBoard)},
+			{"kernels on 13 hosts, unknown", 1, 300, classed(b, kernels[0], true, "")},
+			{"kernels on 13 hosts, unknown", 3, 300, classed(b, kernels[0], true, "")},
 			{"PyTorch recorded, one board", 1, 60, betweenHosts([]host{transformer[0], transformer[2]}, fastBoard)},
 			{"PyTorch recorded, unknown", 1, 100, betweenHosts(transformer, "")},
 			{"PyTorch made up, one board", 1, 200, pytorch(0, true)},
