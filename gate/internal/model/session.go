@@ -193,6 +193,32 @@ func (s *Session) Check() error {
 	return nil
 }
 
+// CheckSums gives an error where the kernels of a run do not add up to its GPU time: a file from elsewhere lacks some, or a value was
+// changed. A part of a measurement ([Session.Accepted]) and launches that ncu chose add up to nothing.
+func (s *Session) CheckSums() error {
+	const apart = 0.01 // of the GPU time; what nsgate writes is rounded to less
+	whole, ok := s.Find(measure.Workload, measure.GPUTime.Name)
+	if !ok || s.Accepted || s.Profiler().ByLaunch() {
+		return nil
+	}
+	sums := make([]float64, s.Profiled())
+	for i := range s.Series {
+		if x := &s.Series[i]; x.Subject.Scope == measure.ScopeKernel && x.Metric.Name == measure.Total.Name {
+			for run := range sums {
+				if v := x.Values[run]; !math.IsNaN(v) {
+					sums[run] += v
+				}
+			}
+		}
+	}
+	for run, sum := range sums {
+		if of := whole.Values[run]; math.Abs(sum-of) > apart*of {
+			return fmt.Errorf("the kernels of run %d take %s, and its GPU time is %s", run+1, measure.Quantity(sum, "ns"), measure.Quantity(of, "ns"))
+		}
+	}
+	return nil
+}
+
 // Check is [Session.Check] for one series; the first of the runs are profiled.
 func (x *Series) Check(runs, profiled int) error {
 	if len(x.Values) != runs {

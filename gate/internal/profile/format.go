@@ -313,7 +313,12 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 				"%s: the report holds no measurement", files[0])
 		}
 		for i := range r.HeadSessions {
-			if err := r.HeadSessions[i].Check(); err != nil {
+			s := &r.HeadSessions[i]
+			err := s.Check()
+			if err == nil {
+				err = s.CheckSums()
+			}
+			if err != nil {
 				return model.Refuse(model.BadSession, "measure again, or save the report again where it was made",
 					"%s: session %d of the head: %v", files[0], i+1, err)
 			}
