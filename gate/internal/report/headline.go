@@ -141,7 +141,7 @@ func (r *row) outweighs(other *row) bool {
 	case whole:
 		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
 	case r.F.Scope == measure.ScopeKernel:
-		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, "ncu_time"}, r.F.Metric)
+		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, ncuTime}, r.F.Metric)
 	}
 	return false
 }
@@ -204,6 +204,11 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	if base.Known() && head.Known() && r.Class != added && r.Class != removed {
 		values = pair(base, head, r.F.Unit, digits)
 	}
+	for _, wide := range []int{30, 16, 8} {
+		if text := v.against(r, bind(Elide(name, wide))); text != "" && columns(text) <= room {
+			return text
+		}
+	}
 	forms := v.effectForms(r, why)
 	for _, wide := range []int{60, 30, 16} {
 		for _, f := range forms {
@@ -216,6 +221,29 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	}
 	return Elide(bind(Elide(name, 16))+" "+values, max(room, 8))
 }
+
+// against says of a kernel under ncu that all profiled kernels together moved the other way, with the sum of a launch of each; "" where
+// they did not.
+func (v *view) against(r *row, name string) string {
+	if r.F.Metric != ncuTime || r.F.Scope != measure.ScopeKernel {
+		return ""
+	}
+	base, head, kernels := 0.0, 0.0, 0
+	for i := range v.Rows {
+		if f := &v.Rows[i].F; f.Metric == ncuTime && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
+			base, head, kernels = base+float64(f.Base), head+float64(f.Head), kernels+1
+		}
+	}
+	change := head/base - 1
+	if !(change*float64(r.F.Change) < 0) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s, but all %d kernels %s%s %s", name, roughly(r.F.Change), kernels,
+		pair(result.Number(base), result.Number(head), ns, 3), nb, roughly(result.Number(change)))
+}
+
+// ncuTime is the duration of a launch under Nsight Compute, which profiles a few launches of each kernel and not the whole program.
+const ncuTime = "ncu_time"
 
 // effectName names the quantity of a row in a headline: "step", "saxpy", "forward GPU time".
 func (r *row) effectName() string {
