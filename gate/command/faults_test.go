@@ -49,14 +49,14 @@ var kills = []struct {
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`,
-			"workload":       `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 5`,
+			"workload":       `NO VERDICT +the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 5`,
 			"nsgate __run /": `NO VERDICT +nsys ended after 0 of 5 runs`,
 		},
 	}, {
 		name: "while a baseline is recorded", args: []string{"record", "--", "./app"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
-			"nsgate": "", "workload": `not recorded: the workload was ended by a signal \(killed\) in run 1 of 5`,
+			"nsgate": "", "workload": `not recorded: the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 5`,
 		},
 	}, {
 		name: "between runs", args: []string{"check", "--runs", "5", "--", "./leaves"},
@@ -67,7 +67,7 @@ var kills = []struct {
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
-			"workload":             `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10\s+\(unprofiled\)`,
+			"workload":             `NO VERDICT +the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 2 of 10\s+\(unprofiled\)`,
 			"spec.json unprofiled": `NO VERDICT +the unprofiled runs ended after 1 of 10 runs \(signal: killed`,
 		},
 	}, {
@@ -85,7 +85,7 @@ var kills = []struct {
 		name: "in a run of the base", args: []string{"check", "--runs", "5", "--paired", "--base-cmd", "./app", "--", "true"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
-			"nsgate": "", "workload": `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 10\s+\(base\s+build\)`,
+			"nsgate": "", "workload": `NO VERDICT +the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 10\s+\(base\s+build\)`,
 		},
 	}, {
 		name: "in a build of the base", args: []string{"check", "--paired", "--base-ref", "main", "--build", waits, "--", "true"},

@@ -86,7 +86,7 @@ func TestSecrets(t *testing.T) {
 		{"crash", "NSGATE_FAKE_NSYS_FAULT=crash", []string{"check", "--", "./app", arg}, 3, "NO VERDICT", false},
 		{"busy", "NSGATE_FAKE_GPU=busy", []string{"check", "--", "./app", arg}, 3, "busy", false},
 		{"workload fails", "", []string{"check", "--", "./fails", arg}, 3, "exited with 3", true},
-		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 3, "ended by a signal", true},
+		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 3, "was killed (SIGKILL)", true},
 		{"no workload", "", []string{"check", "--", "./not-there", arg}, 3, "cannot be run", false},
 		{"pair", "", []string{"check", "--paired", "--base-cmd", "./app " + arg, "--", "./app", arg}, 0, "PASS", false},
 		{"pair by variable", "NSGATE_BASE_CMD=./app " + arg, []string{"check", "--paired", "--", "./app", arg}, 0, "PASS", false},
