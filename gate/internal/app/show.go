@@ -45,8 +45,14 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	if len(out.Kernels) == 0 { // pages of ncu without a duration
 		out.Kernels = untimed(sessions)
 	}
+	var recorded []map[measure.Subject][]ncu.Record // newest first
+	for i := range slices.Backward(cut[0]) {
+		if s := &cut[0][i]; s.Profiler() == model.Ncu {
+			recorded = append(recorded, ncu.Records(s))
+		}
+	}
 	for i := range out.Kernels {
-		out.Kernels[i].Counters = counters(&out.Kernels[i], cut[0])
+		out.Kernels[i].Counters = counters(out.Kernels[i].Subject(), recorded)
 	}
 	out.Warnings = append(out.Warnings, r.Warnings...)
 	if rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
@@ -55,11 +61,11 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	return out, nil
 }
 
-// counters is what the newest session with counters of Nsight Compute says of a kernel, nil where none does.
-func counters(k *result.SummaryKernel, sessions []model.Session) *result.SummaryCounters {
-	for _, s := range slices.Backward(sessions) {
-		records := ncu.Records(&s, k.Subject())
-		if s.Profiler() != model.Ncu || len(records) == 0 {
+// counters is what the first of some sessions with counters of Nsight Compute says of a kernel, nil where none does.
+func counters(kernel measure.Subject, sessions []map[measure.Subject][]ncu.Record) *result.SummaryCounters {
+	for _, session := range sessions {
+		records := session[kernel]
+		if len(records) == 0 {
 			continue
 		}
 		get := func(metrics ...measure.Metric) result.Number {

@@ -27,6 +27,14 @@ type comparison struct {
 	shift       float64             // by which nearly all kernels moved together, 0 where they did not
 	outlier     float64             // by how much that run differs as a whole, 0 where it does not
 	waterfall   *result.Waterfall   // of the typical step, nil where that is not known
+	unmerged    map[unmerged]bool   // of the base, see [comparison.unmeasured]
+}
+
+// unmerged is a metric of a subject that a merge changed and nobody measured: by the subject, and by its name alone.
+type unmerged struct {
+	subject measure.Subject
+	name    string
+	metric  measure.Metric
 }
 
 // hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at different
@@ -87,6 +95,15 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 	}
 	t = t.leaveOut().singleRun()
 	t.trend = t.trends()
+	t.unmerged = map[unmerged]bool{}
+	for i := range base {
+		for _, x := range base[i].Series {
+			if x.Unmeasured {
+				t.unmerged[unmerged{subject: x.Subject, metric: x.Metric}] = true
+				t.unmerged[unmerged{name: x.Subject.Name, metric: x.Metric}] = true
+			}
+		}
+	}
 	return t
 }
 
@@ -129,14 +146,8 @@ func alternate(a, b *model.Session, unprofiled bool) bool {
 
 // unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
 func (t comparison) unmeasured(p pair) bool {
-	for i := range t.Base.Sessions {
-		for _, x := range t.Base.Sessions[i].Series {
-			if x.Unmeasured && x.Metric == p.Metric && (x.Subject == p.Subject || slices.Contains(p.BaseNames, x.Subject.Name)) {
-				return true
-			}
-		}
-	}
-	return false
+	return len(t.unmerged) > 0 && (t.unmerged[unmerged{subject: p.Subject, metric: p.Metric}] ||
+		slices.ContainsFunc(p.BaseNames, func(name string) bool { return t.unmerged[unmerged{name: name, metric: p.Metric}] }))
 }
 
 // relation is that of the sides of a comparison.
@@ -154,11 +165,12 @@ func (t comparison) relation() terms.Relation {
 	return terms.OtherBoard
 }
 
-// term is the variance between sessions that is expected of a metric before its own sessions are seen.
-func (t comparison) term(s measure.Subject, m measure.Metric) float64 {
+// term is the variance between sessions that is expected of a metric before its own sessions are seen; hostPart is that
+// of [terms.HostPart].
+func (t comparison) term(s measure.Subject, m measure.Metric, hostPart float64) float64 {
 	note := t.Head.Note(s, m.Name) + " " + t.Base.Note(s, m.Name)
 	of := terms.Of(s, m, note)
-	sd := of.SD(t.relation(), terms.HostPart(t.Base, t.Head))
+	sd := of.SD(t.relation(), hostPart)
 	if of <= terms.SumRow {
 		sd = math.Min(sd, t.Policy.SessionSD)
 	}

@@ -14,13 +14,15 @@ type spreads struct {
 	kernels  stats.Variance // of one kernel
 	df       float64        // degrees of freedom of it
 	heaviest float64        // the largest part of GPU time of a kernel
+	hostPart float64        // see [terms.HostPart]
 }
 
 // newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is
 // that of the sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
-	prior := t.term(measure.Subject{Scope: measure.ScopeKernel}, t.Time)
-	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF}
+	hostPart := terms.HostPart(t.Base, t.Head)
+	prior := t.term(measure.Subject{Scope: measure.ScopeKernel}, t.Time, hostPart)
+	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF, hostPart: hostPart}
 	var changes []float64
 	var runs, sessions []stats.Variance
 	for _, e := range estimates {
@@ -69,7 +71,7 @@ func (t comparison) showsSessions() bool {
 
 // of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
-	expected := stats.Variance{S2: t.term(e.Subject, e.Metric), DF: stats.SessionWeight}
+	expected := stats.Variance{S2: t.term(e.Subject, e.Metric, s.hostPart), DF: stats.SessionWeight}
 	own, df := e.contrast.Session, float64(stats.SessionDF)
 	switch terms.Of(e.Subject, e.Metric, "") {
 	case terms.KernelRow:

@@ -473,7 +473,7 @@ func TestSession(t *testing.T) {
 	if s.GPU != "NVIDIA H200" || s.GPUs != 1 || len(s.Runs) != 2 || s.Runs[0].Launches != 12 {
 		t.Errorf("%+v %+v", s.Environment, s.Runs)
 	}
-	records := ncu.Records(&s, softmax)
+	records := ncu.Records(&s)[softmax]
 	if len(records) != 2 || records[1].Metrics["instructions"] != 57823744 || len(records[0].Metrics) != len(base.Records[4].Metrics) {
 		t.Errorf("back from the session: %+v", records)
 	}

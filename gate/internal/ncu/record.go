@@ -18,6 +18,14 @@ type Profile struct {
 	Cells int
 	// Warnings are doubts that do not forbid a judgement: launches that ncu could not profile.
 	Warnings []string
+
+	index map[alike][]int // of Records, made by the first Find
+}
+
+// alike is what [Profile.Find] looks launches up by: the subject itself, or its short name, with its geometry or without.
+type alike struct {
+	subject         measure.Subject
+	short, geometry string
 }
 
 // Record is one profiled launch.
@@ -48,22 +56,27 @@ type Value struct {
 }
 
 // Find gives the launches of a subject. ncu and nsys write names differently: if none has the full name, it gives
-// those of the same short name and geometry, and if there are none either, those of the same short name.
-func (p *Profile) Find(s measure.Subject) []Record {
-	for _, same := range []func(measure.Subject) bool{
-		func(o measure.Subject) bool { return o == s },
-		func(o measure.Subject) bool { return o.Short() == s.Short() && o.Geometry() == s.Geometry() },
-		func(o measure.Subject) bool { return o.Short() == s.Short() },
-	} {
-		var found []Record
-		for _, r := range p.Records {
-			if same(r.Subject) {
-				found = append(found, r)
+// those of the same short name and geometry, and if there are none either, those of the same short name. Records stay
+// as they are from the first call on.
+func (p *Profile) Find(s measure.Subject) (found []Record) {
+	keys := func(s measure.Subject) [3]alike {
+		return [...]alike{{subject: s}, {short: s.Short(), geometry: "of " + s.Geometry()}, {short: s.Short()}}
+	}
+	if p.index == nil {
+		p.index = map[alike][]int{}
+		for i := range p.Records {
+			for _, key := range keys(p.Records[i].Subject) {
+				p.index[key] = append(p.index[key], i)
 			}
 		}
+	}
+	for _, key := range keys(s) {
+		for _, i := range p.index[key] {
+			found = append(found, p.Records[i])
+		}
 		if len(found) > 0 {
-			return found
+			break
 		}
 	}
-	return nil
+	return found
 }

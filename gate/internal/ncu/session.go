@@ -77,18 +77,28 @@ func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
 	}
 }
 
-// Records are the runs of a stored session as one record each: what a committed baseline still knows of a subject.
-func Records(s *model.Session, subject measure.Subject) (records []Record) {
-	for i := range s.Runs {
-		r := Record{Subject: subject, Metrics: map[string]float64{}}
-		for _, x := range s.Series {
-			if x.Subject == subject && Counters(x.Metric) != nil && !math.IsNaN(x.Values[i]) {
-				r.Metrics[x.Metric.Name] = x.Values[i]
-			}
-		}
-		if len(r.Metrics) > 0 {
-			records = append(records, r)
+// Records are the runs of a stored session as one record each, by subject: what a committed baseline still knows of them.
+// A run without counters of a subject has no record.
+func Records(s *model.Session) map[measure.Subject][]Record {
+	counters := map[measure.Subject][]*model.Series{}
+	for i := range s.Series {
+		if x := &s.Series[i]; Counters(x.Metric) != nil {
+			counters[x.Subject] = append(counters[x.Subject], x)
 		}
 	}
-	return records
+	out := make(map[measure.Subject][]Record, len(counters))
+	for subject, of := range counters {
+		for i := range s.Runs {
+			r := Record{Subject: subject, Metrics: map[string]float64{}}
+			for _, x := range of {
+				if !math.IsNaN(x.Values[i]) {
+					r.Metrics[x.Metric.Name] = x.Values[i]
+				}
+			}
+			if len(r.Metrics) > 0 {
+				out[subject] = append(out[subject], r)
+			}
+		}
+	}
+	return out
 }

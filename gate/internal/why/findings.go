@@ -129,23 +129,29 @@ func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
 
 // explainReplaced explains an added kernel by a removed one, where each is the only one of its geometry.
 func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
-	find := func(outcome result.Outcome, geometry string) (found, n int) {
-		for i := range r.Findings {
-			f := &r.Findings[i]
-			if f.Scope == measure.ScopeKernel && f.Outcome == outcome && slices.Contains(explainable, f.Metric) && f.Subject().Geometry() == geometry {
-				found = i
-				n++
-			}
-		}
-		return found, n
-	}
+	type findings struct{ added, removed []int }
+	of := map[string]*findings{} // by geometry
 	for i := range r.Findings {
-		geometry := r.Findings[i].Subject().Geometry()
-		fresh, added := find(result.Added, geometry)
-		gone, removed := find(result.Removed, geometry)
-		if added != 1 || removed != 1 || geometry == "" || out[fresh] != nil {
+		f := &r.Findings[i]
+		geometry := f.Subject().Geometry()
+		if f.Scope != measure.ScopeKernel || geometry == "" || !slices.Contains(explainable, f.Metric) {
 			continue
 		}
+		if of[geometry] == nil {
+			of[geometry] = new(findings)
+		}
+		switch f.Outcome {
+		case result.Added:
+			of[geometry].added = append(of[geometry].added, i)
+		case result.Removed:
+			of[geometry].removed = append(of[geometry].removed, i)
+		}
+	}
+	for _, alike := range of {
+		if len(alike.added) != 1 || len(alike.removed) != 1 || out[alike.added[0]] != nil {
+			continue
+		}
+		fresh, gone := alike.added[0], alike.removed[0]
 		from, missing := launches(before, r.Findings[gone].Subject(), "base")
 		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
 		if missing == "" && lacking == "" {
@@ -179,10 +185,11 @@ func ProfileOf(sessions []model.Session) *ncu.Profile {
 	seen := map[measure.Subject]bool{}
 	for i := range slices.Backward(sessions) {
 		s := &sessions[i]
+		records := ncu.Records(s)
 		for _, x := range s.Series {
 			if !seen[x.Subject] {
 				seen[x.Subject] = true
-				p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+				p.Records = append(p.Records, records[x.Subject]...)
 			}
 		}
 	}
