@@ -1,13 +1,20 @@
 package model
 
 import (
-	"slices"
-
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// mostDevices is the largest number of devices on which one process may launch kernels. A host has up to 16 GPUs, each of up to 7
+// instances, and the time of a judgement grows with devices times launches.
+const mostDevices = 256
+
 // NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of one subject.
+// A trace of too many devices is a *[Refusal].
 func (t *Trace) NameKernels(file string, budget *NameBudget) error {
+	if n := len(Devices(t.Launches)); n > mostDevices {
+		return Refuse(TooLarge, "record the workload with nsys profile again; no host has so many GPUs",
+			"%s: a process launched kernels on %d devices, more than %d", file, n, mostDevices)
+	}
 	names, launches := map[string]measure.Subject{}, make([]int, len(t.Kernels)) // few names differ
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -35,9 +42,12 @@ func (t *Trace) NameKernels(file string, budget *NameBudget) error {
 
 // Devices are the devices of launches, that of the first launch first.
 func Devices(launches []Launch) (out []int32) {
+	seen, last := map[int32]bool{}, int32(0) // most launches are on the device of the one before
 	for i := range launches {
-		if d := launches[i].Device; !slices.Contains(out, d) {
-			out = append(out, d)
+		if d := launches[i].Device; i == 0 || d != last {
+			if last = d; !seen[d] {
+				seen[d], out = true, append(out, d)
+			}
 		}
 	}
 	return out

@@ -57,8 +57,15 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 func meant(want string, cuts []*cut) string {
 	const most = 8
 	var names []string
+	have := map[string]int{} // cuts with a range of that name
+	for _, c := range cuts {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(c.RangeNames))) {
+			have[name]++
+		}
+	}
+	occurrences := cuts[0].occurrences()
 	for i, name := range cuts[0].RangeNames {
-		if len(cuts[0].occurrences(int32(i))) > 0 && !slices.ContainsFunc(cuts, func(c *cut) bool { return !slices.Contains(c.RangeNames, name) }) {
+		if len(occurrences[i]) > 0 && have[name] == len(cuts) {
 			names = append(names, name)
 		}
 	}

@@ -123,8 +123,10 @@ func within(spans []model.Interval, at int64) bool { return spanOf(spans, at) >=
 // before the first step and after the last is neither. It sums up what kernels take in each, and lists the collectives.
 func (c *cut) divide(step string) {
 	if step != "" && step != NoStep {
-		i := slices.Index(c.RangeNames, step)
-		c.steps = c.occurrences(int32(i))
+		c.steps = nil
+		if i := slices.Index(c.RangeNames, step); i >= 0 {
+			c.steps = c.occurrences()[i]
+		}
 		c.ends = make([]int64, len(c.steps))
 		for i := range c.steps {
 			c.ends[i] = c.steps[i].End

@@ -3,6 +3,8 @@ package trace
 import (
 	"cmp"
 	"hash/maphash"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,41 +42,70 @@ var seed = maphash.MakeSeed()
 // minSteps is the fewest occurrences that make a range a step.
 const minSteps = 5
 
-// occurrences are the outermost occurrences of a range, one after the other.
-func (c *cut) occurrences(name int32) []model.Interval {
-	var out []model.Interval
+// occurrences are the outermost occurrences of each range, one after the other, by its name.
+func (c *cut) occurrences() [][]model.Interval {
+	out := make([][]model.Interval, len(c.RangeNames))
+	windowed := len(c.Trace.Captures) > 0 && len(c.launches) < len(c.Launches)
 	for _, r := range c.Ranges {
-		if r.Name != name || len(out) > 0 && r.Start < out[len(out)-1].End {
+		of := &out[r.Name]
+		if n := len(*of); n > 0 && r.Start < (*of)[n-1].End || windowed && !within(c.Captures, r.Start) {
 			continue
 		}
-		if len(c.Trace.Captures) > 0 && len(c.launches) < len(c.Launches) && !within(c.Captures, r.Start) {
-			continue
-		}
-		out = append(out, model.Interval{Start: r.Start, End: r.End})
+		*of = append(*of, model.Interval{Start: r.Start, End: r.End})
 	}
-	if len(out) > 0 && strings.HasPrefix(c.RangeNames[name], model.MarkPrefix) {
-		for i := 1; i < len(out); i++ {
-			out[i-1].End = out[i].Start - 1
+	for name, of := range out {
+		if len(of) > 0 && strings.HasPrefix(c.RangeNames[name], model.MarkPrefix) {
+			for i := 1; i < len(of); i++ {
+				of[i-1].End = of[i].Start - 1
+			}
+			out[name] = of[:len(of)-1]
 		}
-		out = out[:max(len(out)-1, 0)]
 	}
 	return out
 }
 
-// coverage is the share of the kernel time launched since a time that was launched within the intervals.
-func (c *cut) coverage(spans []model.Interval, since int64) float64 {
-	var in, all int64
-	within := finder{spans: spans}
-	for _, l := range c.launches {
-		if l.API < since {
-			continue
-		}
-		all += l.End - l.Start
-		if within.find(l.API) >= 0 {
-			in += l.End - l.Start
-		}
+// issued is the kernel time of launches by the starts of their calls, which are sorted.
+type issued struct {
+	starts []int64
+	time   []int64 // of all launches before that one
+}
+
+func (c *cut) issued() issued {
+	order := make([]model.Interval, len(c.launches)) // the start of the call, the kernel time
+	for i, l := range c.launches {
+		order[i] = model.Interval{Start: l.API, End: l.End - l.Start}
 	}
-	return float64(in) / float64(max(all, 1))
+	slices.SortFunc(order, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	x := issued{starts: make([]int64, len(order)), time: make([]int64, len(order)+1)}
+	for i, l := range order {
+		x.starts[i], x.time[i+1] = l.Start, x.time[i]+l.End
+	}
+	return x
+}
+
+// between is the kernel time of the calls from one time to another, both included.
+func (x *issued) between(from, to int64) int64 {
+	if to < from {
+		return 0
+	}
+	at := func(time int64) int { i, _ := slices.BinarySearch(x.starts, time); return i }
+	end := len(x.starts)
+	if to < math.MaxInt64 {
+		end = at(to + 1)
+	}
+	return x.time[end] - x.time[at(from)]
+}
+
+// coverage is the share of the kernel time launched since a time that was launched within the intervals.
+func (x *issued) coverage(spans []model.Interval, since int64) float64 {
+	in := int64(0)
+	for i, span := range spans {
+		if i+1 < len(spans) {
+			span.End = min(span.End, spans[i+1].Start-1)
+		}
+		in += x.between(max(span.Start, since), span.End)
+	}
+	return float64(in) / float64(max(x.between(since, math.MaxInt64), 1))
 }
 
 type candidate struct {
@@ -92,12 +123,12 @@ func (c *cut) candidates(want string) (out []candidate) {
 	if want == NoStep {
 		return nil
 	}
-	since := int64(0)
+	since, occurrences := int64(0), c.occurrences()
 	for i, name := range c.RangeNames {
 		if want != "" && name != want || want == "" && strings.HasPrefix(name, model.MarkPrefix) {
 			continue
 		}
-		spans := c.occurrences(int32(i))
+		spans := occurrences[i]
 		if len(spans) < minSteps && want == "" || len(spans) == 0 {
 			continue
 		}
@@ -106,8 +137,11 @@ func (c *cut) candidates(want string) (out []candidate) {
 		}
 		out = append(out, candidate{name: name, spans: spans, count: len(spans), first: spans[0].Start, runs: 1})
 	}
-	for i := range out {
-		out[i].covers, out[i].spans = c.coverage(out[i].spans, since), nil
+	if len(out) > 0 {
+		issued := c.issued()
+		for i := range out {
+			out[i].covers, out[i].spans = issued.coverage(out[i].spans, since), nil
+		}
 	}
 	return out
 }

@@ -29,20 +29,28 @@ func (c *cut) firsts(device int32) []int64 {
 // work in most steps; math.MaxInt64 for none. Without such a stream, as in CUDA graphs that run in changing ones, it is the first of all.
 func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool) []int64 {
 	const most = 0.9
+	type first struct {
+		step  int
+		start int64
+	}
 	type work struct {
-		firsts []int64
-		steps  int
+		firsts []first // of its steps, those of one step next to one another in one entry
 		busy   int64
 	}
-	begin := func() *work { return &work{firsts: slices.Repeat([]int64{math.MaxInt64}, len(steps))} }
 	add := func(s *work, at int, start, end int64) {
-		if s.firsts[at] == math.MaxInt64 {
-			s.steps++
-		}
-		s.firsts[at] = min(s.firsts[at], start)
 		s.busy += end - start
+		if n := len(s.firsts); n > 0 && s.firsts[n-1].step == at {
+			s.firsts[n-1].start = min(s.firsts[n-1].start, start)
+			return
+		}
+		s.firsts = append(s.firsts, first{at, start})
 	}
-	all, of := begin(), finder{spans: steps}
+	count := func(s *work) int { // of steps
+		slices.SortFunc(s.firsts, func(a, b first) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.start, b.start)) })
+		s.firsts = slices.CompactFunc(s.firsts, func(a, b first) bool { return a.step == b.step })
+		return len(s.firsts)
+	}
+	all, of := new(work), finder{spans: steps}
 	var streams []*work
 	byStream := map[onStream]*work{}
 	run := func(on onStream, api, start, end int64) {
@@ -52,7 +60,7 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		}
 		s := byStream[on]
 		if s == nil {
-			s = begin()
+			s = new(work)
 			byStream[on], streams = s, append(streams, s)
 		}
 		add(s, at, start, end)
@@ -66,11 +74,16 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		x := &c.copies[i]
 		run(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
 	}
-	streams = slices.DeleteFunc(streams, func(s *work) bool { return float64(s.steps) < most*float64(all.steps) })
-	if len(streams) == 0 {
-		return all.firsts
+	least := most * float64(count(all))
+	streams = slices.DeleteFunc(streams, func(s *work) bool { return float64(count(s)) < least })
+	if len(streams) > 0 {
+		all = slices.MaxFunc(streams, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) })
 	}
-	return slices.MaxFunc(streams, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) }).firsts
+	out := slices.Repeat([]int64{math.MaxInt64}, len(steps))
+	for _, x := range all.firsts {
+		out[x.step] = x.start
+	}
+	return out
 }
 
 // periods are the GPU periods between steps that count, from the first operation of a step to the first of the next one that has
