@@ -21,8 +21,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// seeds are the formats with two sides each: recordings of an H200, a trace of an H100 with launches that vary by 0.2 %, and what
-// nsgate writes of them.
+// seeds are the formats with two sides each: recordings of an H200, a trace of an H100 with launches that vary by 0.2
+// %, and what nsgate writes of them.
 func seeds(t *testing.T) []*format {
 	t.Helper()
 	dir, err := filepath.Abs(t.TempDir())
@@ -37,7 +37,9 @@ func seeds(t *testing.T) []*format {
 		}
 	}
 	// made lays the files of both sides that write makes of the recordings.
-	made := func(name, suffix string, open func(string) (export, error), write func(recording string, run int) []byte) *format {
+	made := func(name, suffix string, open func(string) (export, error),
+		write func(recording string, run int) []byte,
+	) *format {
 		f := &format{name: name, open: open}
 		for i, side := range []string{"base", "head"} {
 			at := filepath.Join(dir, name, side)
@@ -64,11 +66,11 @@ func seeds(t *testing.T) []*format {
 		made("nsys", ".sqlite", openSQLite, func(recording string, _ int) []byte { return contents(t, recording) }),
 		made("kineto", ".json", openKineto, func(_ string, run int) []byte { return varied(t, trace, run) }),
 		made("gpu_trace", ".csv", openTable, func(recording string, _ int) []byte {
-			return table(t, recording, "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),"+
-				"DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name",
-				`SELECT start, end - start, correlationId, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
-				printf('%.3f', staticSharedMemory / 1e6), printf('%.3f', dynamicSharedMemory / 1e6), '', '', '', '', 'NVIDIA H200 (0)',
-				contextId, streamId, value
+			return table(t, recording, "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,"+
+				"StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name",
+				`SELECT start, end - start, correlationId, gridX, gridY, gridZ, blockX, blockY, blockZ,
+				registersPerThread, printf('%.3f', staticSharedMemory / 1e6), printf('%.3f', dynamicSharedMemory / 1e6),
+				'', '', '', '', 'NVIDIA H200 (0)', contextId, streamId, value
 				FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName ORDER BY start`)
 		}),
 		made("kern_sum", ".csv", openTable, func(recording string, _ int) []byte {
@@ -87,7 +89,8 @@ func seeds(t *testing.T) []*format {
 		open       func(string) (export, error)
 		argv       []string
 	}{
-		{"report", "report.json", openReport, []string{"nsgate", "compare", "--report", "json=report.json", formats[0].base}},
+		{"report", "report.json", openReport,
+			[]string{"nsgate", "compare", "--report", "json=report.json", formats[0].base}},
 		{"baseline", "", openBaseline, []string{"nsgate", "record", "--baseline", "store", "--from"}},
 	} {
 		f := &format{name: last.name, open: last.open}
@@ -96,7 +99,8 @@ func seeds(t *testing.T) []*format {
 			if err := os.MkdirAll(at, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command(last.argv[0], append(last.argv[1:], []string{formats[0].base, filepath.Dir(formats[0].head[0])}[i])...)
+			of := []string{formats[0].base, filepath.Dir(formats[0].head[0])}[i]
+			cmd := exec.Command(last.argv[0], append(last.argv[1:], of)...)
 			cmd.Dir = at
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s", out)
@@ -202,15 +206,18 @@ func openSQLite(file string) (export, error) {
 	defer db.Close()
 	x := &sqliteExport{}
 	err = sqlitex.ExecuteTransient(db,
-		"SELECT k.rowid, value, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds ON id = demangledName ORDER BY start",
+		`SELECT k.rowid, value, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds ON id = demangledName
+		ORDER BY start`,
 		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-			x.ids, x.rows = append(x.ids, s.ColumnInt64(0)), append(x.rows, launch{s.ColumnText(1), s.ColumnFloat(2), 1})
+			x.ids = append(x.ids, s.ColumnInt64(0))
+			x.rows = append(x.rows, launch{s.ColumnText(1), s.ColumnFloat(2), 1})
 			return nil
 		}})
 	if err != nil {
 		return nil, err
 	}
-	err = sqlitex.ExecuteTransient(db, "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'",
+	err = sqlitex.ExecuteTransient(db,
+		"SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'",
 		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
 			x.tables = append(x.tables, [2]string{s.ColumnText(0), s.ColumnText(1)})
 			return nil
@@ -229,11 +236,13 @@ func (x *sqliteExport) remove(i int) {
 }
 
 func (x *sqliteExport) repeat(i int) {
-	x.change("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = %d", x.ids[i])
+	x.change("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL "+
+		"SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = %d", x.ids[i])
 }
 
 func (x *sqliteExport) scale(i int, factor float64) {
-	x.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start + CAST((end - start) * %g AS INTEGER) WHERE rowid = %d", factor, x.ids[i])
+	x.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start + CAST((end - start) * %g AS INTEGER) WHERE rowid = %d",
+		factor, x.ids[i])
 }
 
 func (x *sqliteExport) damage(r *rand.Rand) {
@@ -255,7 +264,8 @@ func (x *sqliteExport) save(file string, blind bool) error {
 	defer sqlitex.Save(db)(&err)
 	for _, c := range x.changes {
 		err := sqlitex.ExecuteTransient(db, c, nil)
-		if code := sqlite.ErrCode(err).ToPrimary(); err != nil && code != sqlite.ResultConstraint && code != sqlite.ResultMismatch {
+		code := sqlite.ErrCode(err).ToPrimary()
+		if err != nil && code != sqlite.ResultConstraint && code != sqlite.ResultMismatch {
 			return err
 		}
 	}

@@ -104,8 +104,9 @@ type mutation struct {
 func (c *mutation) ofKernel(l launch) bool { return l.name == c.kernel }
 
 func (c *mutation) String() string {
-	return fmt.Sprintf("NSGATE_MUTATE_SEED=%d: %s, %s %q, part %.2f from %.2f, factor %.2f, %d values, %d of %d runs, blind %t",
-		c.seed, c.format.name, c.change.name, c.kernel, c.part, c.from, c.factor, c.values, len(c.files), len(c.format.head), c.blind)
+	return fmt.Sprintf("NSGATE_MUTATE_SEED=%d: %s, %s %q, part %.2f from %.2f, factor %.2f, %d values, "+
+		"%d of %d runs, blind %t", c.seed, c.format.name, c.change.name, c.kernel, c.part, c.from, c.factor, c.values,
+		len(c.files), len(c.format.head), c.blind)
 }
 
 // newMutation draws a mutation by its seed alone.
@@ -119,7 +120,8 @@ func newMutation(seed uint64, formats []*format) (*mutation, *rand.Rand, error) 
 	all := x.launches()
 	c := &mutation{
 		seed: seed, format: f, change: changes[r.IntN(len(changes))], kernel: all[r.IntN(len(all))].name,
-		part: []float64{0.1, 0.3, 0.5, 0.9}[r.IntN(4)], from: r.Float64(), factor: []float64{1.05, 1.2, 1.5, 4}[r.IntN(4)],
+		part: []float64{0.1, 0.3, 0.5, 0.9}[r.IntN(4)], from: r.Float64(),
+		factor: []float64{1.05, 1.2, 1.5, 4}[r.IntN(4)],
 		values: 1 + r.IntN(3), files: f.head, blind: r.IntN(2) == 0,
 	}
 	if r.IntN(4) == 0 {
@@ -168,7 +170,8 @@ func tally(f *format, dir string) map[string]launch {
 	return sums
 }
 
-// harm is why a head must not pass without a word, by its own sums; "" for none. kernel is which it is about, "" for all.
+// harm is why a head must not pass without a word, by its own sums; "" for none. kernel is which it is about, "" for
+// all.
 func harm(base, head map[string]launch) (kernel, why string) {
 	const share, lost, slower, wholeSlower = 0.05, 0.7, 1.2, 1.1
 	whole, wholeHead := 0.0, 0.0
@@ -182,7 +185,8 @@ func harm(base, head map[string]launch) (kernel, why string) {
 		switch h := head[name]; {
 		case b.ns < share*whole:
 		case h.n < lost*b.n:
-			return name, fmt.Sprintf("%.0f launches of %.0f, %.0f %% of the GPU time, are left", h.n, b.n, 100*b.ns/whole)
+			return name, fmt.Sprintf("%.0f launches of %.0f, %.0f %% of the GPU time, are left", h.n, b.n,
+				100*b.ns/whole)
 		case h.ns > slower*b.ns:
 			return name, fmt.Sprintf("takes %.2f times as long", h.ns/b.ns)
 		}
@@ -226,7 +230,8 @@ func (c *mutation) try(r *rand.Rand, dir string) (answer string, err error) {
 	case code != 0:
 		return answer, nil
 	}
-	if kernel, why := harm(tally(c.format, c.format.base), tally(c.format, head)); why != "" && !saved.names(kernel, c.format.calls) {
+	kernel, why := harm(tally(c.format, c.format.base), tally(c.format, head))
+	if why != "" && !saved.names(kernel, c.format.calls) {
 		return answer, fmt.Errorf("a silent pass: %s %s\n%s", kernel, why, text)
 	}
 	return answer, nil
@@ -239,12 +244,13 @@ type savedReport struct {
 	Findings []struct{ Name, Kernel, Outcome string }
 }
 
-// names reports whether a report says anything of a kernel, or warns of anything. That the kernel is gone is not enough where its
-// calls are there.
+// names reports whether a report says anything of a kernel, or warns of anything. That the kernel is gone is not enough
+// where its calls are there.
 func (r *savedReport) names(kernel string, calls bool) bool {
 	short, _, hashed := strings.Cut(kernel, "#") // as a baseline has it
 	for _, f := range r.Findings {
-		said := slices.Contains([]string{"regressed", "inconclusive", "added"}, f.Outcome) || f.Outcome == "removed" && !calls
+		said := slices.Contains([]string{"regressed", "inconclusive", "added"}, f.Outcome) ||
+			f.Outcome == "removed" && !calls
 		if said && (f.Name == kernel || kernel == "" || hashed && f.Kernel == short) {
 			return true
 		}
@@ -252,8 +258,9 @@ func (r *savedReport) names(kernel string, calls bool) bool {
 	return len(r.Warnings) > 0
 }
 
-// TestMutations damages real exports by their structure and demands an answer: no head that lost launches or got slower passes without
-// a word. $NSGATE_MUTATE is for how long ("1m"), $NSGATE_MUTATE_SEED the seed of the first mutation, or of the only one.
+// TestMutations damages real exports by their structure and demands an answer: no head that lost launches or got slower
+// passes without a word. $NSGATE_MUTATE is for how long ("1m"), $NSGATE_MUTATE_SEED the seed of the first mutation, or
+// of the only one.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	most, until, seed := 24, time.Now().Add(time.Hour), uint64(1)

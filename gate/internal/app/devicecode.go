@@ -59,7 +59,8 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 			return nil, err
 		}
 		if len(files) == 0 {
-			note(&devicecode.Unreadable{File: pattern, Reason: "there is no such file", Next: "build it first, or correct the path"})
+			note(&devicecode.Unreadable{File: pattern, Reason: "there is no such file",
+				Next: "build it first, or correct the path"})
 		}
 		for _, file := range files {
 			name, err := filepath.Rel(dir, file)
@@ -76,8 +77,9 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 		}
 	}
 	if len(out.Code) == 0 && out.first == nil {
-		note(&devicecode.Unreadable{File: strings.Join(patterns, ", "), Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device alone",
-			Next: "name the files that hold the kernels, as the compiler wrote them"})
+		note(&devicecode.Unreadable{File: strings.Join(patterns, ", "),
+			Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device alone",
+			Next:   "name the files that hold the kernels, as the compiler wrote them"})
 	}
 	return out, nil
 }
@@ -98,7 +100,8 @@ func (c CodeFiles) read() ([]devicecode.Kernel, error) {
 		return nil, err
 	}
 	if u := code.first; u != nil {
-		return nil, model.Refuse(model.CodeUnreadable, u.Next+"; or name other files in the key code", "device code cannot be read: %s: %s", u.File, u.Reason)
+		return nil, model.Refuse(model.CodeUnreadable, u.Next+"; or name other files in the key code",
+			"device code cannot be read: %s: %s", u.File, u.Reason)
 	}
 	if len(code.Code) > mostStoredKernels {
 		return nil, model.Refuse(model.CodeUnreadable, "name fewer files in the key code",

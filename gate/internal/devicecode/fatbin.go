@@ -73,7 +73,8 @@ func (f *fatReader) next() (*entry, error) {
 	}
 	f.at = e.at + e.stored
 	if e.kind == kindELF && max(stored, e.size) > maxImage {
-		return nil, fmt.Errorf("%w: an image of %d bytes is above the bound of %d", errLarge, max(stored, e.size), maxImage)
+		return nil, fmt.Errorf("%w: an image of %d bytes is above the bound of %d", errLarge,
+			max(stored, e.size), maxImage)
 	}
 	if n := int64(le.Uint32(h[16:])); n > 0 {
 		e.stored = min(n, e.stored)

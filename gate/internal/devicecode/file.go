@@ -217,7 +217,8 @@ const mostFiles = 100_000
 func Find(pattern string) ([]string, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no pattern: %w; name a file or a directory, or put \\ before [, * and ?", pattern, err)
+		return nil, fmt.Errorf("%q is no pattern: %w; "+
+			"name a file or a directory, or put \\ before [, * and ?", pattern, err)
 	}
 	var out []string
 	for _, path := range paths {

@@ -52,7 +52,8 @@ func (h Host) CPU() (name string, sockets int) {
 	return name, len(packages)
 }
 
-// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"), outermost last.
+// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"),
+// outermost last.
 func (h Host) groups(resource string) (dirs []string) {
 	for line := range strings.Lines(h.read("proc/self/cgroup")) {
 		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -98,8 +99,8 @@ func (h Host) Limit() float64 {
 	return math.Round(least*100) / 100
 }
 
-// MemoryKills is how many processes of the control groups of this process, or where these do not count them of the host, the kernel
-// has killed for want of memory; 0 where neither says.
+// MemoryKills is how many processes of the control groups of this process, or where these do not count them of the
+// host, the kernel has killed for want of memory; 0 where neither says.
 func (h Host) MemoryKills() (most int64) {
 	counters := []string{"proc/vmstat"}
 	for _, dir := range slices.Backward(h.groups("memory")) {

@@ -139,8 +139,8 @@ var (
 	UnmatchedCollectives = metric("unmatched_collectives")
 	// LostLaunches is the number of launches, per step (or per run), of whose kernels the profiler lost the record.
 	LostLaunches = metric("lost_launches")
-	// SilentCalls is the number of CUDA calls, per step (or per run), that no launch, copy or memset has the number of, of a recording
-	// that lists no calls. Most of them asked the GPU for nothing.
+	// SilentCalls is the number of CUDA calls, per step (or per run), that no launch, copy or memset has the number of,
+	// of a recording that lists no calls. Most of them asked the GPU for nothing.
 	SilentCalls = metric("silent_calls")
 	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the recording
 	// tells: over the time of the collective it is the algorithm bandwidth.

@@ -193,8 +193,8 @@ func (s *Session) Check() error {
 	return nil
 }
 
-// CheckSums gives an error where the kernels of a run do not add up to its GPU time: a file from elsewhere lacks some, or a value was
-// changed. A part of a measurement ([Session.Accepted]) and launches that ncu chose add up to nothing.
+// CheckSums gives an error where the kernels of a run do not add up to its GPU time: a file from elsewhere lacks some,
+// or a value was changed. A part of a measurement ([Session.Accepted]) and launches that ncu chose add up to nothing.
 func (s *Session) CheckSums() error {
 	const apart = 0.01 // of the GPU time; what nsgate writes is rounded to less
 	whole, ok := s.Find(measure.Workload, measure.GPUTime.Name)
@@ -213,7 +213,8 @@ func (s *Session) CheckSums() error {
 	}
 	for run, sum := range sums {
 		if of := whole.Values[run]; math.Abs(sum-of) > apart*of {
-			return fmt.Errorf("the kernels of run %d take %s, and its GPU time is %s", run+1, measure.Quantity(sum, "ns"), measure.Quantity(of, "ns"))
+			return fmt.Errorf("the kernels of run %d take %s, and its GPU time is %s", run+1,
+				measure.Quantity(sum, "ns"), measure.Quantity(of, "ns"))
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ type Trace struct {
 	Copies   []Copy   // sorted by Start
 	// Lost are the times of the CUDA calls that launched a kernel of which the profiler kept no record.
 	Lost []int64
-	// Silent are the numbers that CUDA gave to calls and that no launch and no copy has, of a trace that lists no calls; nil where it
-	// does not number them.
+	// Silent are the numbers that CUDA gave to calls and that no launch and no copy has, of a trace that lists no
+	// calls; nil where it does not number them.
 	Silent []Silent
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
@@ -151,7 +151,8 @@ type Message struct {
 	Bytes int64
 }
 
-// Silent is how many calls of the process without a launch or copy came before the one of the operation that began at a time.
+// Silent is how many calls of the process without a launch or copy came before the one of the operation that began at a
+// time.
 type Silent struct{ Time, Calls int64 }
 
 // CopyKind is the direction of a copy, numbered as CUPTI numbers it; Memset is added.

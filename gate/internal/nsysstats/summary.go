@@ -51,7 +51,8 @@ func (t *table) readSums() ([]sum, error) {
 		case s.count == 0:
 			return model.Refuse(model.BadValue, again, "%s: %s was launched 0 times", place(t.file, t.at), measure.Quote(text))
 		case t.contradiction(r) != "":
-			return model.Refuse(model.BadValue, again, "%s: %s: the row contradicts itself", place(t.file, t.at), t.contradiction(r))
+			return model.Refuse(model.BadValue, again, "%s: %s: the row contradicts itself",
+				place(t.file, t.at), t.contradiction(r))
 		case t.kind != kernSum && !copied:
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset", place(t.file, t.at),
 				measure.Quote(t.titles["name"]), measure.Quote(text))
@@ -78,7 +79,9 @@ func (t *table) readSums() ([]sum, error) {
 
 // contradiction says which cells of a row cannot be those of one table, within what was rounded away; "" for none.
 func (t *table) contradiction(r *sumRow) string {
-	printed := map[string]number{"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most}
+	printed := map[string]number{
+		"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most,
+	}
 	of := func(column string) (value, slack float64, quoted string) {
 		n := printed[column]
 		value = n.Float(t.factor[column])

@@ -164,7 +164,8 @@ func (x *tracer) intern(k model.KernelInfo) int32 {
 	return i
 }
 
-// silent are the numbers between those of calls. CUDA numbers all calls of a process, also those that ask the GPU for nothing.
+// silent are the numbers between those of calls. CUDA numbers all calls of a process, also those that ask the GPU for
+// nothing.
 func silent(calls []numberedCall) (out []model.Silent) {
 	slices.SortFunc(calls, func(a, b numberedCall) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.start, b.start))

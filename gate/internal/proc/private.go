@@ -189,7 +189,8 @@ const joinedGrace = 10 * time.Second
 
 // PrivateError says of an error with the private directory what to do about it.
 func PrivateError(err error) error {
-	return fmt.Errorf("the private directory: %w; %s", err, cmp.Or(Raise(err), "set TMPDIR to a directory that can be written and has room"))
+	next := cmp.Or(Raise(err), "set TMPDIR to a directory that can be written and has room")
+	return fmt.Errorf("the private directory: %w; %s", err, next)
 }
 
 var swept sync.Once // in every process; tests sweep more often

@@ -30,8 +30,8 @@ func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
 }
 
-// LostLaunches is launches of a side, in a step or run, of which the profiler lost the record, or a table the row; Share is the
-// largest part of the GPU time that they can have taken.
+// LostLaunches is launches of a side, in a step or run, of which the profiler lost the record, or a table the row;
+// Share is the largest part of the GPU time that they can have taken.
 type LostLaunches struct {
 	Side            string
 	Launches, Share result.Number
@@ -40,11 +40,11 @@ type LostLaunches struct {
 
 func (r LostLaunches) String() string {
 	if r.Rows {
-		return "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side + ", whose CorrId leaves out their numbers: up to " +
-			measure.Share(float64(r.Share)) + " of the GPU time"
+		return "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side +
+			", whose CorrId leaves out their numbers: up to " + measure.Share(float64(r.Share)) + " of the GPU time"
 	}
-	return "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to " + measure.Share(float64(r.Share)) +
-		" of the GPU time"
+	return "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to " +
+		measure.Share(float64(r.Share)) + " of the GPU time"
 }
 
 // Regrouped is a head whose runs do the same launches in Ratio times as many steps.

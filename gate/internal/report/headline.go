@@ -222,15 +222,16 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	return Elide(bind(Elide(name, 16))+" "+values, max(room, 8))
 }
 
-// against says of a kernel under ncu that all profiled kernels together moved the other way, with the sum of a launch of each; "" where
-// they did not.
+// against says of a kernel under ncu that all profiled kernels together moved the other way, with the sum of a launch
+// of each; "" where they did not.
 func (v *view) against(r *row, name string) string {
 	if r.F.Metric != ncuTime || r.F.Scope != measure.ScopeKernel {
 		return ""
 	}
 	base, head, kernels := 0.0, 0.0, 0
 	for i := range v.Rows {
-		if f := &v.Rows[i].F; f.Metric == ncuTime && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
+		f := &v.Rows[i].F
+		if f.Metric == ncuTime && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
 			base, head, kernels = base+float64(f.Base), head+float64(f.Head), kernels+1
 		}
 	}
@@ -242,7 +243,8 @@ func (v *view) against(r *row, name string) string {
 		pair(result.Number(base), result.Number(head), ns, 3), nb, roughly(result.Number(change)))
 }
 
-// ncuTime is the duration of a launch under Nsight Compute, which profiles a few launches of each kernel and not the whole program.
+// ncuTime is the duration of a launch under Nsight Compute, which profiles a few launches of each kernel and not the
+// whole program.
 const ncuTime = "ncu_time"
 
 // effectName names the quantity of a row in a headline: "step", "saxpy", "forward GPU time".

@@ -114,7 +114,8 @@ func TestHeadlineKeepsItsMarks(t *testing.T) {
 	}
 }
 
-// TestHeadlineOfProfiledLaunches wants the first line of a comparison by ncu to be true of all kernels that were profiled.
+// TestHeadlineOfProfiledLaunches wants the first line of a comparison by ncu to be true of all kernels that were
+// profiled.
 func TestHeadlineOfProfiledLaunches(t *testing.T) {
 	of := func(name string, base, head result.Number, o result.Outcome) result.Finding {
 		return result.Finding{Scope: measure.ScopeKernel, Name: name, Kernel: name, Metric: "ncu_time", Unit: "ns", Base: base, Head: head,

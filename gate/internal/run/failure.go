@@ -91,10 +91,12 @@ func (p Plan) workloadError(index int, r Run) error {
 			"the workload did not end within %s %s", p.Timeout, where)
 	case r.killed() && r.MemoryKills > 0:
 		e.refusal = model.Refuse(model.WorkloadFailed, "give the job more memory, or make the workload smaller",
-			"the workload was killed (SIGKILL) %s while the kernel ended %s for want of memory", where, measure.Count(int(r.MemoryKills), "process", "processes"))
+			"the workload was killed (SIGKILL) %s while the kernel ended %s for want of memory", where,
+			measure.Count(int(r.MemoryKills), "process", "processes"))
 	case r.killed():
 		e.refusal = model.Refuse(model.WorkloadFailed,
-			"see the log of the kernel or the scheduler, give the job more memory, or run the workload by itself first, and make it exit with 0",
+			"see the log of the kernel or the scheduler, give the job more memory, "+
+				"or run the workload by itself first, and make it exit with 0",
 			"the workload was killed (SIGKILL), often for want of memory, %s", where)
 	case r.Signal != "":
 		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",

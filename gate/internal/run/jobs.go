@@ -224,7 +224,8 @@ func rankError(l *rank.Status, where string) error {
 		return model.Refuse(model.RankUnrecorded, "see that nsys works on the host of that rank: srun nsgate doctor",
 			"%s was not recorded %s: %s", name, where, l.Failure)
 	case l.Signal == syscall.SIGKILL.String():
-		return model.Refuse(model.WorkloadFailed, "see the log of its host's kernel or the scheduler, and give the job more memory",
+		return model.Refuse(model.WorkloadFailed,
+			"see the log of its host's kernel or the scheduler, and give the job more memory",
 			"%s was killed (SIGKILL), often for want of memory, %s", name, where)
 	case l.Signal != "":
 		return model.Refuse(model.WorkloadFailed, "run the job by itself first, and make every rank exit with 0",

@@ -75,7 +75,8 @@ func (x *profiler) start(env []string) (err error) {
 		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
 		cmd.Env = env
 		if x.unprofiled, err = start(cmd); err != nil {
-			return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "measure again"), "the unprofiled runs cannot be started: %s", said(err.Error()))
+			return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "measure again"),
+				"the unprofiled runs cannot be started: %s", said(err.Error()))
 		}
 	}
 	argv := x.profileCommand(x.dir)

@@ -103,7 +103,8 @@ var kinds = map[string]kind{
 	"cpu_op":          operatorEvent, "Operator": operatorEvent,
 }
 
-// kindOf is the kind of a category: those of devices that are not judged go by their first word, in letters of any case.
+// kindOf is the kind of a category: those of devices that are not judged go by their first word, in letters of any
+// case.
 func kindOf(category []byte) kind {
 	if k, ok := kinds[string(category)]; ok {
 		return k

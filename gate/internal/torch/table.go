@@ -123,7 +123,8 @@ func (t *printed) check(header string) error {
 	case t.device == "":
 		return model.Refuse(model.NotTraced, activities+" (with PyTorch 1.8 or later), then "+printAgain, "%s: the table has no GPU times", t.place())
 	case t.device != "CUDA" && t.device != "HIP":
-		return model.Refuse(model.OtherDevice, supported, "%s: the table is of %s, which nsgate cannot judge", t.place(), measure.Quote(t.device))
+		return model.Refuse(model.OtherDevice, supported,
+			"%s: the table is of %s, which nsgate cannot judge", t.place(), measure.Quote(t.device))
 	}
 	for _, c := range []string{"CPU total", t.device + " time avg"} {
 		if !slices.Contains(t.columns, c) {

@@ -60,8 +60,8 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 }
 
-// reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many calls
-// left none of anything.
+// reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many
+// calls left none of anything.
 func (c *cut) reduceLost(run int, per float64, t *table) {
 	lost := 0
 	for _, at := range c.Lost {

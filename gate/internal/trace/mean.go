@@ -18,7 +18,8 @@ const unevenFrom, unevenLeast = 0.01, 0.001
 var summed = []measure.Metric{
 	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, model.Owned,
 	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, model.CollectiveWait, model.CausedWait,
-	model.UnmatchedCollectives, model.LostLaunches, model.SilentCalls, model.ExposedCommunication, model.HiddenCommunication, model.MessageBytes,
+	model.UnmatchedCollectives, model.LostLaunches, model.SilentCalls,
+	model.ExposedCommunication, model.HiddenCommunication, model.MessageBytes,
 	measure.Elapsed,
 }
 
