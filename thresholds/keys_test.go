@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -210,12 +212,38 @@ func TestReference(t *testing.T) {
 
 func TestJoinCommand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := append([]string{"a"}, rapid.SliceOfN(rapid.StringMatching(`[ -~µ]{0,8}`), 0, 5).Draw(t, "words")...)
+		want := append([]string{"a"}, rapid.SliceOfN(rapid.StringMatching(`[ -9;-~µ]{0,8}`), 0, 5).Draw(t, "words")...)
+		want = slices.DeleteFunc(want, obeyed.MatchString)
 		got, err := SplitCommand(JoinCommand(want))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
 		}
 	})
+}
+
+// A command line is printable, begins no command of a CI runner, and is the same to a shell, whatever its words hold.
+func TestJoinCommandForShells(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	words := []string{"", "::error::x", "a::b", ":::", "##[error]x", "##vso[task.x]", "a#b", "\x1b[31mred\x1b[0m", "two\nlines\t", "it's", `back\slash'` + "\n", "\u202e\u0085\u00a0",
+		"\xff\xe6\xbc", "\u009b1", "µ\x7f9", "\ufffd\n", "!x\a", "$x`y`\r"}
+	line := JoinCommand(append([]string{"printf", `%s\0`}, words...))
+	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }); i >= 0 || obeyed.MatchString(line) {
+		t.Errorf("%q is not plain", line)
+	}
+	for _, w := range words {
+		if first := JoinCommand([]string{w}); obeyed.MatchString(first) {
+			t.Errorf("%q is written as %q", w, first)
+		}
+	}
+	cmd := exec.Command(bash, "-c", line)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.Output()
+	if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || !slices.Equal(got, words) {
+		t.Errorf("%s\nbecomes %q, want %q (%v)", line, got, words, err)
+	}
 }
 
 func TestRuleNamesEverySelector(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/kballard/go-shellquote"
 )
@@ -70,16 +72,47 @@ func SplitCommand(s string) ([]string, error) {
 	return words, nil
 }
 
-// JoinCommand writes words as one command line, which [SplitCommand] and a POSIX shell split into the same words.
+// JoinCommand writes words as one command line, which a POSIX shell splits into the same words, and [SplitCommand] as
+// well if no word has a control character or begins a command of a CI runner: these are quoted with $'…', which bash,
+// zsh, ksh and POSIX.1-2024 know.
 func JoinCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
+		special := strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
+		if special || obeyed.MatchString(w) || !utf8.ValidString(w) {
+			quoted[i] = escaped(w)
+		} else if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// obeyed matches a word that a CI runner takes for a command where it stands in a log: GitHub, Azure, TeamCity.
+var obeyed = regexp.MustCompile(`^::|##[\pL\pN]*\[`)
+
+// escaped quotes a word with $'…', as printable characters that begin no command of a CI runner.
+func escaped(word string) string {
+	var b strings.Builder
+	last := rune(0)
+	for i, r := range word {
+		_, size := utf8.DecodeRuneInString(word[i:])
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '#' || r == ':' && last == ':' || r == utf8.RuneError || !unicode.IsPrint(r):
+			for _, c := range []byte(word[i : i+size]) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		default:
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return "$'" + b.String() + "'"
 }
 
 // ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.

@@ -29,6 +29,7 @@ var layout = map[string]struct {
 	"gate/internal/git":           {1, nil},
 	"gate/internal/input":         {-1, nil},
 	"gate/internal/output":        {-1, nil},
+	"gate/internal/terminal":      {0, []string{"golang.org/x/term"}},
 	"gate/internal/host":          {2, nil},
 	"gate/internal/devicecode":    {0, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 	"gate/internal/locate":        {0, nil},
@@ -65,7 +66,7 @@ var layout = map[string]struct {
 	"gate/internal/profile":       {9, nil},
 	"gate/internal/app":           {10, nil},
 	"gate/internal/bisect":        {11, nil},
-	"gate/internal/cli":           {12, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"gate/internal/cli":           {12, []string{"github.com/spf13/pflag", "github.com/spf13/cobra"}},
 	"cmd/nsgate":                  {14, nil},
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},

@@ -61,7 +61,9 @@ func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 		return e.encode(all)
 	}
 	for _, b := range all {
-		listBaseline(e, b, p.MaxAge, time.Now(), &l.out)
+		if err := listBaseline(e, b, p.MaxAge, time.Now(), &l.out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -76,7 +78,7 @@ func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.Render(s.out.format, s.out.to(e), summary, s.out.options(e))
+	return report.Render(s.out.format, e.Out, summary, s.out.options(e))
 }
 
 type baselineDiff struct{ storeFlags }
@@ -90,7 +92,7 @@ func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	return report.Render(d.out.format, d.out.to(e), r, d.out.options(e))
+	return report.Render(d.out.format, e.Out, r, d.out.options(e))
 }
 
 type baselineRemove struct {
@@ -118,7 +120,7 @@ func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error 
 	return nil
 }
 
-func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) {
+func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) error {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string
 	var newest app.StoredSession
@@ -130,9 +132,12 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 		}
 		rows = append(rows, sessionRow(s, newest, now))
 	}
-	fmt.Fprint(e.text(), report.List(fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file")), titles, rows, out.options(e)))
+	title := fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file"))
+	if err := report.List(e.Out, title, titles, rows, out.options(e)); err != nil {
+		return err
+	}
 	warn := func(format string, args ...any) {
-		fmt.Fprintln(e.text(), "  ! "+report.Clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(e.Out, "  ! "+report.Clean(fmt.Sprintf(format, args...)))
 	}
 	if age := now.Sub(newest.Start); !newest.Start.IsZero() && maxAge > 0 && age > maxAge {
 		warn("the newest session in effect is %s old, more than max_age: record it anew", days(age))
@@ -140,6 +145,7 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 	if unmeasured > 0 {
 		warn("two branches changed the same: nobody measured the merge; record the merged code on the default branch")
 	}
+	return nil
 }
 
 // sessionRow is a session as a row; another driver than that of the newest is marked.

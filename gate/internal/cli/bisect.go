@@ -56,7 +56,7 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if err := report.Render(v.out.format, v.out.to(e), b, v.out.options(e)); err != nil {
+	if err := report.Render(v.out.format, e.Out, b, v.out.options(e)); err != nil {
 		return err
 	}
 	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {

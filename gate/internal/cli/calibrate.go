@@ -56,7 +56,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	showWay(ways[answer.ReasonKey], answer.Next)
-	if err := report.Render(v.out.format, v.out.to(e), answer, v.out.options(e)); err != nil {
+	if err := report.Render(v.out.format, e.Out, answer, v.out.options(e)); err != nil {
 		return err
 	}
 	if !answer.Sound {

@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
@@ -33,7 +34,9 @@ func Main(parent context.Context, args []string, s Streams) (code int) {
 	}
 	input.BoundMemory()
 	ctx, cancel := context.WithCancelCause(parent)
-	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err, confined: confined}
+	form := terminal.Form{ASCII: ascii(os.Getenv)}
+	e := &env{ctx: ctx, Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
+		getenv: os.Getenv, environ: os.Environ, line: args, confined: confined}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -52,10 +55,6 @@ func Main(parent context.Context, args []string, s Streams) (code int) {
 		time.Sleep(endGrace)
 		e.abandon(first, os.Exit)
 	}()
-	if ascii(e.getenv) {
-		e.Err = asciiWriter{e.Err}
-	}
-	e.Err = plainWriter{e.Err}
 	return e.run(ctx)
 }
 
@@ -68,7 +67,7 @@ func (e *env) abandon(by interrupted, end func(code int)) {
 	if e.follows.Load() {
 		return
 	}
-	fmt.Fprintf(e.raw, "nsgate: %v; it had not ended %v later\n", by, endGrace)
+	fmt.Fprintf(e.std.Err, "nsgate: %v; it had not ended %v later\n", by, endGrace)
 	end(128 + int(by.signal))
 }
 
@@ -110,15 +109,15 @@ type Streams struct {
 
 // env is the world of one command.
 type env struct {
-	ctx context.Context // ends at the first signal; tests of parts have none
-	Streams
+	ctx      context.Context // ends at the first signal; tests of parts have none
+	Out, Err *terminal.Writer
 	getenv   func(string) string
 	environ  func() []string // all variables, as NAME=VALUE
 	line     []string        // the command line, without the name of the program
 	command  *cobra.Command  // that runs
 	args     arguments       // of the command
 	failed   error           // of a help page, whose printer returns none
-	raw      io.Writer       // standard error without cleaning, for terminals and CI hosts
+	std      Streams         // where these two end, for a child
 	confined bool            // this process is the child that reads
 	follows  atomic.Bool     // the command ends with a program, however long that takes after a signal
 }

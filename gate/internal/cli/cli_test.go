@@ -52,28 +52,11 @@ func TestDotenvSetsNoFlag(t *testing.T) {
 	}
 }
 
-// Every line of standard error is plain, whatever a file or a commit is called.
-func TestPlainWriter(t *testing.T) {
-	for in, want := range map[string]string{
-		"nsgate: µs\n":                     "nsgate: µs\n",
-		"a\n::error title=x::y\n":          "a\n∶:error title=x::y\n",
-		"  ::stop-commands::x\n":           "  ∶:stop-commands::x\n",
-		"x ##[error]y ##vso[task.z]\n":     "x ♯#[error]y ♯#vso[task.z]\n",
-		"##teamcity[blockOpened]":          "♯#teamcity[blockOpened]",
-		"\x1b]0;title\a\x1b[31mred\tgreen": "\ufffd]0;title\ufffd\ufffd[31mred green",
-	} {
-		var out bytes.Buffer
-		if n, err := io.WriteString(plainWriter{&out}, in); err != nil || n != len(in) || out.String() != want {
-			t.Errorf("%q is written as %q, want %q (%d, %v)", in, out.String(), want, n, err)
-		}
-	}
-}
-
 // A command that does not look at the end of its context ends all the same, except one that ends with its program.
 func TestAbandon(t *testing.T) {
 	for _, follows := range []bool{false, true} {
 		var said strings.Builder
-		e, code := &env{raw: &said}, 0
+		e, code := &env{std: Streams{Err: &said}}, 0
 		e.follows.Store(follows)
 		e.abandon(interrupted{syscall.SIGTERM}, func(c int) { code = c })
 		if want := "nsgate: interrupted (terminated); it had not ended 5s later\n"; !follows && (code != 143 || said.String() != want) || follows && (code != 0 || said.Len() > 0) {

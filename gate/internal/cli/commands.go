@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/manual"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // commands are the subcommands, in the order in which help lists them.
@@ -49,7 +51,9 @@ func commands() []command {
 
 // Root is the tree of commands, for man pages.
 func Root() *cobra.Command {
-	return root(&env{getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+	nowhere := terminal.New(io.Discard, terminal.Form{})
+	return root(&env{Out: nowhere, Err: nowhere,
+		getenv: func(string) string { return "" }, environ: func() []string { return nil }})
 }
 
 func root(e *env) *cobra.Command {
@@ -72,7 +76,7 @@ func root(e *env) *cobra.Command {
 		}
 		return unknownCommand(root, args[0])
 	}
-	root.SetOut(e.Out)
+	root.SetOut(e.Out.As(terminal.Data))
 	root.SetErr(e.Err)
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {

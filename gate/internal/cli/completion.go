@@ -9,20 +9,22 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 type completionVerb struct{ flagless }
 
 func (completionVerb) run(_ context.Context, e *env, args arguments) error {
+	out := e.Out.As(terminal.Data)
 	switch tree := e.command.Root(); args.own[0] {
 	case "bash":
-		return tree.GenBashCompletionV2(e.Out, true)
+		return tree.GenBashCompletionV2(out, true)
 	case "zsh":
-		return tree.GenZshCompletion(e.Out)
+		return tree.GenZshCompletion(out)
 	case "fish":
-		return tree.GenFishCompletion(e.Out, true)
+		return tree.GenFishCompletion(out, true)
 	}
-	return e.command.Root().GenPowerShellCompletionWithDesc(e.Out)
+	return e.command.Root().GenPowerShellCompletionWithDesc(out)
 }
 
 // completeFlags says what values the flags of a command may have.

@@ -47,8 +47,8 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 		confine.Self(l) // as far as the system can
 		return false, nil
 	}
-	stdout, ok1 := e.Out.(*os.File)
-	stderr, ok2 := e.raw.(*os.File)
+	stdout, ok1 := e.std.Out.(*os.File)
+	stderr, ok2 := e.std.Err.(*os.File)
 	if !ok1 || !ok2 {
 		return false, nil
 	}

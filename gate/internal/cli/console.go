@@ -5,39 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
-	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// plainWriter cleans every line of standard error, as [report.Line] does: file names, commit subjects and errors in it are hostile.
-type plainWriter struct{ to io.Writer }
-
-func (w plainWriter) Write(p []byte) (int, error) {
-	lines := strings.Split(string(p), "\n")
-	for i, line := range lines {
-		lines[i] = report.Line(line)
-	}
-	_, err := io.WriteString(w.to, strings.Join(lines, "\n"))
-	return len(p), err
-}
-
-// asciiWriter writes text for a locale whose characters are those of ASCII.
-type asciiWriter struct{ to io.Writer }
-
-func (w asciiWriter) Write(p []byte) (int, error) {
-	_, err := io.WriteString(w.to, report.ASCII(strings.ReplaceAll(string(p), "…", "...")))
-	return len(p), err
-}
 
 // ascii reports whether the locale says that only ASCII can be shown.
 func ascii(getenv func(string) string) bool {
@@ -45,16 +21,8 @@ func ascii(getenv func(string) string) bool {
 	return locale == "C" || locale == "POSIX"
 }
 
-// text is standard output for text, in ASCII if the locale is C.
-func (e *env) text() io.Writer {
-	if ascii(e.getenv) {
-		return asciiWriter{e.Out}
-	}
-	return e.Out
-}
-
 func (e *env) encode(value any) error {
-	enc := json.NewEncoder(e.Out)
+	enc := json.NewEncoder(e.Out.As(terminal.JSON))
 	enc.SetIndent("", "  ")
 	return enc.Encode(value)
 }
@@ -62,22 +30,7 @@ func (e *env) encode(value any) error {
 // width is the terminal's width; COLUMNS, then 100 where there is none.
 func width(e *env) int {
 	given, _ := strconv.Atoi(e.getenv("COLUMNS"))
-	return cmp.Or(columns(e.Out), max(given, 0), 100)
-}
-
-// columns is the width of the terminal that w writes to, 0 where it is none.
-func columns(w io.Writer) int {
-	switch w := w.(type) {
-	case *os.File:
-		if width, _, err := term.GetSize(int(w.Fd())); err == nil {
-			return max(width, 1)
-		}
-	case plainWriter:
-		return columns(w.to)
-	case asciiWriter:
-		return columns(w.to)
-	}
-	return 0
+	return cmp.Or(e.Out.Columns(), max(given, 0), 100)
 }
 
 // complain prints an error to standard error, and on GitHub as an annotation of the line that it names.
@@ -90,7 +43,7 @@ func (e *env) complain(err error, code int) {
 	if at := (*measure.PlaceError)(nil); errors.As(err, &at) {
 		file, line = git.Within(e.getenv("GITHUB_WORKSPACE"), at.File), at.Line
 	}
-	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.raw, Getenv: e.getenv}); err != nil {
+	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.Err.Raw(), Getenv: e.getenv}); err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 	}
 }

@@ -43,7 +43,7 @@ func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 			return err
 		}
 	} else {
-		printObservations(e.text(), seen, healthy)
+		printObservations(e.Out, seen, healthy)
 	}
 	if !healthy {
 		return &exit{code: ExitNoVerdict}

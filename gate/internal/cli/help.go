@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // helps are the texts of --help: help/COMMAND.txt for each command, which ends in examples, and help/nsgate.txt. A line such as
@@ -194,7 +195,7 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			if command {
 				text += "\nThe command of this name: nsgate " + found.Name() + " --help\n"
 			}
-			_, err := io.WriteString(e.Out, text)
+			_, err := io.WriteString(e.Out.As(terminal.Data), text)
 			return err
 		}
 		if command {

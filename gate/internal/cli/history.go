@@ -62,7 +62,7 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := report.Render(v.out.format, v.out.to(e), h, v.out.options(e)); err != nil {
+		if err := report.Render(v.out.format, e.Out, h, v.out.options(e)); err != nil {
 			return err
 		}
 	}

@@ -77,9 +77,9 @@ func (v *initVerb) run(ctx context.Context, e *env, _ arguments) error {
 	if v.dryRun {
 		return nil
 	}
-	fmt.Fprint(e.text(), "\nNext:\n")
+	fmt.Fprint(e.Out, "\nNext:\n")
 	for n, step := range found.next(fresh, here(filepath.Join(root, policyFile))) {
-		fmt.Fprintf(e.text(), "  %d. %s\n", n+1, step)
+		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
 	return nil
 }

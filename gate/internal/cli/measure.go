@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -303,7 +304,7 @@ func (m *measureFlags) fixed(j *job, what string) error {
 
 // printCommands is --dry-run.
 func printCommands(e *env, lines []string) error {
-	_, err := fmt.Fprintln(e.Out, strings.Join(lines, "\n"))
+	_, err := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(lines, "\n"))
 	return err
 }
 

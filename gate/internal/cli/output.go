@@ -187,7 +187,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	}
 	r = r.In(result.Context{Warnings: warnings})
 	options := o.options(e)
-	if columns(e.Out) > 0 {
+	if e.Out.Columns() > 0 {
 		options.Reproduce = o.reproduce
 	}
 	options.Locate, options.Source = locate(e), sourceHost(e)
@@ -197,7 +197,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	if o.format != "text" {
 		printed = stored
 	}
-	if err := report.Render(o.format, o.to(e), printed, options); err != nil {
+	if err := report.Render(o.format, e.Out, printed, options); err != nil {
 		failed = err
 	}
 	for _, f := range o.files {
@@ -235,8 +235,8 @@ func (o *outputFlags) annotate(e *env, r *result.Report, code int, options githu
 	if err := report.Render("markdown", &summary, r, report.Options{Locate: options.Locate, Source: sourceHost(e)}); err != nil {
 		return err
 	}
-	if options.Writer = e.Out; o.format != "text" {
-		options.Writer = e.raw
+	if options.Writer = e.Out.Raw(); o.format != "text" {
+		options.Writer = e.Err.Raw()
 	}
 	return github.Publish(r, summary.String(), code, options)
 }
@@ -293,14 +293,6 @@ func sourceHost(e *env) report.Source {
 	return report.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
-// to is standard output for the format that is printed.
-func (o *outputFlags) to(e *env) io.Writer {
-	if o.format == "text" {
-		return e.text()
-	}
-	return e.Out
-}
-
 func (o *outputFlags) coloured(e *env) bool {
 	forced := e.getenv("FORCE_COLOR")
 	switch {
@@ -309,5 +301,5 @@ func (o *outputFlags) coloured(e *env) bool {
 	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
 		return false
 	}
-	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
+	return forced != "" || e.getenv("TERM") != "dumb" && e.Out.Columns() > 0
 }

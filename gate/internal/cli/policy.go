@@ -21,7 +21,7 @@ func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(e.text(), 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
 	line("policy", cmp.Or(p.File, "none, the defaults hold"))
 	last, rule := "", 0

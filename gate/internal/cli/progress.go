@@ -3,6 +3,7 @@ package cli
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -37,7 +38,7 @@ const (
 )
 
 func newProgress(e *env, quiet bool) *progress {
-	return &progress{e: e, quiet: quiet, live: columns(e.raw) > 0 && e.getenv("CI") == ""}
+	return &progress{e: e, quiet: quiet, live: e.Err.Columns() > 0 && e.getenv("CI") == ""}
 }
 
 func (p *progress) event(ev run.Event) {
@@ -123,14 +124,18 @@ func (p *progress) say(text string) {
 	fmt.Fprintln(p.e.Err, "nsgate:", text)
 }
 
+// clearLine takes away what stands on the line of a terminal.
+const clearLine = "\r\x1b[K"
+
 func (p *progress) line(text string) {
-	fmt.Fprint(p.e.raw, "\r\x1b[K", report.Line(text))
+	io.WriteString(p.e.Err.Raw(), clearLine)
+	io.WriteString(p.e.Err, report.Clean(text))
 	p.wrote = true
 }
 
 func (p *progress) clear() {
 	if p.wrote {
-		fmt.Fprint(p.e.raw, "\r\x1b[K")
+		io.WriteString(p.e.Err.Raw(), clearLine)
 	}
 	p.wrote = false
 }
@@ -140,7 +145,7 @@ func (p *progress) step(ev run.Event) {
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
 		p.sections++
 		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
-		fmt.Fprintf(p.e.raw, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
+		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
 	}
 	text, passing := steps[ev.Stage], true
 	switch ev.Stage {
@@ -187,7 +192,7 @@ func (p *progress) done() {
 		p.end = nil
 	}
 	if p.section != "" {
-		fmt.Fprintf(p.e.raw, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
+		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
 	}
 	p.section = ""
 }
@@ -203,13 +208,13 @@ func (e *env) showOutput(title, text string) {
 	token := ""
 	if e.getenv("GITHUB_ACTIONS") == "true" {
 		token = rand.Text()
-		fmt.Fprintf(e.raw, "::stop-commands::%s\n", token)
+		fmt.Fprintf(e.Err.Raw(), "::stop-commands::%s\n", token)
 	}
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(e.Err, report.Clean(strings.TrimRight(line, "\r\n")))
 	}
 	if token != "" {
-		fmt.Fprintf(e.raw, "::%s::\n", token)
+		fmt.Fprintf(e.Err.Raw(), "::%s::\n", token)
 	}
 	fmt.Fprintf(e.Err, "--- end of the %s\n", title)
 }

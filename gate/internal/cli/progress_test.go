@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Where nobody sees a changing line, what takes long is said every half minute, and nothing more once it has ended.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var err strings.Builder
-		p := newProgress(&env{Streams: Streams{Err: &err}, raw: &err, getenv: func(string) string { return "" }}, false)
+		p := newProgress(&env{Err: terminal.New(&err, terminal.Form{}), getenv: func(string) string { return "" }}, false)
 		for _, s := range []struct {
 			ev   run.Event
 			then time.Duration

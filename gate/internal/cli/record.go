@@ -98,9 +98,9 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		return err
 	}
 	if several && !v.quiet {
-		fmt.Fprintln(e.text(), report.Rule(j.Workload, width(e)))
+		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}
-	printRecorded(e.text(), done, width(e), v.quiet)
+	printRecorded(e.Out, done, width(e), v.quiet)
 	return nil
 }
 

@@ -33,6 +33,6 @@ func (v *scrubVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "scrubbed", err)
 	}
-	fmt.Fprintf(e.text(), "%s holds %s\n", report.Clean(v.out), recorded(sessions))
+	fmt.Fprintf(e.Out, "%s holds %s\n", report.Clean(v.out), recorded(sessions))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -43,7 +44,7 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.Render(v.out.format, v.out.to(e), summary, v.out.options(e))
+	return report.Render(v.out.format, e.Out, summary, v.out.options(e))
 }
 
 func showCode(e *env, path string, out *outputFlags) error {
@@ -56,11 +57,11 @@ func showCode(e *env, path string, out *outputFlags) error {
 	}
 	switch out.format {
 	case "json":
-		err = encodeCode(e.Out, code)
+		err = encodeCode(e.Out.As(terminal.JSON), code)
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code)
-			_, err = io.WriteString(e.text(), report.List(title, codeTitles, codeRows(listed, out.options(e).Verbose), out.options(e)))
+			err = report.List(e.Out, title, codeTitles, codeRows(listed, out.options(e).Verbose), out.options(e))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")

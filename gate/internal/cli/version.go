@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 type versionVerb struct{ json bool }
@@ -20,7 +22,7 @@ func (v *versionVerb) bind(fs *pflag.FlagSet) {
 
 func (v *versionVerb) run(_ context.Context, e *env, _ arguments) error {
 	if v.json {
-		return json.NewEncoder(e.Out).Encode(thisBuild())
+		return json.NewEncoder(e.Out.As(terminal.JSON)).Encode(thisBuild())
 	}
 	fmt.Fprintln(e.Out, versionLine())
 	return nil

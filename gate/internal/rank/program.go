@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // leftGrace is how long processes that the program has left behind may take to end by themselves: nsys waits for them.
@@ -25,7 +26,7 @@ func Program(private string) int {
 	runtime.LockOSThread() // the program dies with the thread that started it
 	conn, err := proc.Knock(private)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "nsgate rank:", err)
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate rank:", err)
 		return NotRecorded
 	}
 	defer conn.Close()
@@ -36,7 +37,7 @@ func Program(private string) int {
 		err = in.Decode(&t)
 	}
 	if err != nil || len(t.Command) == 0 {
-		fmt.Fprintln(os.Stderr, "nsgate rank: no program was handed over:", err)
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate rank: no program was handed over:", err)
 		return NotRecorded
 	}
 	// A signal to the whole process group is for the program, which gets it from the rank.

@@ -44,7 +44,7 @@ func bencher(v *view) (string, error) {
 // benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
 func (v *view) benchmark(f result.Finding) string {
 	s := f.Subject()
-	name := Line(trimmed(s.ID()))
+	name := Clean(trimmed(s.ID()))
 	if s.Scope != measure.ScopeWorkload {
 		name = word(string(s.Scope)) + " " + name
 	}

@@ -42,7 +42,7 @@ func (v *view) csvVerdict(w *csv.Writer, workload string) {
 
 // csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.
 func csvText(s string) string {
-	s = strings.TrimSpace(Line(s))
+	s = strings.TrimSpace(Clean(s))
 	if strings.IndexAny(s, "=+-@＝＋－＠") == 0 {
 		s = "'" + s
 	}

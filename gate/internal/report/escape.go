@@ -12,8 +12,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Texts of a workload, a policy or a saved report are hostile input. This file cleans, measures, cuts and escapes them. HTML is
-// escaped by html/template, JSON by encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
+// Texts of a workload, a policy or a saved report are hostile input. This file cleans, measures, cuts and escapes them.
+// HTML is escaped by html/template, JSON by encoding/json, workflow commands of GitHub by go-githubactions; what a CI
+// runner would obey is broken by the [terminal.Writer] behind all of them.
 
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
 const nb = "\u00a0"
@@ -64,32 +65,6 @@ func nonempty(texts ...string) []string {
 		}
 	}
 	return out
-}
-
-// Line is [Clean] for a line in the log of a CI runner: the runner obeys nothing in it.
-func Line(s string) string { return defuse(Clean(s)) }
-
-var commandStart = regexp.MustCompile(`^((?:\x1b\[[0-9]*m| )*)::`)
-
-var commands = strings.NewReplacer("##[", "♯#[", "##vso[", "♯#vso[", "##teamcity[", "♯#teamcity[")
-
-// defuse keeps CI runners from obeying a line: GitHub's reads "::command" at its start and "##[command]" anywhere, Azure's
-// "##vso[command]" and TeamCity's "##teamcity[command]". A character that looks alike takes the place of the first.
-func defuse(line string) string {
-	return commandStart.ReplaceAllString(commands.Replace(line), "$1∶:")
-}
-
-var asciiSigns = strings.NewReplacer(nb+"…"+nb, nb+".."+nb, " … ", " .. ", "…", "~", "→", "->", "µ", "u", "×", "x", "–", "-", "−", "-", "─", "-", "·", "|", "•", "*",
-	"≥", ">=", "≤", "<=", "↑", "+", "↓", "-", "▁", "_", "▂", ".", "▃", ",", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#", "±", "+-", "✓", "ok", "✗", "XX", "═", "=", "│", "|", "“", `"`, "”", `"`)
-
-// ASCII prints a text for a terminal whose locale is C: signs as ASCII ones that look alike, other characters as "?".
-func ASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r > unicode.MaxASCII && string(r) != nb {
-			return '?'
-		}
-		return r
-	}, asciiSigns.Replace(s))
 }
 
 // columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
@@ -276,7 +251,7 @@ func xmlLines(texts []string) string {
 	var b strings.Builder
 	for _, t := range nonempty(texts...) {
 		b.WriteByte('\n')
-		xml.EscapeText(&b, []byte(defuse(t))) // a strings.Builder takes everything
+		xml.EscapeText(&b, []byte(t)) // a strings.Builder takes everything
 	}
 	b.WriteByte('\n')
 	return b.String()
@@ -284,7 +259,7 @@ func xmlLines(texts []string) string {
 
 // label replaces the characters that break readers of OpenMetrics. Backslash and quote could be
 // escaped, but GitLab splits a line as a shell does and takes # for a comment.
-func label(s string) string { return labelCharacters.Replace(Line(s)) }
+func label(s string) string { return labelCharacters.Replace(Clean(s)) }
 
 var labelCharacters = strings.NewReplacer(`\`, "∖", `"`, "”", "'", "’", "`", "‵", "#", "♯")
 
@@ -298,5 +273,5 @@ var notWord = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // relative makes a path one that begins at the repository's root and stays in it.
 func relative(file string) string {
-	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Line(file), `\`, "/")), "/")
+	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Clean(file), `\`, "/")), "/")
 }

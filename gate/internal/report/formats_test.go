@@ -28,6 +28,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -589,7 +590,10 @@ func checkFormats(t *testing.T, s string) {
 	checkOpenMetrics(t, texts["openmetrics"])
 	checkDotenv(t, texts["dotenv"])
 	checkHTML(t, texts["html"])
-	if inside, err := unpack([]byte(texts["html"])); err != nil || string(inside) != render(t, "json", r, Options{}) {
+	inside, err := unpack([]byte(texts["html"]))
+	var printed strings.Builder
+	terminal.New(&printed, terminal.Form{Syntax: terminal.JSON}).Write(inside)
+	if err != nil || printed.String() != render(t, "json", r, Options{}) {
 		t.Errorf("the page holds another report (%v):\n%s", err, inside)
 	}
 	checkSARIF(t, texts["sarif"])

@@ -67,7 +67,7 @@ func newSuite(v *view) junitSuite {
 	switch {
 	case !v.judged():
 		suite.Errors++
-		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
+		first.Error = &junitResult{Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
 	case v.Report.Verdict == result.Fail:
 		suite.Failures++
 		var why []string
@@ -76,12 +76,12 @@ func newSuite(v *view) junitSuite {
 				why = append(why, c.Why...)
 			}
 		}
-		first.Failure = &junitResult{Line(flat(v.headline())), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
+		first.Failure = &junitResult{Clean(flat(v.headline())), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
 	for _, r := range v.Rows {
-		c := junitCase{Class: v.Workload, Name: Line(id(r.F) + " · " + r.Metric)}
+		c := junitCase{Class: v.Workload, Name: Clean(id(r.F) + " · " + r.Metric)}
 		if r.F.Unit == "ns" && r.F.Head.Known() {
 			c.Time = strconv.FormatFloat(measure.Round(float64(r.F.Head))/1e9, 'f', -1, 64)
 		}

@@ -3,9 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // style is an SGR colour, "" for none.
@@ -78,7 +81,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	for _, s := range spans {
 		text := bound(s.text)
 		if p.ASCII {
-			text = ASCII(text)
+			text = terminal.ASCII(text)
 		}
 		open = open && strings.IndexFunc(text, breaks) != 0
 		for i, word := range strings.FieldsFunc(text, breaks) {
@@ -95,9 +98,9 @@ func (p *page) line(first, rest int, spans ...span) {
 	var line []span
 	indent, used := first, first
 	flush := func() {
-		text := defuse(p.paint(line))
+		text := p.paint(line)
 		if p.ASCII {
-			text = strings.NewReplacer("♯", "+", "∶", ".", "…", "~").Replace(text)
+			text = strings.ReplaceAll(text, "…", "~") // one column, as in the width that was counted
 		}
 		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+text, " ") + "\n")
 		line, indent, used = nil, rest, rest
@@ -144,6 +147,14 @@ func (p *page) paint(line []span) string {
 		}
 	}
 	return b.String()
+}
+
+// writeTo writes the page.
+func (p *page) writeTo(w io.Writer) error { return write(w, terminal.Text, p.b.String(), p.Options) }
+
+// unbroken writes a text on one line, whatever its length, so that it can be copied.
+func (p *page) unbroken(text string) {
+	p.b.WriteString("  " + Clean(text) + "\n")
 }
 
 func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }

@@ -19,7 +19,11 @@ func TestListAtAnyWidth(t *testing.T) {
 		{"20261121T0155-1b9d2c3a", "15h", "accept", "0b1d0c4f2a61", "580.159.03", "5", "exact arithmetic"},
 	}
 	for _, width := range []int{40, 60, 80, 160} {
-		text := List(".nsgate/default/nvidia-h200", titles, rows, Options{Width: width})
+		var out strings.Builder
+		if err := List(&out, ".nsgate/default/nvidia-h200", titles, rows, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
 		for _, cell := range slices.Concat(rows...) {
 			if !strings.Contains(unbind(text), cell) {
 				t.Errorf("%d columns: %q is not in\n%s", width, cell, text)

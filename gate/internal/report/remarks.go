@@ -70,7 +70,7 @@ func (v *view) remarks() []Remark {
 
 // refusal is the remark on a gate without a verdict; of goes before its title.
 func (v *view) refusal(of string) Remark {
-	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Line(of + "no verdict"), Fingerprint: v.fingerprint("no-verdict"),
+	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Clean(of + "no verdict"), Fingerprint: v.fingerprint("no-verdict"),
 		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), brief: oneLine(of + "no verdict: " + v.Reason)}
 }
 
@@ -86,7 +86,7 @@ func (v *view) remark(of string, c cause, class Severity) Remark {
 	if len(said) > 0 && !c.rank && c.idle == nil && len(lead.Parts) == 0 {
 		said[0] = join(", ", wrapped("in range ", Clean(f.Role), ""), wrapped("", lead.Share, " of GPU time")) // the title has the numbers
 	}
-	x := Remark{Class: class, Check: "nsgate/" + word(f.Metric), Title: Line(flat(title)), limit: f.Rule,
+	x := Remark{Class: class, Check: "nsgate/" + word(f.Metric), Title: Clean(flat(title)), limit: f.Rule,
 		Fingerprint: v.fingerprint(strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00"))}
 	x.File, x.Line = v.at(c)
 	if x.brief = join("; ", append([]string{title}, said[:min(len(said), 3)]...)...); class == Undecided {
@@ -122,13 +122,13 @@ func (v *view) fingerprint(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func oneLine(s string) string { return Line(Elide(flat(s), maxProse)) }
+func oneLine(s string) string { return Clean(Elide(flat(s), maxProse)) }
 
 // lines are texts that are not empty, each made harmless.
 func lines(texts []string) []string {
 	out := nonempty(texts...)
 	for i, t := range out {
-		out[i] = Line(flat(t))
+		out[i] = Clean(flat(t))
 	}
 	return out
 }

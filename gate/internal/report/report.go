@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Options says how a report is rendered. The zero value is plain text, 100 columns wide.
@@ -55,10 +56,12 @@ var (
 	History     = kindOf((*history.History)(nil))
 )
 
-// format is one way to write values: the suffix of its files, whom it is for, and the kinds that it knows.
+// format is one way to write values: the suffix of its files, its syntax, whom it is for, and the kinds that it knows.
 type format struct {
-	suffix, about string
-	forms         map[Kind]form
+	suffix string
+	syntax terminal.Syntax
+	about  string
+	forms  map[Kind]form
 }
 
 // form renders a value of one kind.
@@ -74,19 +77,19 @@ func viewed(render func(*view) (string, error)) form {
 
 // formats holds every format by its name.
 var formats = map[string]format{
-	"bencher":     {".bencher.json", "Bencher (its adapter json): the head's numbers", map[Kind]form{Report: viewed(bencher)}},
-	"codequality": {".codequality.json", "remarks in merge requests of GitLab", map[Kind]form{Report: viewed(codeQuality)}},
-	"csv":         {".csv", "spreadsheets and data frames: a row a comparison", map[Kind]form{Report: viewed(csvReport), History: as(historyCSV)}},
-	"dotenv":      {".env", "verdict and counts for later jobs of a GitLab pipeline", map[Kind]form{Report: viewed(dotenv)}},
-	"html": {".html", "a browser: one file with pictures, which needs no network",
+	"bencher":     {".bencher.json", terminal.JSON, "Bencher (its adapter json): the head's numbers", map[Kind]form{Report: viewed(bencher)}},
+	"codequality": {".codequality.json", terminal.JSON, "remarks in merge requests of GitLab", map[Kind]form{Report: viewed(codeQuality)}},
+	"csv":         {".csv", terminal.Data, "spreadsheets and data frames: a row a comparison", map[Kind]form{Report: viewed(csvReport), History: as(historyCSV)}},
+	"dotenv":      {".env", terminal.Data, "verdict and counts for later jobs of a GitLab pipeline", map[Kind]form{Report: viewed(dotenv)}},
+	"html": {".html", terminal.Markup, "a browser: one file with pictures, which needs no network",
 		map[Kind]form{Report: viewed(htmlReport), Summary: as(htmlSummary), History: as(htmlHistory)}},
-	"json": {".json", "everything, for programs and for nsgate itself",
+	"json": {".json", terminal.JSON, "everything, for programs and for nsgate itself",
 		map[Kind]form{Report: viewed(jsonReport), Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm}},
-	"junit":       {".junit.xml", "test reports of GitLab, Jenkins and others", map[Kind]form{Report: viewed(junit)}},
-	"markdown":    {".md", "job summaries, comments on merge requests", map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)}},
-	"openmetrics": {".metrics.txt", "metrics reports of GitLab, Prometheus", map[Kind]form{Report: viewed(openMetrics)}},
-	"sarif":       {".sarif", "code scanning of GitHub and other readers of SARIF 2.1.0", map[Kind]form{Report: viewed(sarif)}},
-	"text": {".txt", "a person at a terminal or before a log",
+	"junit":       {".junit.xml", terminal.Markup, "test reports of GitLab, Jenkins and others", map[Kind]form{Report: viewed(junit)}},
+	"markdown":    {".md", terminal.Data, "job summaries, comments on merge requests", map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)}},
+	"openmetrics": {".metrics.txt", terminal.Data, "metrics reports of GitLab, Prometheus", map[Kind]form{Report: viewed(openMetrics)}},
+	"sarif":       {".sarif", terminal.JSON, "code scanning of GitHub and other readers of SARIF 2.1.0", map[Kind]form{Report: viewed(sarif)}},
+	"text": {".txt", terminal.Text, "a person at a terminal or before a log",
 		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText),
 			Bisection: as(bisectionText), History: as(historyText)}},
 }
@@ -129,6 +132,11 @@ func Render(name string, w io.Writer, value any, o Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the %s as %s: %w", kind, name, err)
 	}
-	_, err = io.WriteString(w, text)
+	return write(w, formats[name].syntax, text, o)
+}
+
+// write is the last step of all that this package writes.
+func write(w io.Writer, syntax terminal.Syntax, text string, o Options) error {
+	_, err := io.WriteString(terminal.New(w, terminal.Form{Syntax: syntax, ASCII: o.ASCII, Colour: o.Color}), text)
 	return err
 }

@@ -158,7 +158,7 @@ func (r row) place() string {
 // title names a finding in at most 100 columns: "saxpy: time +4.87 %".
 func (r row) title() string {
 	what := cmp.Or(r.Change, string(r.F.Outcome))
-	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
+	return Clean(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
 }
 
 func (r row) delta() string {

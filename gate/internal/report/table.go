@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -274,8 +275,8 @@ func (t *table) most(n int, more func(left int) string) {
 	}
 }
 
-// List prints a table as text; cells of the last column may lose their middle.
-func List(title string, titles []string, rows [][]string, o Options) string {
+// List writes a table as text; cells of the last column may lose their middle.
+func List(w io.Writer, title string, titles []string, rows [][]string, o Options) error {
 	p := newPage(o)
 	p.line(0, 2, span{title, none})
 	t := &table{}
@@ -298,5 +299,5 @@ func List(title string, titles []string, rows [][]string, o Options) string {
 		t.add(texts...)
 	}
 	p.table(t)
-	return p.b.String()
+	return p.writeTo(w)
 }

@@ -48,7 +48,7 @@ func texts(whole *view) string {
 
 // Rule is the line above the report on one workload of several.
 func Rule(workload string, width int) string {
-	name := Elide(Line(workload), width-8)
+	name := Elide(Clean(workload), width-8)
 	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
 }
 
@@ -202,7 +202,7 @@ func (p *page) compared(v *view) {
 	p.facts(v.Facts, 8)
 	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
 		p.title(c.Label)
-		p.b.WriteString("  " + defuse(c.Text) + "\n")
+		p.unbroken(c.Text)
 	}
 }
 
@@ -232,7 +232,7 @@ func (p *page) way(v *view) {
 		return
 	}
 	for _, f := range list { // unbroken, so that it can be copied
-		p.b.WriteString("  " + pad(f.Label, 9) + "  " + defuse(f.Text) + "\n")
+		p.unbroken(pad(f.Label, 9) + "  " + f.Text)
 	}
 }
 

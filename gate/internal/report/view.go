@@ -114,7 +114,7 @@ func classOf(f result.Finding) class {
 
 func newView(r *result.Report, o Options) *view {
 	v := &view{
-		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
+		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
 		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose),
 		Commands: factsOf(fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, fact{"To accept as the new baseline", r.Accept}),
 		Options:  o,
@@ -200,11 +200,11 @@ func untold(rows []row) []row {
 // place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
 func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
-		return Line(o.File), max(o.Line, 1)
+		return Clean(o.File), max(o.Line, 1)
 	}
 	if v.Locate != nil {
 		if file, line, ok := v.Locate(f); ok {
-			return Line(file), max(line, 1)
+			return Clean(file), max(line, 1)
 		}
 	}
 	return "", 0

@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -100,7 +101,7 @@ func runner(file string, unprofiled bool) int {
 		out, err = output.Log(journalIn(dir))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "nsgate runner:", err)
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner:", err)
 		return 2
 	}
 	defer out.Close()
@@ -153,7 +154,7 @@ func (s spec) runPart(ctx context.Context, unprofiled bool, children proc.Childr
 		}
 		write(line{Index: i + 1, Done: true, Run: r})
 		if unwritten != nil {
-			fmt.Fprintln(os.Stderr, "nsgate runner: the journal cannot be written:", errors.Unwrap(unwritten))
+			fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:", errors.Unwrap(unwritten))
 			return false
 		}
 		if r.failed() {

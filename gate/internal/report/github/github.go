@@ -14,6 +14,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Limits of GitHub Actions. A step shows ten annotations of a kind; the runner cuts a message after 4,096 characters
@@ -49,7 +50,7 @@ type Notice struct {
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	all := annotations(r, o.Locate)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
-		all = append(all, annotation{(*githubactions.Action).Noticef, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
+		all = append(all, annotation{(*githubactions.Action).Noticef, Notice{report.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
 		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
@@ -73,11 +74,11 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
 	errs := []error{guard("annotations", func() {
 		for _, a := range annotations {
-			fields := map[string]string{"title": a.Title}
+			fields := map[string]string{"title": terminal.Line(a.Title)}
 			if a.File != "" {
-				fields["file"], fields["line"] = a.File, strconv.Itoa(max(a.Line, 1))
+				fields["file"], fields["line"] = terminal.Line(a.File), strconv.Itoa(max(a.Line, 1))
 			}
-			a.level(action.WithFieldsMap(fields), "%s", a.Message)
+			a.level(action.WithFieldsMap(fields), "%s", terminal.Line(a.Message))
 		}
 	})}
 	if getenv("GITHUB_OUTPUT") != "" {
@@ -175,7 +176,7 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 // message joins cleaned lines, cut to the length that GitHub shows.
 func message(lines ...string) string {
 	for i, l := range lines {
-		lines[i] = report.Line(l)
+		lines[i] = report.Clean(l)
 	}
 	return report.Cut(strings.Join(lines, "\n"), maxMessage)
 }
