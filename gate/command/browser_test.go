@@ -513,7 +513,9 @@ func TestPageSize(t *testing.T) {
 	if err := report.Render("json", &want, r, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if code := cli.Main(context.Background(), []string{"report", file, "--format", "json"}, cli.Streams{Out: &got, Err: &got}); code != cli.ExitFail || got.String() != want.String() {
+	code := cli.Main(context.Background(), []string{"report", file, "--format", "json"}, cli.Streams{Out: &got, Err: &got})
+	same := regexp.MustCompile(`(?m)^  "reproduce": .*\n`).ReplaceAllString(got.String(), "") // is of the command
+	if code != cli.ExitFail || same != want.String() {
 		t.Errorf("exit code %d; another report came back: %.200s", code, got.String())
 	}
 }

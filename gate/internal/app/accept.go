@@ -38,7 +38,19 @@ type Accept struct {
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
+
+	claim   *result.Report // of the file whose sessions were judged again, nil where that was not done
+	claimed map[comparison]bool
+	first   bool // the baseline held nothing to judge by
 }
+
+// comparison is a metric of a subject.
+type comparison struct {
+	measure.Subject
+	metric string
+}
+
+func comparisonOf(f *result.Finding) comparison { return comparison{f.Subject(), f.Metric} }
 
 // Accepted is what [Accept.Run] wrote.
 type Accepted struct {
@@ -73,9 +85,12 @@ func (a Accept) Dir() (string, error) {
 func (a Accept) Doubts(ctx context.Context) (out []error) {
 	here, _ := commit(ctx)
 	of := a.Report.Head.Commit
-	if r := a.Report; r.Verdict != result.Fail && r.Measured == nil {
+	if r := cmp.Or(a.claim, a.Report); r.Verdict != result.Fail && r.Measured == nil {
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
+	}
+	if outdated := a.outdated(); outdated != nil {
+		out = append(out, outdated)
 	}
 	if strings.HasSuffix(of, dirty) {
 		out = append(out, model.Refuse(model.NotAcceptable, "commit and check again, or accept the report nevertheless",
@@ -146,7 +161,7 @@ func (a Accept) write(dir string) (*Accepted, error) {
 // kernels. If nothing changed it is the whole session.
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
-	m := newMoves(a.Report, &s, live)
+	m := a.moves(&s, live)
 	e := baseline.Entry{Session: s, Replaces: map[measure.Subject][]string{}}
 	e.ID = ""
 	if !m.any() || len(live) == 0 {
@@ -180,7 +195,7 @@ type moves struct {
 	roles []string                 // paths of ranges around these kernels
 }
 
-func newMoves(r *result.Report, head *model.Session, live []model.Session) moves {
+func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}}
 	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, x := range head.Series {
@@ -191,7 +206,7 @@ func newMoves(r *result.Report, head *model.Session, live []model.Session) moves
 			had[x.Subject] = true
 		}
 	}
-	old := m.findings(r)
+	old := m.findings(a.changed())
 	for x := range had {
 		if x.Scope == measure.ScopeKernel && !has[x] && old[x.Name] {
 			m.gone[x] = true
@@ -213,14 +228,10 @@ func newMoves(r *result.Report, head *model.Session, live []model.Session) moves
 	return m
 }
 
-// findings takes the subjects of the findings that differ, and returns the names of kernels that others replaced.
-func (m *moves) findings(r *result.Report) (old map[string]bool) {
+// findings takes the subjects of findings that differ, and returns the names of kernels that others replaced.
+func (m *moves) findings(changed []*result.Finding) (old map[string]bool) {
 	old = map[string]bool{}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if !differs(f) {
-			continue
-		}
+	for _, f := range changed {
 		if m.moved[f.Subject()] = true; f.Match != "exact" {
 			old[f.Name] = true
 			for _, name := range f.BaseNames {
@@ -272,6 +283,9 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
 	}
+	if outdated := a.outdated(); outdated != nil {
+		return "", outdated
+	}
 	dir, err := a.Dir()
 	if err != nil {
 		return "", err
@@ -306,7 +320,7 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 // lines say what is accepted, with its reason and commit.
 func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
-	all := changes(a.Report)
+	all := a.changes()
 	for i, f := range all {
 		if i == most {
 			out = append(out, fmt.Sprintf("and %d more", len(all)-most))
@@ -324,11 +338,21 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 	return out
 }
 
-// changes are the findings of a report that differ, worst first, one for each subject.
-func changes(r *result.Report) (out []*result.Finding) {
+// changed are the findings that differ, worst first.
+func (a Accept) changed() (out []*result.Finding) {
+	for i := range a.Report.Findings {
+		if f := &a.Report.Findings[i]; differs(f) || a.claimed[comparisonOf(f)] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// changes are the findings that differ, worst first, one for each subject.
+func (a Accept) changes() (out []*result.Finding) {
 	seen := map[measure.Subject]bool{}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; differs(f) && !seen[f.Subject()] {
+	for _, f := range a.changed() {
+		if !seen[f.Subject()] {
 			seen[f.Subject()] = true
 			out = append(out, f)
 		}

@@ -269,7 +269,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	})
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
-		changed := changes(r)
+		changed := Accept{Report: r}.changes()
 		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				out.Unwritten = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
@@ -287,7 +287,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return model.Refuse(model.OtherBaseline, "start the baseline anew",
 			"this session does not fit the baseline: %s", r.Reason)
 	}
-	for _, f := range changes(r) {
+	for _, f := range (Accept{Report: r}).changes() {
 		switch f.Outcome {
 		case result.Added:
 			out.New = append(out.New, changeName(f))

@@ -43,10 +43,17 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 	if err != nil {
 		return err
 	}
+	policy, err := new(policyFlags).load()
+	if err != nil {
+		return err
+	}
 	for _, w := range accepted {
 		one := v.Accept
 		if one.Report, one.Home = w, policyDir(findUp(policyFile)); len(v.Report.Workloads) > 0 {
 			one.Directory = ""
+		}
+		if one, err = one.Again(e.ctx, policy.For(w.Workload)); err != nil {
+			return err
 		}
 		if err := accept(e, one); err != nil {
 			return err
@@ -86,6 +93,14 @@ func (v *acceptVerb) chosen() ([]*result.Report, error) {
 	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
 }
 
+// commandWord is a file as a word of a command.
+func commandWord(file string) string {
+	if strings.HasPrefix(file, "-") {
+		file = "./" + file
+	}
+	return thresholds.JoinCommand([]string{file})
+}
+
 // bindAnchor declares the flag that makes a session the anchor of drift.
 func bindAnchor(fs *pflag.FlagSet, to *string) {
 	fs.StringVar(to, "anchor", "", "measure drift from this state on; the name of a release, or nothing")
@@ -93,9 +108,6 @@ func bindAnchor(fs *pflag.FlagSet, to *string) {
 }
 
 func accept(e *env, a app.Accept) error {
-	if len(a.Report.HeadSessions) == 0 {
-		return errors.New("the report holds no measured sessions; check again, or name another report")
-	}
 	if a.Force {
 		for _, doubt := range a.Doubts(e.ctx) {
 			if r := (*model.Refusal)(nil); errors.As(doubt, &r) {
@@ -138,19 +150,18 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
-// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be one of several.
-func offerAccept(r *result.Report, out *outputFlags, saved, several bool) (c result.Context) {
+// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be one
+// of several, and come from a file, "" for none.
+func offerAccept(r *result.Report, file string, out *outputFlags, saved, several bool) (c result.Context) {
 	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
 		return c
 	}
-	file := ""
+	if file != "" {
+		file = commandWord(file)
+	}
 	for _, f := range out.files {
 		if f.format == "json" && !special(f.name) {
-			file = f.name
-			if strings.HasPrefix(file, "-") {
-				file = "./" + file
-			}
-			file = thresholds.JoinCommand([]string{file})
+			file = commandWord(f.name)
 		}
 	}
 	c.Accept = acceptLine(r, file, saved, several)

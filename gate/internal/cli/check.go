@@ -57,7 +57,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.dryRun {
 		return v.print(e, checks)
 	}
-	by := basis{jobs[0].Policy.File, v.policy.looser, jobs[0].Root}
+	by := basis{policy: jobs[0].Policy.File, looser: v.policy.looser, root: jobs[0].Root}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.passes = true
@@ -142,7 +142,7 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Repo
 	saved = saved || several && saveLast(e.ctx, r)
 	v.out.saved = saved
 	r = r.Map(func(i int, w *result.Report) *result.Report {
-		c := offerAccept(w, &v.out, saved, several)
+		c := offerAccept(w, "", &v.out, saved, several)
 		c.Next = append(c.Next, others(w, jobs[i])...)
 		if several {
 			c.Reproduce = e.again(jobs[i].Workload)

@@ -48,11 +48,13 @@ func saveLast(ctx context.Context, r *result.Report) bool {
 	return os.Chmod(file, 0o600) == nil
 }
 
-// savedReport reads the report that the arguments name, or the last one of this repository.
+// savedReport reads the report that the arguments name, or the last one of this repository, without the commands in it.
 func (e *env) savedReport(args arguments) (r *result.Report, file string, err error) {
 	if len(args.own) > 0 {
-		r, err = readReport(args.own[0])
-		return r, args.own[0], err
+		if r, err = readReport(args.own[0]); err != nil {
+			return nil, args.own[0], err
+		}
+		return r.Found(), args.own[0], nil
 	}
 	if file = lastFile(e.ctx); file == "" {
 		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept", e.command.Name())
@@ -64,7 +66,10 @@ func (e *env) savedReport(args arguments) (r *result.Report, file string, err er
 	case err != nil:
 		err = fmt.Errorf("%w; check again, or name a saved report", err)
 	}
-	return r, file, err
+	if err != nil {
+		return nil, file, err
+	}
+	return r.Found(), file, nil
 }
 
 // keptBaseline is the directory of the baseline of a report that was kept, "" for none.

@@ -165,6 +165,7 @@ type basis struct {
 	policy string   // file, "" for none
 	looser []string // limits that variables loosen, in words
 	root   string   // of the baselines, where the first one goes
+	ready  string   // the patch of a report from a file, whose sessions were judged again
 }
 
 // publish prints and writes the report and turns its verdict into the command's error.
@@ -209,7 +210,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 		}
 	}
 	if o.patch != "" && offered(r) {
-		if err := o.writePatch(e, r, by.root, home); err != nil {
+		if err := o.writePatch(e, r, by, home); err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
 		}
 	}
@@ -250,8 +251,9 @@ func offered(r *result.Report) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }
 
-// writePatch writes what accept would do to the baselines.
-func (o *outputFlags) writePatch(e *env, r *result.Report, root, home string) error {
+// patchOf is what accept would do to the baselines. again, where not nil, is the policy by which the sessions of a report
+// from a file are judged again.
+func (o *outputFlags) patchOf(e *env, r *result.Report, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
 		a := app.Accept{Report: w, Reason: o.patchReason, Home: home}
@@ -259,18 +261,34 @@ func (o *outputFlags) writePatch(e *env, r *result.Report, root, home string) er
 		case w.Measured != nil:
 			a.Root = root
 			a.Reason = cmp.Or(a.Reason, "the first baseline")
-		case w.Verdict == result.Fail:
-			a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(w.Reason), 400))
-		default:
+		case w.Verdict != result.Fail:
 			continue
 		}
+		var err error
+		if again != nil {
+			if a, err = a.Again(e.ctx, again.For(w.Workload)); err != nil {
+				return "", err
+			}
+		}
+		a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(a.Report.Reason), 400))
 		patch, err := a.Patch(e.ctx, app.Repository())
 		if err != nil {
-			return err
+			return "", err
 		}
 		all.WriteString(patch)
 	}
-	return writeText(o.patch, all.String())
+	return all.String(), nil
+}
+
+// writePatch writes what accept would do to the baselines.
+func (o *outputFlags) writePatch(e *env, r *result.Report, by basis, home string) (err error) {
+	patch := by.ready
+	if patch == "" {
+		if patch, err = o.patchOf(e, r, by.root, home, nil); err != nil {
+			return err
+		}
+	}
+	return writeText(o.patch, patch)
 }
 
 // locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -37,7 +38,40 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 			return err
 		}
 	}
-	return v.out.publish(e, r, basis{policy: findUp(policyFile)})
+	by := basis{policy: findUp(policyFile)}
+	if v.out.patch != "" && offered(r) {
+		p, err := v.policy.load()
+		if err != nil {
+			return err
+		}
+		if by.ready, err = v.out.patchOf(e, r, "", policyDir(p.File), p); err != nil {
+			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
+		}
+	}
+	return v.out.publish(e, v.complete(e, r, args), by)
+}
+
+// complete is a report of a file with the commands that go on from here.
+func (v *reportVerb) complete(e *env, r *result.Report, args arguments) *result.Report {
+	file := ""
+	if len(args.own) > 0 {
+		file = args.own[0]
+	}
+	several := len(r.Workloads) > 0
+	r = r.Map(func(_ int, w *result.Report) *result.Report {
+		c := offerAccept(w, file, &v.out, v.out.saved, several)
+		switch {
+		case len(w.HeadSessions) == 0:
+			c.Accept, c.Next = "", nil
+		case w.Measured != nil:
+			c.Next = append(c.Next, "take what was measured as the first baseline, if this is the code to compare with")
+		}
+		if w.Verdict == result.NoVerdict && len(c.Next) == 0 {
+			c.Next = []string{"check again: a saved report names no next step"}
+		}
+		return w.In(c)
+	})
+	return r.In(result.Context{Reproduce: e.again("")})
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.

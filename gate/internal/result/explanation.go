@@ -67,6 +67,17 @@ func (r *Report) In(c Context) *Report {
 	return out
 }
 
+// Found is the report without what only the command knows of it: how to go on, to repeat and to accept it. A file says
+// nothing of that.
+func (r *Report) Found() *Report {
+	out := r.Clone()
+	out.Next, out.Reproduce, out.Accept, out.Workloads = nil, "", "", nil
+	for _, w := range r.Workloads {
+		out.Workloads = append(out.Workloads, w.Found())
+	}
+	return out
+}
+
 // Map is the report with each of its workloads, or the report itself where it is of one, replaced by what f makes of it.
 func (r *Report) Map(f func(i int, w *Report) *Report) *Report {
 	if len(r.Workloads) == 0 {

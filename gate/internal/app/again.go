@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// ErrNoSessions is a report without the sessions that accept would store.
+var ErrNoSessions = errors.New("the report holds no measured sessions; check again, or name another report")
+
+// Again judges the sessions of a report that comes from a file against the baseline in its directory, as a check does:
+// what the file says of them is a claim. A change that the file's limits found, which may be tighter than the policy's,
+// is accepted as well if it is certain.
+func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, error) {
+	said := a.Report
+	if len(said.HeadSessions) == 0 {
+		return a, ErrNoSessions
+	}
+	dir, err := a.Dir()
+	if err != nil {
+		return a, err
+	}
+	b, err := baseline.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = &baseline.Baseline{Dir: dir}, nil
+	}
+	if err != nil {
+		return a, err
+	}
+	anchorTags(ctx, b)
+	base, head := commonProfiler(b.InEffect(), said.HeadSessions)
+	if head[len(head)-1].Profiler().ByLaunch() { // a check by launches may be of chosen kernels
+		base = keepKernels(slices.Concat(kernels(head), named(said)), base)
+	}
+	judged := decide.Refuse(decide.Input{Head: head, Policy: policy}, errors.New("there is no baseline yet"))
+	if len(base) > 0 {
+		judged = decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy, Since: b.SinceAnchor()})
+	}
+	judged = judged.In(result.Context{Workload: said.Workload, Baseline: said.Baseline})
+	judged.HeadSessions = said.HeadSessions
+	a.first = len(base) == 0
+	if a.first {
+		judged = judged.With(result.Explanation{Measured: said.Measured})
+	}
+	a.Report, a.claim, a.claimed = judged, said, map[comparison]bool{}
+	wanted := map[comparison]bool{}
+	for i := range said.Findings {
+		if f := &said.Findings[i]; differs(f) {
+			wanted[comparisonOf(f)] = true
+		}
+	}
+	for i := range judged.Findings {
+		f := &judged.Findings[i]
+		if certain := f.Low > 0 || f.High < 0; wanted[comparisonOf(f)] && (certain || said.Paired) {
+			a.claimed[comparisonOf(f)] = true
+		}
+	}
+	return a, nil
+}
+
+// named are the short names of the kernels that a report judges.
+func named(r *result.Report) (names []string) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {
+			names = append(names, f.Subject().Short())
+		}
+	}
+	return names
+}
+
+// outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.
+func (a Accept) outdated() error {
+	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Report.Verdict == result.Fail || len(a.changes()) > 0 {
+		return nil
+	}
+	if a.Report.Verdict == result.NoVerdict && !a.Report.Undecided {
+		return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
+			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s", a.Report.Reason)
+	}
+	return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
+		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Report))
+}
