@@ -27,6 +27,9 @@ func Differences(base, head []model.Session, policy *thresholds.Policy) []result
 	if b.PowerW != 0 && h.PowerW != 0 {
 		differ("power limit", measure.Quantity(float64(b.PowerW), "W"), measure.Quantity(float64(h.PowerW), "W"))
 	}
+	if x, y := recorded.CoarsestTick(base), recorded.CoarsestTick(head); x > 0 && y > 0 {
+		differ("tick of the GPU's timer", measure.Quantity(x, "ns"), measure.Quantity(y, "ns"))
+	}
 	if age := h.Start.Sub(recorded.Newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !recorded.Newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
 		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))

@@ -21,7 +21,7 @@ type Sides struct {
 	// profiles a few launches of each kernel, both are the duration of a launch.
 	Time, Total measure.Metric
 	Base, Head  *recorded.Index
-	Tick        float64 // of the timer in ns, the largest of all sessions
+	Tick        float64 // of the timer in ns, the finest of all sessions: a coarser one would hide changes
 }
 
 // NewSides indexes the sessions of both sides, oldest first.
@@ -31,9 +31,7 @@ func NewSides(base, head []model.Session, policy *thresholds.Policy) Sides {
 		t.Time, t.Total = model.NcuTime, model.NcuTime
 	}
 	t.Base, t.Head = recorded.New(base, t.Total), recorded.New(head, t.Total)
-	for _, s := range slices.Concat(base, head) {
-		t.Tick = math.Max(t.Tick, s.Tick)
-	}
+	t.Tick = recorded.FinestTick(slices.Concat(base, head))
 	return t
 }
 
