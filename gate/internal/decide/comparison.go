@@ -21,6 +21,7 @@ type comparison struct {
 	batches     bool     // they are one session, but not measured in turn
 	trend       bool     // kernels of both batches get slower or faster from run to run
 	boards      result.Boards
+	whole       measure.Subject     // the kernel that makes up the GPU time, see [wholeKernel]
 	outlierRuns []result.OutlierRun // runs that are left out
 	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
 	single      string              // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
@@ -93,6 +94,7 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !alternate(b, h, false) || !alternate(b, h, true)
 	}
+	t.whole = wholeKernel(t)
 	t = t.leaveOut().singleRun()
 	t.trend = t.trends()
 	t.unmerged = map[unmerged]bool{}

@@ -28,7 +28,7 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
-		if e, some := winsoriseTime(*t, out[i], pools[out[i].kind()].prior); out[i].Compared() && some {
+		if e, some := winsoriseTime(*t, out[i], t.poolOf(pools, out[i].pair).prior); out[i].Compared() && some {
 			e.small = out[i].small
 			out[i], again = e, true
 		}
@@ -40,7 +40,7 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 	t.shift = together(*t, out)
 	for i, e := range out {
 		if e.Compared() {
-			out[i] = moderate(*t, e, pools[e.kind()], sessions)
+			out[i] = moderate(*t, e, t.poolOf(pools, e.pair), sessions)
 		}
 		if e.Compared() && t.widens(&out[i]) {
 			out[i].Limit.Max = t.Policy.StepThreshold
@@ -132,11 +132,15 @@ func (t comparison) widens(e *estimate) bool {
 	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max))
 }
 
-// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run: 0
-// for other pairs.
+// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run, and of
+// the GPU time that it makes up: 0 for other pairs.
 func (t comparison) rare(p pair) float64 {
-	isTime := p.Metric.Name == measure.Time.Name || p.Metric.Name == measure.Total.Name
-	if p.Subject.Scope != measure.ScopeKernel || !isTime {
+	kernel := p.Subject
+	switch {
+	case isKernelTime(p):
+	case p.kind() == gpuTime && t.whole != measure.Subject{}:
+		kernel = t.whole
+	default:
 		return 0
 	}
 	for _, side := range []*recorded.Index{t.Base, t.Head} {
@@ -144,7 +148,7 @@ func (t comparison) rare(p pair) float64 {
 		if s := &side.Sessions[len(side.Sessions)-1]; s.Step != "" {
 			steps = recorded.Steps(s)
 		}
-		launches := side.Typical(p.Subject, measure.Launches.Name) * float64(steps)
+		launches := side.Typical(kernel, measure.Launches.Name) * float64(steps)
 		if launches > 0 && launches < rareLaunches {
 			return rareSD * rareSD
 		}

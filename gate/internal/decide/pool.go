@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -21,6 +22,33 @@ type pool struct {
 }
 
 func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.Time) }
+
+// gpuTime is the kind of the GPU time of the workload.
+var gpuTime = kindOf(measure.ScopeWorkload, measure.GPUTime)
+
+// poolOf is the pool of a pair: that of its kind, and of the GPU time for the kernel that makes it up. Both are one time, which
+// other kernels say nothing of.
+func (t comparison) poolOf(pools map[string]pool, p pair) pool {
+	if of, ok := pools[gpuTime]; ok && isKernelTime(p) && p.Subject == t.whole {
+		return of
+	}
+	return pools[p.kind()]
+}
+
+func isKernelTime(p pair) bool {
+	return p.Subject.Scope == measure.ScopeKernel && (p.Metric.Name == measure.Time.Name || p.Metric.Name == measure.Total.Name)
+}
+
+// wholeKernel is the kernel that makes up the GPU time of both sides, but for less than a kernel that shows; the zero
+// subject where there is none.
+func wholeKernel(t comparison) measure.Subject {
+	for _, s := range recorded.Kernels(t.Head.Subjects()) {
+		if math.Min(t.Base.Share(s), t.Head.Share(s)) > 1-recorded.KernelShare {
+			return s
+		}
+	}
+	return measure.Subject{}
+}
 
 func poolUp(t comparison, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}

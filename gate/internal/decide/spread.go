@@ -77,7 +77,7 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	case terms.KernelRow:
 		expected.S2, df = math.Max(s.kernels.S2, t.rare(e.pair)), s.df
 	case terms.SumRow:
-		expected.S2 = math.Max(expected.S2, s.kernels.S2)
+		expected.S2 = max(expected.S2, s.kernels.S2, t.rare(e.pair))
 	}
 	v := stats.Moderate(own, expected)
 	if v != own {
