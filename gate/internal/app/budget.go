@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -80,12 +80,12 @@ func (b *budget) affords(most int) int {
 
 // report adds to an undecided report how many runs the time allowed, and how long those would take that decide.
 func (b *budget) report(r *result.Report, taken int) *result.Report {
-	if b.limit == 0 || decide.Settled(r) {
+	if b.limit == 0 || verdict.Settled(r) {
 		return r
 	}
 	needed, x := 0, TimeIsUp{Budget: b.limit.String(), Runs: taken}
 	for i := range r.Findings {
-		if decide.OpenToRuns(r.Findings[i]) {
+		if verdict.OpenToRuns(r.Findings[i]) {
 			needed = max(needed, r.Findings[i].MoreRuns())
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -242,7 +243,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		if decide.Settled(r) {
+		if verdict.Settled(r) {
 			break
 		}
 	}
@@ -263,7 +264,7 @@ func (c *Check) prefer(r *result.Report) {
 		return
 	}
 	for _, f := range r.Findings {
-		if metric, _ := measure.MetricByName(f.Metric); decide.OpenToRuns(f) {
+		if metric, _ := measure.MetricByName(f.Metric); verdict.OpenToRuns(f) {
 			m.only[map[bool]int{true: 1}[metric.Unprofiled()]] = true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -78,7 +79,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	estimates := estimates(&t, match.Pairs(t.Sides))
 	findings, family := decide(t, estimates)
 	if family == 0 {
-		return nil, nothingJudged(t.Policy)
+		return nil, verdict.NothingJudged(t.Policy)
 	}
 	return forecasts(policy, estimates, findings), nil
 }

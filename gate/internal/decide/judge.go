@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -77,22 +78,22 @@ func Judge(in Input) *result.Report {
 	unused, idle := match.UnusedRules(policy, in.Baseline, in.Head)
 	r.Warn(slices.Concat(unused, align.Duplicates(in.Baseline, in.Head))...)
 	drift := Drift(in.Baseline, in.Since, in.Head, followed)
-	g := gather(t, r.Findings, r.Family, drift)
-	g.code = code.Judge(r, in.Baseline, in.Head, policy)
+	failed := code.Judge(r, in.Baseline, in.Head, policy)
 	if r.Code != nil && !r.Code.Equal() {
 		r.Note(append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: code.Counts(r.Code)})}, code.Notes(r.Code, in.Baseline)...)...)
 	}
-	v := verdictOf(g)
-	r.Verdict, r.Undecided = v.verdict, v.undecided
-	r.Because(*v.because)
-	if v.verdict != result.Pass && r.Code != nil && r.Code.Equal() {
+	v := verdict.Of(verdict.Gate{Sides: t.Sides, Family: r.Family, TooFew: t.few, Outlier: t.outlierAsAWhole(),
+		LeftOut: t.leftOutOfHead(), Code: failed, Drift: drift}, r.Findings)
+	r.Verdict, r.Undecided = v.Verdict, v.Undecided
+	r.Because(*v.Because)
+	if v.Verdict != result.Pass && r.Code != nil && r.Code.Equal() {
 		r.Warn(code.SameOfAll(r)...)
 	}
-	if v.verdict == result.NoVerdict {
+	if v.Verdict == result.NoVerdict {
 		r.Overview = insight.Overview(base, in.Head)
 	}
 	for _, x := range drift {
-		if x.Key != v.because.Key {
+		if x.Key != v.Because.Key {
 			r.Warn(x)
 		}
 	}
@@ -145,9 +146,9 @@ func compare(r *result.Report, t *comparison, pairs []match.Pair) {
 		r.Apart = x
 	}
 	r.Paired, r.Batches, r.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
-	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(rank(&a), rank(&b)) })
+	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b)) })
 	r.Label()
-	r.Counts, r.Detects = result.Count(r.Findings), detects(r.Findings)
+	r.Counts, r.Detects = result.Count(r.Findings), verdict.Detects(r.Findings)
 	if t.few == nil {
 		r.Unjudged = insight.Coverage(t.Head, t.cost(), r.Findings)
 	}

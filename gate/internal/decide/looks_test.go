@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -73,7 +74,7 @@ func (g lookGate) looks(gates int, looks []int, paired bool, limit, effect float
 			}
 			report = decide.Judge(decide.Input{Baseline: []model.Session{base(b)}, Head: []model.Session{head(n)}, Policy: policy,
 				Look: decide.Look{Number: i + 1, Of: len(looks), Runs: n, MostRuns: looks[len(looks)-1], Alpha: share}})
-			if decide.Settled(report) {
+			if verdict.Settled(report) {
 				break
 			}
 		}

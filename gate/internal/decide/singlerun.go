@@ -70,6 +70,16 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	return asOne(moves, least)
 }
 
+// outlierAsAWhole is why a gate whose single run is an outlier has no verdict, nil elsewhere.
+func (t comparison) outlierAsAWhole() *result.Remark {
+	if t.outlier == 0 {
+		return nil
+	}
+	return result.Refuse(model.OutlierRun, "measure again, with at least 2 runs",
+		"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
+		reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
+}
+
 func tooFewRuns(base, head int) *result.Remark {
 	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
 		"%s against %d is too few: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)

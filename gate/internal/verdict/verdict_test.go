@@ -1,4 +1,4 @@
-package decide
+package verdict
 
 import (
 	"strings"
@@ -23,15 +23,15 @@ func TestVerdicts(t *testing.T) {
 		{"open, strict", gathered{open: because("undecided"), strict: true}, result.NoVerdict, true, "undecided"},
 		{"doubted before open", gathered{open: because("undecided"), doubted: because("doubted")}, result.NoVerdict, true, "doubted"},
 		{"drift before doubt", gathered{drift: because(result.OverDrift), doubted: because("doubted")}, result.Fail, false, result.OverDrift},
-		{"an outlier before drift", gathered{drift: because(result.OverDrift), outlier: because("single-run-outlier")}, result.NoVerdict, false, "single-run-outlier"},
-		{"too few runs before drift", gathered{drift: because(result.OverDrift), tooFew: because("few-runs")}, result.NoVerdict, false, "few-runs"},
+		{"an outlier before drift", gathered{drift: because(result.OverDrift), Gate: Gate{Outlier: because("single-run-outlier")}}, result.NoVerdict, false, "single-run-outlier"},
+		{"too few runs before drift", gathered{drift: because(result.OverDrift), Gate: Gate{TooFew: because("few-runs")}}, result.NoVerdict, false, "few-runs"},
 		{"nothing judged before drift", gathered{drift: because(result.OverDrift), unjudged: because("nothing-judged")}, result.NoVerdict, false, "nothing-judged"},
 		{"what was not measured before nothing judged", gathered{unmeasuredKernels: because("not-profiled"), unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
-		{"a regression before all", gathered{failed: 1, drift: because(result.OverDrift), unmeasuredKernels: because("not-profiled"), outlier: because("single-run-outlier"),
+		{"a regression before all", gathered{failed: 1, drift: because(result.OverDrift), unmeasuredKernels: because("not-profiled"), Gate: Gate{Outlier: because("single-run-outlier")},
 			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "regressed"},
 	} {
-		if v := verdictOf(c.evidence); v.verdict != c.verdict || v.undecided != c.undecided || v.because.Key != c.key {
-			t.Errorf("%s: %s, undecided %t, %s", c.name, v.verdict, v.undecided, v.because.Key)
+		if v := verdictOf(c.evidence); v.Verdict != c.verdict || v.Undecided != c.undecided || v.Because.Key != c.key {
+			t.Errorf("%s: %s, undecided %t, %s", c.name, v.Verdict, v.Undecided, v.Because.Key)
 		}
 	}
 }
@@ -51,11 +51,11 @@ func TestRemedies(t *testing.T) {
 // Without a policy file there are no rules to check.
 func TestNothingJudged(t *testing.T) {
 	policy := thresholds.Default()
-	if r := nothingJudged(policy); strings.Contains(r.Sentence+r.Next, "rule") {
+	if r := NothingJudged(policy); strings.Contains(r.Sentence+r.Next, "rule") {
 		t.Errorf("%+v", r)
 	}
 	policy.Rules = append(policy.Rules, thresholds.Rule{})
-	if r := nothingJudged(policy); !strings.Contains(r.Next, "rules") {
+	if r := NothingJudged(policy); !strings.Contains(r.Next, "rules") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,4 +1,5 @@
-package decide
+// Package verdict draws the verdict of a gate from its findings, and orders these.
+package verdict
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -16,16 +18,27 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
+// Gate is a gate beside its findings. A reason is nil where it does not apply.
+type Gate struct {
+	match.Sides
+	Family  int             // findings that can fail the gate
+	TooFew  *result.Remark  // too few runs for any judgement
+	Outlier *result.Remark  // a single run is an outlier as a whole
+	LeftOut *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
+	Code    *result.Remark  // device code is beyond a rule
+	Drift   []result.Remark // see [result.OverDrift]
+}
+
+// Of is the verdict of a gate. Findings stand worst first.
+func Of(g Gate, findings []result.Finding) Conclusion { return verdictOf(gather(g, findings)) }
+
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
 type gathered struct {
+	Gate
 	failed            int            // subjects with a finding that fails the gate
 	failing           string         // their names
 	unjudged          *result.Remark // why nothing can fail the gate
-	code              *result.Remark // device code is beyond a rule
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
-	tooFew            *result.Remark // too few runs for any judgement
-	outlier           *result.Remark // a single run is an outlier as a whole
-	leftOut           *result.Remark // several runs of the head are outliers as a whole, and fewer of the baseline
 	drift             *result.Remark // drift beyond what a rule allows
 	doubted           *result.Remark // a comparison that says harm, not surely enough
 	open              *result.Remark // an undecided comparison
@@ -34,15 +47,16 @@ type gathered struct {
 	listed            int            // subjects that are slower and do not fail the gate
 }
 
-type conclusion struct {
-	verdict   result.Verdict
-	undecided bool
-	because   *result.Remark
+// Conclusion is a verdict, whether it is undecided, and why.
+type Conclusion struct {
+	Verdict   result.Verdict
+	Undecided bool
+	Because   *result.Remark
 }
 
 // verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal outranks drift and
 // doubt.
-func verdictOf(g gathered) conclusion {
+func verdictOf(g gathered) Conclusion {
 	var regressed *result.Remark
 	if g.failed > 0 {
 		regressed = new(result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
@@ -51,36 +65,31 @@ func verdictOf(g gathered) conclusion {
 	if g.strict {
 		open = result.NoVerdict
 	}
-	rows := []conclusion{
+	rows := []Conclusion{
 		{result.Fail, false, regressed},
-		{result.Fail, false, g.code},
+		{result.Fail, false, g.Code},
 		{result.NoVerdict, false, g.unmeasuredKernels},
 		{result.NoVerdict, false, g.unjudged},
-		{result.NoVerdict, false, g.tooFew},
-		{result.NoVerdict, false, g.outlier},
+		{result.NoVerdict, false, g.TooFew},
+		{result.NoVerdict, false, g.Outlier},
 		{result.Fail, false, g.drift},
-		{result.NoVerdict, true, g.leftOut},
+		{result.NoVerdict, true, g.LeftOut},
 		{result.NoVerdict, true, g.doubted},
 		{open, true, g.open},
 		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: g.compared, Listed: g.listed}))},
 	}
-	return rows[slices.IndexFunc(rows, func(x conclusion) bool { return x.because != nil })]
+	return rows[slices.IndexFunc(rows, func(x Conclusion) bool { return x.Because != nil })]
 }
 
-// gather collects the facts for the verdict. Findings stand worst first, family is the number of those that can fail the gate.
-func gather(t comparison, findings []result.Finding, family int, drift []result.Remark) gathered {
-	g := gathered{unmeasuredKernels: unmeasuredKernels(t, findings), tooFew: t.few, strict: t.Policy.Undecided == "fail", compared: judged(findings)}
-	if family == 0 {
-		g.unjudged = unjudged(t)
+// gather collects the facts for the verdict.
+func gather(t Gate, findings []result.Finding) gathered {
+	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings), strict: t.Policy.Undecided == "fail",
+		compared: judged(findings)}
+	if t.Family == 0 {
+		g.unjudged = unjudged(t.Sides)
 	}
-	if t.outlier != 0 {
-		g.outlier = result.Refuse(model.OutlierRun, "measure again, with at least 2 runs",
-			"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
-			reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
-	}
-	g.leftOut = t.leftOutOfHead()
-	if i := slices.IndexFunc(drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
-		g.drift = &drift[i]
+	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
+		g.drift = &t.Drift[i]
 	}
 	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
 	for i, f := range findings {
@@ -130,18 +139,18 @@ func judged(findings []result.Finding) int {
 }
 
 // unjudged is why a gate has nothing to fail for.
-func unjudged(t comparison) *result.Remark {
+func unjudged(t match.Sides) *result.Remark {
 	timed := func(s measure.Subject) bool { return t.Head.HasMetric(s, model.NcuTime.Name) }
 	if t.Time == model.NcuTime && !slices.ContainsFunc(t.Head.Subjects(), timed) {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
 			"the pages of ncu hold no duration, and no rule limits one of their counters")
 	}
-	return nothingJudged(t.Policy)
+	return NothingJudged(t.Policy)
 }
 
 // unmeasuredKernels is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
 // profiled in the head was not judged, and one run a side decides nothing that is measured.
-func unmeasuredKernels(t comparison, findings []result.Finding) *result.Remark {
+func unmeasuredKernels(t match.Sides, findings []result.Finding) *result.Remark {
 	if t.Time != model.NcuTime {
 		return nil
 	}
@@ -168,7 +177,7 @@ func about(r *result.Remark, finding int) *result.Remark {
 	return r
 }
 
-func nothingJudged(policy *thresholds.Policy) *result.Remark {
+func NothingJudged(policy *thresholds.Policy) *result.Remark {
 	if len(policy.Rules) == 0 {
 		return result.Refuse(model.NothingJudged, "measure the same workload on both sides, at least 2 runs a side", "nothing that both sides have can be judged")
 	}
@@ -253,9 +262,9 @@ var beyondRuns = []string{
 	result.Say(reason.OtherBatch{}).Key,
 }
 
-// rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
+// Rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
 // the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
-func rank(f *result.Finding) float64 {
+func Rank(f *result.Finding) float64 {
 	group := outcomes[f.Outcome]
 	if f.Outcome == result.Regressed && !f.Gates || f.Outcome == result.Inconclusive && !f.Undecided && !f.NotJudged() {
 		group++
@@ -277,8 +286,8 @@ func rank(f *result.Finding) float64 {
 	return group*10 - weight
 }
 
-// detects collects the MDEs of findings, nil where there are none.
-func detects(findings []result.Finding) *result.Detects {
+// Detects collects the MDEs of findings, nil where there are none.
+func Detects(findings []result.Finding) *result.Detects {
 	unknown := result.Unknown
 	d := &result.Detects{GPUTime: unknown, Step: unknown, Output: unknown, KernelLeast: unknown, KernelMost: unknown}
 	raise := func(to *result.Number, mde result.Number) {
