@@ -3,27 +3,36 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Review is a change under review, as a CI host describes it.
 type Review struct {
 	Branch string // the target, a branch of origin, "" where the host names a commit
 	Commit string // at which the change left its target, "" where the host does not know
+	Target string // commit of the target by the host's event, "" where it names none
 	Merge  string // the host's own merge of both, which is checked out; "" where the host makes none
+
+	repository git.Repository
+	base       string // commit at which the change left its target, "" where git does not know it
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure Pipelines, Bitbucket or
-// Bamboo. It is not ok outside of a pull or merge request.
-func Reviewed(getenv func(string) string) (r Review, ok bool) {
+// Bamboo, in the repository of the working directory. It is not ok outside of a pull or merge request or a repository.
+// The code of a change can move branches and git's idea of the files: call it before that runs.
+func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok bool) {
+	top := Repository()
 	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET",
 		"SYSTEM_PULLREQUEST_TARGETBRANCH", "BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
 		r.Branch = cmp.Or(r.Branch, strings.TrimPrefix(getenv(name), "refs/heads/"))
@@ -34,7 +43,17 @@ func Reviewed(getenv func(string) string) (r Review, ok bool) {
 			r.Merge = getenv(host[1])
 		}
 	}
-	return r, r.Branch != "" || r.Commit != ""
+	if r.Branch == "" && r.Commit == "" || top == "" {
+		return r, false
+	}
+	if file := getenv("GITHUB_EVENT_PATH"); file != "" {
+		r.Target = eventBase(file)
+	}
+	var err error
+	if r.repository, err = git.Open(ctx, top); err == nil {
+		r.base = r.leftAt(ctx)
+	}
+	return r, true
 }
 
 // mergeRef is the ref under which GitHub and Azure keep their merge of a change with its target.
@@ -45,46 +64,113 @@ type Edit struct {
 	What  string // "baseline" or "policy"
 	File  string // relative to the repository, with slashes
 	Lines int    // added or deleted, whichever is more
-	// How is "edited", "untracked" for a file that no commit holds, or "linked" for a symbolic link, whose target nobody reviews.
+	// How is "edited", "untracked" for a file that no commit holds, "linked" for a symbolic link, whose target nobody
+	// reviews, "submodule" for one that is another, or "outside" for what lies outside of the repository.
 	How string
 }
 
-// Edits says which of the baseline (directories) and the policy files the change under review edits, since it left its
-// target. known is false where git does not know that. What is "" is left out.
-func (r Review) Edits(ctx context.Context, root string, baselines, policies []string) (edits []Edit, known bool) {
-	base := r.base(ctx, root)
-	if base == "" {
+// Judged are the baselines (directories) and policy files by which a change is judged. What is "" is left out.
+type Judged struct{ Baselines, Policies []string }
+
+// Edits says which of the files the change under review edits, since it left its target. known is false where git does
+// not know that.
+func (r Review) Edits(ctx context.Context, by Judged) (edits []Edit, known bool) {
+	if r.base == "" {
 		return nil, false
 	}
 	for _, judged := range []struct {
 		what  string
 		files []string
-	}{{"baseline", baselines}, {"policy", policies}} {
-		names := namesIn(root, judged.files)
-		changed, err := git.Changed(ctx, root, base, names...)
-		if err != nil {
-			return nil, false
-		}
-		for _, c := range changed {
-			edits = append(edits, Edit{judged.what, c.File, c.Lines, "edited"})
-		}
-		for _, name := range names {
-			if link := linked(root, name); link != "" {
-				edits = append(edits, Edit{judged.what, link, 0, "linked"})
+	}{{"baseline", by.Baselines}, {"policy", by.Policies}} {
+		for _, file := range judged.files {
+			if file == "" {
 				continue
 			}
-			others, err := git.Output(ctx, root, "ls-files", "--others", "-z", "--", ":(top,literal)"+name)
+			name := git.Within(r.repository.Top, file)
+			if name == "" {
+				edits = append(edits, Edit{judged.what, filepath.ToSlash(file), 0, "outside"})
+				continue
+			}
+			found, err := editsOf(ctx, r.repository, r.base, name)
 			if err != nil {
 				return nil, false
 			}
-			for file := range strings.SplitSeq(others, "\x00") {
-				if file != "" {
-					edits = append(edits, Edit{judged.what, file, 0, "untracked"})
+			for _, x := range found {
+				if x.What = judged.what; !slices.Contains(edits, x) {
+					edits = append(edits, x)
 				}
 			}
 		}
 	}
 	return edits, true
+}
+
+// editsOf is how the files of a name in a repository, or in a submodule of it, differ from a commit.
+func editsOf(ctx context.Context, in git.Repository, base, name string) (edits []Edit, err error) {
+	for i := range name {
+		if name[i] != '/' {
+			continue
+		}
+		if edits, found, err := editsInSubmodule(ctx, in, base, name[:i], name[i+1:]); found || err != nil {
+			return edits, err
+		}
+	}
+	if edits, found, err := editsInSubmodule(ctx, in, base, name, "."); found || err != nil {
+		return edits, err
+	}
+	changed, err := in.Changed(ctx, base, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changed {
+		edits = append(edits, Edit{"", c.File, c.Lines, "edited"})
+	}
+	if link := linked(in.Top, name); link != "" {
+		return append(edits, Edit{"", link, 0, "linked"}), nil
+	}
+	others, err := in.Output(ctx, "ls-files", "--others", "-z", "--", ":(top,literal)"+name)
+	if err != nil {
+		return nil, err
+	}
+	for file := range strings.SplitSeq(others, "\x00") {
+		if file != "" {
+			edits = append(edits, Edit{"", file, 0, "untracked"})
+		}
+	}
+	return edits, nil
+}
+
+// editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
+// submodule lacks the base's commit, nothing but its being another is known.
+func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool, err error) {
+	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", ":(top,literal)"+dir)
+	if err != nil {
+		return nil, false, err
+	}
+	cells := strings.Fields(entry) // MODE commit ID NAME
+	linked := len(cells) > 2 && cells[1] == "commit"
+	top := filepath.Join(in.Top, filepath.FromSlash(dir))
+	_, missing := os.Lstat(filepath.Join(top, ".git"))
+	if !linked && missing != nil {
+		return nil, false, nil
+	}
+	moved := []Edit{{"", dir, 0, "submodule"}}
+	if !linked || missing != nil {
+		return moved, true, nil
+	}
+	sub, err := git.Open(ctx, top)
+	if err != nil {
+		return nil, true, err
+	}
+	was := cells[2]
+	if _, err := sub.Output(ctx, "cat-file", "-e", was+"^{commit}"); err != nil {
+		return moved, true, nil
+	}
+	edits, err = editsOf(ctx, sub, was, name)
+	for i := range edits {
+		edits[i].File = dir + "/" + edits[i].File
+	}
+	return edits, true, err
 }
 
 // linked is the first part of a path below root that is a symbolic link, "" for none.
@@ -103,28 +189,41 @@ func linked(root, name string) string {
 	return ""
 }
 
-// namesIn are the names of those files that lie in a repository, relative to its root.
-func namesIn(root string, files []string) (names []string) {
-	for _, f := range files {
-		if name := git.Within(root, f); f != "" && name != "" {
-			names = append(names, name)
+// leftAt is the commit at which the change under review left its target, "" where git does not know it. The host's own
+// merge of both, which is checked out, has the target as its first parent; a merge by the author says nothing. What the
+// host says of the target goes before branches, which the code of a change may move.
+func (r Review) leftAt(ctx context.Context) string {
+	ask := func(args ...string) string {
+		out, _ := r.repository.Output(ctx, args...)
+		return strings.TrimSpace(out)
+	}
+	if r.Commit != "" {
+		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
+	}
+	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == r.Merge && ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
+		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
+	}
+	if r.Target != "" {
+		if base := ask("merge-base", "--end-of-options", "HEAD", r.Target); base != "" {
+			return base
 		}
 	}
-	return names
+	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch)
 }
 
-// base is the commit at which the change under review left its target, "" where git does not know it. A shallow checkout holds at best
-// the host's merge of both, whose first parent is the target; a merge by the author says nothing.
-func (r Review) base(ctx context.Context, root string) string {
-	if r.Commit != "" {
-		return ask(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
+// eventBase is the commit of the target that the event of a workflow on GitHub names, "" for none.
+func eventBase(file string) string {
+	const most = 16 << 20
+	text, err := input.Read(file, most)
+	var event struct {
+		PullRequest struct {
+			Base struct{ SHA string } `json:"base"`
+		} `json:"pull_request"`
 	}
-	if base := ask(ctx, root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch); base != "" {
-		return base
-	}
-	head := ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
-	if head == "" || head != r.Merge || ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
+	if err != nil || json.Unmarshal(text, &event) != nil || !commitID.MatchString(event.PullRequest.Base.SHA) {
 		return ""
 	}
-	return ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^1")
+	return event.PullRequest.Base.SHA
 }
+
+var commitID = regexp.MustCompile(`^[0-9a-f]{40,64}$`)

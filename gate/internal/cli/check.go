@@ -50,6 +50,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.bisecting {
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
+	e.reviewed() // before the code of the change runs
 	jobs, checks, err := v.request(ctx, e, args.workload)
 	if err != nil {
 		return err

@@ -116,6 +116,8 @@ type env struct {
 	line     []string        // the command line, without the name of the program
 	command  *cobra.Command  // that runs
 	args     arguments       // of the command
+	looked   bool            // for a review
+	review   *app.Review     // the change under review, nil for none
 	failed   error           // of a help page, whose printer returns none
 	std      Streams         // where these two end, for a child
 	confined bool            // this process is the child that reads

@@ -10,13 +10,24 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// reviewed is the change under review, as it was when it was first asked for; nil for none.
+func (e *env) reviewed() *app.Review {
+	if !e.looked {
+		e.looked = true
+		if r, ok := app.Reviewed(e.ctx, e.getenv); ok {
+			e.review = &r
+		}
+	}
+	return e.review
+}
+
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
 func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
-	review, ok := app.Reviewed(e.getenv)
-	top := app.Repository()
-	if !ok || top == "" {
+	review := e.reviewed()
+	if review == nil {
 		return nil
 	}
+	top := app.Repository()
 	const title = "nsgate: the change edits what it is judged by"
 	policies := []string{policy}
 	if policy == "" || filepath.Base(policy) == policyFile {
@@ -25,13 +36,15 @@ func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 	var baselines []string
 	for _, w := range r.Each() {
 		switch {
+		case filepath.IsAbs(w.Baseline):
+			baselines = append(baselines, w.Baseline)
 		case w.Baseline != "":
 			baselines = append(baselines, filepath.Join(policyDir(policy), w.Baseline))
 		case w.Workload != "" && root != "": // the change may have deleted it
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
-	edits, known := review.Edits(e.ctx, top, baselines, policies)
+	edits, known := review.Edits(e.ctx, app.Judged{Baselines: baselines, Policies: policies})
 	if !known {
 		return []github.Notice{{
 			Title:   title,
@@ -41,13 +54,19 @@ func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 	var notices []github.Notice
 	for _, x := range edits {
 		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s", x.What, measure.Count(x.Lines, "line"), x.File)
+		file, line := x.File, 1
 		switch x.How {
 		case "untracked":
 			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and nobody reviewed it", x.What, x.File)
+		case "submodule":
+			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which this change moves or adds: review its commits too", x.What, x.File)
+		case "outside":
+			file, line = "", 0
+			message = fmt.Sprintf("cannot tell whether this change edits the %s that it is judged by: %s lies outside of the repository", x.What, x.File)
 		case "linked":
 			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what %s leads to", x.What, x.File)
 		}
-		notices = append(notices, github.Notice{Title: title, File: x.File, Line: 1, Message: message})
+		notices = append(notices, github.Notice{Title: title, File: file, Line: line, Message: message})
 	}
 	return notices
 }

@@ -96,7 +96,11 @@ func TestHostile(t *testing.T) {
 	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || changed {
 		t.Errorf("a baseline changed: %v, %v", changed, err)
 	}
-	edits, err := Changed(ctx, dir, id, ".nsgate", "a.txt")
+	repository, err := Open(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits, err := repository.Changed(ctx, id, ".nsgate", "a.txt")
 	if err != nil || !slices.Equal(edits, []Change{{".nsgate/k/s.csv", 1}}) {
 		t.Errorf("changes %v, %v", edits, err)
 	}

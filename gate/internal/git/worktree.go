@@ -35,7 +35,7 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 		}
 		return commit, true, err
 	}
-	disable, err := noFilters(ctx, dir)
+	disable, err := noFilters(func(args ...string) (string, error) { return Output(ctx, dir, args...) })
 	if err != nil {
 		return commit, false, err
 	}
@@ -80,8 +80,8 @@ var filterKey = regexp.MustCompile(`^filter\.([^=\n]*)\.(clean|smudge|process|re
 
 // noFilters are the options that switch off every filter of the configuration. A name that cannot be switched off is
 // an error.
-func noFilters(ctx context.Context, dir string) (disable []string, err error) {
-	keys, err := Output(ctx, dir, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
+func noFilters(ask func(args ...string) (string, error)) (disable []string, err error) {
+	keys, err := ask("config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if differs(err) { // there is none
 		return nil, nil
 	}
@@ -137,9 +137,9 @@ type Change struct {
 	Lines int    // added or deleted, whichever is more
 }
 
-// Changed lists which of some files or directories, relative to the top of a repository, differ between a commit and
+// Changed lists which of some files or directories, relative to the top of the repository, differ between a commit and
 // the working tree.
-func Changed(ctx context.Context, top, commit string, files ...string) ([]Change, error) {
+func (r Repository) Changed(ctx context.Context, commit string, files ...string) ([]Change, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -147,13 +147,13 @@ func Changed(ctx context.Context, top, commit string, files ...string) ([]Change
 	for i, f := range files {
 		paths[i] = ":(top,literal)" + f
 	}
-	disable, err := noFilters(ctx, top)
+	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
 	if err != nil {
 		return nil, err
 	}
 	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
 	// lines.
-	rows, err := Output(ctx, top, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
+	rows, err := r.Output(ctx, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
 	if err != nil {
 		return nil, err
