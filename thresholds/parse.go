@@ -15,8 +15,13 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// maxFile is far beyond any policy that a person would write, in bytes.
-const maxFile = 1 << 20
+// The bounds of a file are far beyond any policy that a person would write: its size in bytes, its tables, and the parts of a
+// dotted key. The decoder takes time in proportion to the square of the parts, a judgement to the rules times the kernels.
+const (
+	maxFile   = 1 << 20
+	maxTables = 2000
+	maxParts  = 8
+)
 
 // Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are of the form
 // "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that cannot be meant, a name given
@@ -83,6 +88,9 @@ func read(file string, data []byte) ([]table, error) {
 		return nil, fmt.Errorf("larger than %d bytes; this is not a policy file", maxFile)
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if err := bounded(data); err != nil {
+		return nil, err
+	}
 	// The decoder finds what the expression parser does not look for: keys and tables defined twice.
 	if err := toml.Unmarshal(data, new(map[string]any)); err != nil {
 		var de *toml.DecodeError
@@ -95,6 +103,7 @@ func read(file string, data []byte) ([]table, error) {
 	tables := []table{{}}
 	var p unstable.Parser
 	p.Reset(data)
+	lines, upTo := 1, 0 // of the file up to the expression
 	for p.NextExpression() {
 		e := p.Expression()
 		name, line := "", 0
@@ -103,7 +112,9 @@ func read(file string, data []byte) ([]table, error) {
 				name += "."
 			}
 			name += string(it.Node().Data)
-			line = 1 + bytes.Count(data[:it.Node().Raw.Offset], []byte("\n"))
+			at := int(it.Node().Raw.Offset)
+			lines, upTo = lines+bytes.Count(data[upTo:at], []byte("\n")), at
+			line = lines
 		}
 		switch e.Kind {
 		case unstable.Table:
@@ -131,6 +142,59 @@ func read(file string, data []byte) ([]table, error) {
 		}
 	}
 	return tables, p.Error()
+}
+
+// bounded refuses keys of too many parts, and too many tables. What is no TOML is left to the decoder.
+func bounded(data []byte) error {
+	var p unstable.Parser
+	p.Reset(data)
+	tables := 0
+	for p.NextExpression() {
+		e := p.Expression()
+		if at := deep(e); at != nil {
+			return errorAt(lineOf(data, at), "a key of more than %d parts; remove it, keys of a policy have one part and tables at most two", maxParts)
+		}
+		if e.Kind != unstable.ArrayTable {
+			continue
+		}
+		if tables++; tables > maxTables {
+			it := e.Key()
+			it.Next()
+			return errorAt(lineOf(data, it.Node()), "more than %d tables; one rule with a pattern (kernel = \"gemm*\") limits many kernels", maxTables)
+		}
+	}
+	return nil
+}
+
+// deep is the first part of a key with too many parts, in an expression or a value; nil where there is none.
+func deep(n *unstable.Node) *unstable.Node {
+	switch n.Kind {
+	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
+		parts, first := 0, (*unstable.Node)(nil)
+		for it := n.Key(); it.Next(); parts++ {
+			if parts == 0 {
+				first = it.Node()
+			}
+			if parts == maxParts {
+				return first
+			}
+		}
+		if n.Kind == unstable.KeyValue {
+			return deep(n.Value())
+		}
+	case unstable.InlineTable, unstable.Array:
+		for it := n.Children(); it.Next(); {
+			if at := deep(it.Node()); at != nil {
+				return at
+			}
+		}
+	}
+	return nil
+}
+
+// lineOf is the line of a part of a key.
+func lineOf(data []byte, n *unstable.Node) int {
+	return 1 + bytes.Count(data[:n.Raw.Offset], []byte("\n"))
 }
 
 // malformed says what is wrong with a line that is no TOML, where the words of the decoder do not.

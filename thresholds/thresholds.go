@@ -159,8 +159,12 @@ const copyLimit = 0.10
 // full where they have no direction; lower is then better.
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := p.initial(s, m)
+	var names []string // of the subject, made where there is a rule
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.names(s, m) && r.tagged(s, p.Categories) && r.selects(s) {
+		if names == nil {
+			names = namesOf(s)
+		}
+		if r := &p.Rules[i]; r.names(s, m) && r.tagged(s, p.Categories) && r.selects(s, names) {
 			r.apply(&l, m)
 			return l
 		}
@@ -272,8 +276,17 @@ func (r *Rule) selectors() [6]selector {
 		{measure.ScopeOutput, r.Output}, {measure.ScopeSection, r.Section}}
 }
 
-// selects reports whether the rule applies to the subject.
-func (r *Rule) selects(s measure.Subject) bool {
+// namesOf are the names by which a rule may select a subject: a kernel also by its short name, without and with its geometry.
+func namesOf(s measure.Subject) []string {
+	if s.Scope != measure.ScopeKernel {
+		return []string{s.Name}
+	}
+	short := s.Short()
+	return []string{s.Name, short, short + "#" + s.Geometry()}
+}
+
+// selects reports whether the rule applies to the subject, whose names are those of [namesOf].
+func (r *Rule) selects(s measure.Subject, names []string) bool {
 	for _, x := range r.selectors() {
 		if x.pattern == "" {
 			continue
@@ -281,7 +294,7 @@ func (r *Rule) selects(s measure.Subject) bool {
 		if s.Scope != x.scope || s.Name == "" {
 			return false
 		}
-		return x.pattern.Match(s.Name) || s.Scope == measure.ScopeKernel && (x.pattern.Match(s.Short()) || x.pattern.Match(s.Short()+"#"+s.Geometry()))
+		return slices.ContainsFunc(names, x.pattern.Match)
 	}
 	// Sections have limits of their own, which a rule for all else may only relax.
 	return s.Scope != measure.ScopeSection || r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn)
@@ -360,6 +373,13 @@ type Glob string
 
 // Match reports whether the pattern covers the whole of name.
 func (g Glob) Match(name string) bool {
+	wild := strings.IndexAny(string(g), "*?")
+	if wild < 0 {
+		return string(g) == name
+	}
+	if !strings.HasPrefix(name, string(g[:wild])) { // most names
+		return false
+	}
 	pattern, text := []rune(string(g)), []rune(name)
 	// Greedy with one point to return to: behind the last star, one character further each time.
 	p, t, star, from := 0, 0, -1, 0

@@ -4,9 +4,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// mostDevices is the largest number of devices on which one process may launch kernels. A host has up to 16 GPUs, each of up to 7
-// instances, and the time of a judgement grows with devices times launches.
-const mostDevices = 256
+// mostDevices is the largest number of devices on which one process may launch kernels. The driver knows 32 GPUs of a
+// host, and the time of a judgement grows with devices times launches.
+const mostDevices = 64
 
 // NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of one subject.
 // A trace of too many devices is a *[Refusal].
