@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -37,29 +38,29 @@ const (
 	formatSized   = 4    // the value follows; else it is the two bytes
 )
 
-// cubin reads the kernels of a device ELF image, whose version it sets and whose relocated instructions it clears.
+// cubin reads the kernels of a device ELF image, whose relocated instructions it clears.
 func cubin(image []byte) ([]Kernel, error) {
-	if len(image) < headerSize || string(image[:4]) != elf.ELFMAG {
+	if len(image) < headerSize || !isELF(image) {
 		return nil, errors.New("damaged device code: no ELF header")
 	}
-	// CUDA 12 writes its own number where ELF has the version 1.
-	binary.LittleEndian.PutUint32(image[20:], uint32(elf.EV_CURRENT))
-	f, err := elf.NewFile(bytes.NewReader(image))
+	f, err := readSections(bytes.NewReader(image), int64(len(image)))
 	if err != nil {
 		return nil, fmt.Errorf("damaged device code: %w", err)
 	}
-	if f.Machine != machineCUDA || f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
-		return nil, fmt.Errorf("ELF of machine %d is no device code", f.Machine)
+	if f.machine != machineCUDA || f.class != elf.ELFCLASS64 || f.order != binary.LittleEndian {
+		return nil, fmt.Errorf("ELF of machine %d is no device code", f.machine)
 	}
-	symbols, err := f.Symbols()
-	if errors.Is(err, elf.ErrNoSymbols) {
+	c, err := newImage(image, f)
+	if err != nil {
+		return nil, fmt.Errorf("damaged device code: %w", err)
+	}
+	at := slices.IndexFunc(f.list, func(s section) bool { return s.kind == elf.SHT_SYMTAB })
+	if at < 0 || f.list[at].size == 0 {
 		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("damaged symbol table: %w", err)
 	}
-	c := image64{data: image, sections: map[string]*elf.Section{}, stacks: map[uint32]int{}, registers: map[uint32]int{}}
-	for _, s := range f.Sections {
-		c.sections[s.Name] = s
+	entries, names, err := c.symbols(f, &f.list[at])
+	if err != nil {
+		return nil, fmt.Errorf("damaged symbol table: %w", err)
 	}
 	c.info(c.sections[".nv.info"], func(attr byte, value []byte) {
 		if len(value) < 8 {
@@ -76,11 +77,16 @@ func cubin(image []byte) ([]Kernel, error) {
 	sm, suffix := architecture(image)
 	c.wide = sm >= volta
 	var out []Kernel
-	for i, s := range symbols {
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Other&entryPoint == 0 {
+	sum := 0
+	for i, s := range entries {
+		if i == 0 || elf.ST_TYPE(s.info) != elf.STT_FUNC || s.other&entryPoint == 0 {
 			continue
 		}
-		k, err := c.kernel(s.Name, uint32(i+1)) // debug/elf leaves out symbol 0
+		name, ok := names.at(s.name)
+		if sum += len(name); !ok || sum > maxNames {
+			return nil, fmt.Errorf("damaged symbol table: the name of symbol %d is cut or too long", i)
+		}
+		k, err := c.kernel(name, uint32(i))
 		if err != nil {
 			return nil, err
 		}
@@ -105,29 +111,63 @@ func architecture(image []byte) (sm int, suffix string) {
 
 type image64 struct {
 	data              []byte
-	sections          map[string]*elf.Section
+	sections          map[string]*section
 	stacks, registers map[uint32]int // by symbol
 	wide              bool           // instructions of 16 bytes: Volta and later
+	known             map[string]Kernel
+}
+
+// mostOverlap bounds the sizes of all sections of an image relative to its own: they do not lie on one another.
+const mostOverlap = 4
+
+// newImage finds the sections of an image by their names.
+func newImage(image []byte, f *sections) (*image64, error) {
+	c := &image64{data: image, sections: make(map[string]*section, len(f.list)), stacks: map[uint32]int{}, registers: map[uint32]int{}, known: map[string]Kernel{}}
+	names, sizes := 0, uint64(0)
+	for i := range f.list {
+		s := &f.list[i]
+		name, ok := f.names.at(s.name)
+		if names += len(name); !ok || names > maxNames {
+			return nil, fmt.Errorf("the name of section %d is cut or too long", i)
+		}
+		if sizes += uint64(len(c.bytes(s))); sizes > mostOverlap*uint64(len(image)) {
+			return nil, errors.New("its sections lie on one another")
+		}
+		c.sections[name] = s
+	}
+	return c, nil
+}
+
+// symbols are the entries of a symbol table, and the names in the string table that belongs to it.
+func (c *image64) symbols(f *sections, s *section) (entries []symbol, names table, err error) {
+	b := c.bytes(s)
+	switch {
+	case len(b) == 0 || len(b)%symbolSize != 0:
+		return nil, "", fmt.Errorf("%d bytes at byte %d are no symbols", s.size, s.offset)
+	case s.link == 0 || uint64(s.link) >= uint64(len(f.list)):
+		return nil, "", fmt.Errorf("its names are in section %d of %d", s.link, len(f.list))
+	}
+	return symbols(b), table(c.bytes(&f.list[s.link])), nil
 }
 
 // bytes are the contents of a section in the image. NOBITS sections, and sections beyond the image, have none.
-func (c *image64) bytes(s *elf.Section) []byte {
-	if s == nil || s.Type == elf.SHT_NOBITS || s.Offset > uint64(len(c.data)) || s.FileSize > uint64(len(c.data))-s.Offset {
+func (c *image64) bytes(s *section) []byte {
+	if s == nil || s.kind == elf.SHT_NOBITS || s.offset > uint64(len(c.data)) || s.size > uint64(len(c.data))-s.offset {
 		return nil
 	}
-	return c.data[s.Offset : s.Offset+s.FileSize]
+	return c.data[s.offset : s.offset+s.size]
 }
 
 // size is the size of a section, 0 if the image has none of that name.
 func (c *image64) size(name string) int {
-	if s := c.sections[name]; s != nil && s.Size < maxImage {
-		return int(s.Size)
+	if s := c.sections[name]; s != nil && s.size < maxImage {
+		return int(s.size)
 	}
 	return 0
 }
 
 // info reads a section of attributes: a format byte, an attribute byte, and two bytes of value or of the value's size.
-func (c *image64) info(s *elf.Section, take func(attr byte, value []byte)) {
+func (c *image64) info(s *section, take func(attr byte, value []byte)) {
 	for b := c.bytes(s); len(b) >= 4; {
 		value := b[2:4]
 		next := 4
@@ -143,17 +183,32 @@ func (c *image64) info(s *elf.Section, take func(attr byte, value []byte)) {
 	}
 }
 
+// kernel is the kernel of a symbol. Symbols of one name share its sections, which are read once.
 func (c *image64) kernel(name string, symbol uint32) (Kernel, error) {
+	k, known := c.known[name]
+	if !known {
+		var err error
+		if k, err = c.sized(name); err != nil {
+			return k, err
+		}
+		c.known[name] = k
+	}
+	k.Stack = c.stacks[symbol]
+	if n := c.registers[symbol]; n != 0 {
+		k.Registers = n
+	}
+	return k, nil
+}
+
+// sized is what the sections of a kernel say of it.
+func (c *image64) sized(name string) (Kernel, error) {
 	text := c.sections[".text."+name]
 	code := c.bytes(text)
 	if len(code) == 0 {
 		return Kernel{}, fmt.Errorf("kernel %.80q has no code section", name)
 	}
-	k := Kernel{Name: name, Registers: c.registers[symbol], Stack: c.stacks[symbol], Code: len(code),
-		Shared: c.size(".nv.shared." + name), Constant: c.size(".nv.constant0." + name), Barriers: int(text.Flags >> 20 & 0x7f)}
-	if k.Registers == 0 {
-		k.Registers = int(text.Info >> 24) // before the attribute existed
-	}
+	k := Kernel{Name: name, Code: len(code), Shared: c.size(".nv.shared." + name), Constant: c.size(".nv.constant0." + name),
+		Barriers: int(text.flags >> 20 & 0x7f), Registers: int(text.info >> 24)} // before the attribute existed
 	c.info(c.sections[".nv.info."+name], func(attr byte, value []byte) {
 		if attr == attrBarriers && len(value) > 0 {
 			k.Barriers = int(value[0])

@@ -81,6 +81,8 @@ func unreadable(file string, cause error) *Unreadable {
 const (
 	maxImage   = 512 << 20 // bytes of one decompressed cubin
 	maxKernels = 4 << 20
+	maxPlain   = 8 << 30 // bytes of all decompressed cubins of a file, beside mostGrowth times its size
+	mostGrowth = 32
 )
 
 // Change is a kernel whose code differs between baseline and head.

@@ -85,7 +85,8 @@ func (f *fatReader) next() (*entry, error) {
 // header finds the next fat binary behind the current one, on a boundary of 8 bytes.
 func (f *fatReader) header() error {
 	var h [fatHeader]byte
-	const block = 64 << 10
+	const least, most = 512, 64 << 10 // bytes that are searched at once: fat binaries mostly follow one another
+	block := int64(least)
 	for f.at = (f.at + 7) &^ 7; f.at+fatHeader <= f.r.Size(); {
 		if err := load(f.r, h[:], f.at); err != nil {
 			return err
@@ -95,7 +96,7 @@ func (f *fatReader) header() error {
 			if err != nil {
 				return err
 			}
-			f.at += skip
+			f.at, block = f.at+skip, min(2*block, most)
 			continue
 		}
 		size, header := binary.LittleEndian.Uint64(h[8:]), int64(binary.LittleEndian.Uint16(h[6:]))

@@ -52,7 +52,7 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 	switch {
 	case binary.LittleEndian.Uint32(head[:]) == fatMagic:
 		return fatKernels(io.NewSectionReader(f, 0, size))
-	case string(head[:4]) != elf.ELFMAG:
+	case !isELF(head[:]):
 		return nil, fmt.Errorf("%w: it is no ELF file, fat binary or cubin", ErrNoCode)
 	case elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA:
 		if size > maxImage {
@@ -64,26 +64,26 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 		}
 		return cubin(image)
 	}
-	return hostKernels(f)
+	return hostKernels(f, size)
 }
 
 // fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device linking (-rdc).
 var fatSections = []string{".nv_fatbin", "__nv_relfatbin"}
 
 // hostKernels reads the fat binaries of a host ELF file. Code for device linking counts only where the linked code is absent.
-func hostKernels(f io.ReaderAt) ([]Kernel, error) {
-	file, err := elf.NewFile(f)
+func hostKernels(f io.ReaderAt, size int64) ([]Kernel, error) {
+	file, err := readSections(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("damaged ELF file: %w", err)
 	}
 	var ptx error
 	for _, name := range fatSections {
 		var all []Kernel
-		for _, s := range file.Sections {
-			if s.Name != name || s.Type == elf.SHT_NOBITS {
+		for _, s := range file.list {
+			if s.kind == elf.SHT_NOBITS || !file.names.is(s.name, name) || s.offset > uint64(size) {
 				continue
 			}
-			kernels, err := fatKernels(io.NewSectionReader(s.ReaderAt, 0, int64(s.FileSize)))
+			kernels, err := fatKernels(io.NewSectionReader(f, int64(s.offset), int64(min(s.size, uint64(size)-s.offset))))
 			if errors.Is(err, errPTX) {
 				ptx = err
 			} else if err != nil {
@@ -165,6 +165,7 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 		})
 	}
 	var ptx, images int
+	var plain uint64
 	for !out.failed() {
 		e, err := fat.next()
 		if err == io.EOF {
@@ -176,6 +177,10 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 		switch e.kind {
 		case kindELF:
 			images++
+			if plain += e.size; plain > maxPlain+mostGrowth*uint64(r.Size()) {
+				out.add(nil, fmt.Errorf("its images have more than %d bytes, decompressed", plain-e.size))
+				break
+			}
 			for range e.held() {
 				held <- struct{}{}
 			}
@@ -261,14 +266,21 @@ func HasCode(path string) bool {
 		return false
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
 	var head [20]byte
 	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
 		return false
 	}
-	isCubin := string(head[:4]) == elf.ELFMAG && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA
+	if !isELF(head[:]) && binary.LittleEndian.Uint32(head[:]) != fatMagic {
+		return false
+	}
+	isCubin := isELF(head[:]) && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA
 	if isCubin || binary.LittleEndian.Uint32(head[:]) == fatMagic {
 		return true
 	}
-	file, err := elf.NewFile(f)
-	return err == nil && slices.ContainsFunc(file.Sections, func(s *elf.Section) bool { return slices.Contains(fatSections, s.Name) })
+	file, err := readSections(f, info.Size())
+	return err == nil && file.holds(fatSections)
 }
