@@ -66,19 +66,19 @@ type state struct {
 	b       *Baseline
 	at      map[string]int
 	removed []bool
-	knows   [][]bool // those before it that an entry knows, directly or through others
+	knows   []places // those before it that an entry knows, directly or through others
 	kept    []bool   // not removed, and among the newest
 }
 
 func (b *Baseline) state() *state {
 	s := &state{b: b, at: b.ids(), removed: make([]bool, len(b.Entries)), kept: make([]bool, len(b.Entries))}
 	for i := range b.Entries {
-		knows := make([]bool, len(b.Entries))
+		knows := make(places, i/64+1)
 		for _, id := range slices.Backward(b.Entries[i].known()) { // mostly the newest first, which knows most others
-			if j, ok := s.at[id]; ok && j < i && !knows[j] {
-				knows[j] = true
+			if j, ok := s.at[id]; ok && j < i && !knows.has(j) {
+				knows.add(j)
 				for k, known := range s.knows[j] {
-					knows[k] = knows[k] || known
+					knows[k] |= known
 				}
 			}
 		}
@@ -122,14 +122,17 @@ func (s *state) overtaken() []bool {
 	return out
 }
 
-// apart reports whether neither of two entries knows the other: they come from two branches.
-func (s *state) apart(i, j int) bool { return i != j && !s.knows[i][j] && !s.knows[j][i] }
+// places are those of some entries, a bit each.
+type places []uint64
+
+func (p places) add(i int)      { p[i/64] |= 1 << (i % 64) }
+func (p places) has(i int) bool { return i/64 < len(p) && p[i/64]>>(i%64)&1 == 1 }
 
 // claims is what there is of a subject by one profiler.
 type claims struct {
-	live []int // kept entries that hold the subject, and that nothing replaces for it
+	live []int // kept entries that hold the subject, and that nothing replaces for it, in their order
 	gone []int // kept entries that replace it, and hold it no longer
-	// apart are those of live and gone that come from two branches, at least one of which replaces the subject.
+	// apart are those of live and gone that come from two branches, at least one of which replaces the subject, sorted.
 	apart []int
 }
 
@@ -186,14 +189,43 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are entries that replace a subject without naming one another.
+// contested are entries of a subject that come from two branches, at least one of which replaces it: neither knows the other.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
+	words := len(s.b.Entries)/64 + 1
+	all, changing, found := make(places, words), make(places, words), make(places, words)
+	some := false
 	for _, i := range of {
-		if slices.ContainsFunc(of, func(j int) bool { return s.apart(i, j) && (changes(i) || changes(j)) }) {
+		if all.add(i); changes(i) {
+			changing.add(i)
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	for _, i := range of {
+		with := changing
+		if changing.has(i) {
+			with = all
+		}
+		for k, known := range s.knows[i] { // of those before it; one after it finds it in turn
+			apart := with[k] &^ known
+			if k == i/64 {
+				apart &= 1<<(i%64) - 1
+			}
+			if apart != 0 {
+				found[k] |= apart
+				found.add(i)
+			}
+		}
+	}
+	for _, i := range of {
+		if found.has(i) {
 			out = append(out, i)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -223,10 +255,10 @@ func (b *Baseline) InEffect() []model.Session {
 		session.Series = make([]model.Series, 0, len(e.Series))
 		for _, x := range e.Series {
 			c := all[subjectOf{x.Subject, e.Profiler()}]
-			if !slices.Contains(c.live, i) {
+			if _, live := slices.BinarySearch(c.live, i); !live {
 				continue
 			}
-			x.Unmeasured = slices.Contains(c.apart, i)
+			_, x.Unmeasured = slices.BinarySearch(c.apart, i)
 			session.Series = append(session.Series, x)
 		}
 		if len(session.Series) > 0 {
@@ -243,13 +275,16 @@ func (b *Baseline) InEffect() []model.Session {
 func (b *Baseline) SinceAnchor() []model.Session {
 	s := b.state()
 	var out []model.Session
-	for i := range b.Entries {
-		e := &b.Entries[i]
-		switch {
-		case s.removed[i] || e.Removes != "":
-		case e.Anchor != "":
-			out = newestState((&Baseline{Dir: b.Dir, Entries: b.Entries[:i+1]}).InEffect())
-		case len(e.Series) > 0:
+	last := len(b.Entries) - 1
+	counts := func(i int) bool { return !s.removed[i] && b.Entries[i].Removes == "" }
+	for last >= 0 && !(counts(last) && b.Entries[last].Anchor != "") {
+		last--
+	}
+	if last >= 0 {
+		out = newestState((&Baseline{Dir: b.Dir, Entries: b.Entries[:last+1]}).InEffect())
+	}
+	for i := last + 1; i < len(b.Entries); i++ {
+		if e := &b.Entries[i]; counts(i) && len(e.Series) > 0 {
 			out = append(out, e.Session)
 		}
 	}

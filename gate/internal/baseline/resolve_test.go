@@ -2,9 +2,11 @@ package baseline
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -273,5 +275,39 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatal(err)
 		}
 		all.InEffect()
+	}
+}
+
+// TestContested wants of entries in random relations those that a comparison of all pairs finds.
+func TestContested(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		n := 2 + random.IntN(140)
+		b := &Baseline{}
+		for i := range n {
+			e := Entry{Session: model.Session{ID: strconv.Itoa(i)}}
+			for range random.IntN(3) {
+				if j := strconv.Itoa(random.IntN(i + 1)); random.IntN(2) == 0 {
+					e.Beside = append(e.Beside, j)
+				} else {
+					e.Supersedes = append(e.Supersedes, j)
+				}
+			}
+			b.Entries = append(b.Entries, e)
+		}
+		s := b.state()
+		changes := func(i int) bool { return len(b.Entries[i].Supersedes) > 0 }
+		apart := func(i, j int) bool { return i != j && !s.knows[i].has(j) && !s.knows[j].has(i) }
+		of := random.Perm(n)[:1+random.IntN(n)]
+		var want []int
+		for _, i := range of {
+			if slices.ContainsFunc(of, func(j int) bool { return apart(i, j) && (changes(i) || changes(j)) }) {
+				want = append(want, i)
+			}
+		}
+		slices.Sort(want)
+		if got := s.contested(saxpy, of); !slices.Equal(got, want) {
+			t.Fatalf("%d entries: %v, want %v", n, got, want)
+		}
 	}
 }
