@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/terms"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -21,6 +22,7 @@ type comparison struct {
 	batches     bool     // they are one session, but not measured in turn
 	trend       bool     // kernels of both batches get slower or faster from run to run
 	boards      result.Boards
+	fits        [2][]runFit         // of the sessions of base and head
 	whole       measure.Subject     // the kernel that makes up the GPU time, see [wholeKernel]
 	outlierRuns []result.OutlierRun // runs that are left out
 	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
@@ -95,8 +97,9 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 		t.batches = t.batches || !alternate(b, h, false) || !alternate(b, h, true)
 	}
 	t.whole = wholeKernel(t)
+	t.fits = [2][]runFit{newRunFits(t.Base, t.Head, t.Time), newRunFits(t.Head, t.Base, t.Time)}
 	t = t.leaveOut().singleRun()
-	t.trend = t.trends()
+	t.trend, t.shift = t.trends(), shiftFrom(t.fits[0], batchLeast, stats.LevelStep/2)
 	t.unmerged = map[unmerged]bool{}
 	for i := range base {
 		for _, x := range base[i].Series {

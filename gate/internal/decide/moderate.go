@@ -37,7 +37,6 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 		pools = poolUp(*t, out)
 	}
 	sessions := newSpreads(*t, out)
-	t.shift = together(*t, out)
 	for i, e := range out {
 		if e.Compared() {
 			out[i] = moderate(*t, e, t.poolOf(pools, e.pair), sessions)
@@ -52,20 +51,6 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 		}
 	}
 	return out
-}
-
-// together is the relative change by which nearly all kernels moved, 0 where they did not or are too few.
-func together(t comparison, estimates []estimate) float64 {
-	var moves []float64
-	for _, e := range estimates {
-		if e.Compared() && e.relative && e.Metric.Name == t.Time.Name && t.share(e.pair) >= recorded.KernelShare {
-			moves = append(moves, e.contrast.Estimate)
-		}
-	}
-	if len(moves) < batchLeast {
-		return 0
-	}
-	return asOne(moves, stats.LevelStep/2)
 }
 
 // contrast compares the two sides on the log scale, or relative to the base's mean where a value is zero.

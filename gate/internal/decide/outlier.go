@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,30 +12,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
-
-// asOne is the median of a run's changes by kernel (log scale in, relative out), where it is larger than least and nearly every kernel
-// moves with it; else 0.
-func asOne(moves []float64, least float64) float64 {
-	by, with := stats.Median(moves), 0
-	for _, v := range moves {
-		if v/by > alike {
-			with++
-		}
-	}
-	if math.Abs(by) > least && float64(with) >= agree*float64(len(moves)) {
-		return math.Expm1(by)
-	}
-	return 0
-}
 
 // leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks at the data, so
 // this one may spend half of the gate's error (Bonferroni).
 func (t comparison) leaveOut() comparison {
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
-			outliers := outlierRunsOf(side, []*recorded.Index{t.Head, t.Base}[i], j, t)
+			outliers := t.fits[i][j].outliers()
 			for run := range side.Sessions[j].Profiled() {
 				if by, ok := outliers[run]; ok {
 					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run, Change: result.Number(by)})
@@ -101,24 +84,6 @@ func (t comparison) leftOutOfHead() *result.Remark {
 		slower[1], measure.Count(t.Head.Runs(), "run"), result.Number(most).Change(), slower[0])
 }
 
-// trends reports whether the kernels of both sides get slower, or faster, from run to run of batches, as on a GPU
-// that warms up. The product of the p-values of both trends is that of Fisher's method (1932) at 1 %.
-func (t comparison) trends() bool {
-	if !t.batches || len(t.Base.Sessions) != 1 || len(t.Head.Sessions) != 1 {
-		return false
-	}
-	chance, direction := 1.0, 1.0
-	for _, side := range []*recorded.Index{t.Base, t.Head} {
-		var typical []float64 // of all kernels in each run
-		for _, changes := range moves(side, t.Head, 0, t)[:side.Sessions[0].Profiled()] {
-			typical = append(typical, stats.Median(changes))
-		}
-		change, p := stats.Trend(typical)
-		chance, direction = chance*p, direction*change
-	}
-	return chance < trendP && direction > 0
-}
-
 // movedRuns names the runs of the head that are outliers in something which can fail the gate, nothing where none is.
 func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
 	var runs, of []string
@@ -151,62 +116,6 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		}
 	}
 	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
-}
-
-// outlierRunsOf finds the runs of a session that are outliers as a whole: nearly every kernel differs by more than 1 %, and far more
-// than between the other runs. There are none where more than a few differ, because that is how the program runs. Nor is a run one at
-// whose level the other side has runs, because then both are bimodal.
-func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]float64 {
-	moves := moves(s, other, session, t)
-	shifts := make([]float64, len(moves))
-	for run := range shifts {
-		shifts[run] = stats.Median(moves[run])
-	}
-	n := s.Sessions[session].Profiled()
-	least := math.Max(stats.LevelStep, outlierRunFrom*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
-	outliers := map[int]float64{}
-	for run := range n {
-		if by := asOne(moves[run], least); by != 0 && len(moves[run]) > 1 {
-			outliers[run] = by
-		}
-	}
-	if len(outliers) > int(outlierRunsMost*float64(n)) {
-		return nil
-	}
-	maps.DeleteFunc(outliers, func(run int, _ float64) bool { return onLevel(shifts[run], shifts[n:]) })
-	return outliers
-}
-
-// OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative change.
-func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
-	t := newComparison([]model.Session{s}, nil, policy)
-	return outlierRunsOf(t.Base, t.Head, 0, t)
-}
-
-// onLevel reports whether one of the values lies nearer to a move than to no move.
-func onLevel(by float64, values []float64) bool {
-	return slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v/by-1) < alike })
-}
-
-// moves are the changes of kernels in each run of a session, and then in each run of the other side, from the median run of
-// that session, on the log scale.
-func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
-	n := s.Sessions[session].Profiled() // which come first
-	out := make([][]float64, n+other.Runs())
-	for _, subject := range s.Subjects() {
-		x := s.Entries[subject].In(session, t.Time.Name)
-		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < recorded.KernelShare {
-			continue
-		}
-		times := s.Sessions[session].Of(x)
-		centre := stats.Median(stats.Known(times))
-		for run, v := range slices.Concat(times, slices.Concat(other.Values(subject, t.Time.Name)...)) {
-			if v > 0 && run < len(out) {
-				out[run] = append(out[run], math.Log(v/centre))
-			}
-		}
-	}
-	return out
 }
 
 // winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of

@@ -15,14 +15,18 @@ import (
 // refused one by one, see [unmeasuredKernels].
 func (t comparison) singleRun() comparison {
 	base, head := t.Base.Runs(), t.Head.Runs()
+	least := stats.LevelStep
+	if len(t.shared) == 0 {
+		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
+	}
 	switch {
 	case t.Time == model.NcuTime || min(base, head) >= stats.MinRuns:
 	case max(base, head) < SpreadRuns:
 		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:
-		t.single, t.outlier = recorded.SideNames[1], shiftOfRun(t, t.Head, t.Base)
+		t.single, t.outlier = recorded.SideNames[1], shiftFrom(t.fits[0], 1, least)
 	default:
-		t.single, t.outlier = recorded.SideNames[0], shiftOfRun(t, t.Base, t.Head)
+		t.single, t.outlier = recorded.SideNames[0], shiftFrom(t.fits[1], 1, least)
 	}
 	return t
 }
@@ -50,24 +54,6 @@ func (t comparison) singleRunExplains(e *estimate) (most float64, says result.Re
 		return copyVariation, result.Say(reason.SingleRun{Side: t.single, What: "copies"})
 	}
 	return 0, says
-}
-
-// shiftOfRun is by how much a single run differs as a whole from those of the other side, 0 where it does not.
-func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
-	var moves []float64
-	for _, subject := range s.Subjects() {
-		if subject.Scope != measure.ScopeKernel || math.Max(s.Share(subject), of.Share(subject)) < recorded.KernelShare {
-			continue
-		}
-		if by := math.Log(s.Typical(subject, t.Time.Name) / of.Typical(subject, t.Time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {
-			moves = append(moves, by)
-		}
-	}
-	least := stats.LevelStep
-	if len(t.shared) == 0 {
-		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
-	}
-	return asOne(moves, least)
 }
 
 // outlierAsAWhole is why a gate whose single run is an outlier has no verdict, nil elsewhere.

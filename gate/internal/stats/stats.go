@@ -132,3 +132,38 @@ func Transform(sessions [][]float64, f func(float64) float64) [][]float64 {
 	}
 	return out
 }
+
+// MedianPolish fits rows of values (NaN where not known) by row + column (Tukey 1977, chapter 11), the rows to their first own
+// columns only, whose median effect is zero. Moves are the values without the effects of their rows.
+func MedianPolish(rows [][]float64, own int) (moves [][]float64, effects []float64) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	const sweeps = 3 // eight give the same decision on every recorded run
+	effects, moves = make([]float64, len(rows[0])), make([][]float64, len(rows))
+	for range sweeps {
+		for i, row := range rows {
+			rest := make([]float64, own)
+			for j := range rest {
+				rest[j] = row[j] - effects[j]
+			}
+			centre := Median(Known(rest))
+			moves[i] = Transform([][]float64{row}, func(v float64) float64 { return v - centre })[0]
+		}
+		column := make([]float64, len(rows))
+		for j := range effects {
+			for i := range moves {
+				column[i] = moves[i][j]
+			}
+			effects[j] = Median(Known(column))
+		}
+		middle := Median(Known(effects[:own]))
+		for j := range effects {
+			effects[j] -= middle
+			for i := range moves {
+				moves[i][j] -= middle
+			}
+		}
+	}
+	return moves, effects
+}

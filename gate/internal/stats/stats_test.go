@@ -276,3 +276,29 @@ func TestQuantile(t *testing.T) {
 	}
 	near(t, "below the middle", quantile(3, 0.2), -quantile(3, 0.8), 1e-9)
 }
+
+// TestMedianPolish wants the effects of runs, whatever a minority of kernels and a missing value do; those behind the own
+// runs move no kernel.
+func TestMedianPolish(t *testing.T) {
+	runs, kernels := []float64{0, -0.01, 0.3, 0.02, 0, 0.05, 0.07}, []float64{3, 5, 4, 8, 7}
+	rows := make([][]float64, len(kernels))
+	for i, kernel := range kernels {
+		for _, run := range runs {
+			rows[i] = append(rows[i], kernel+run)
+		}
+	}
+	rows[1][5], rows[1][6] = 9, 9 // a kernel that changed
+	rows[4][3] = math.NaN()
+	moves, effects := MedianPolish(rows, 5)
+	for run, want := range runs {
+		near(t, "effect", effects[run], want, 1e-12)
+		near(t, "move", moves[0][run], want, 1e-12)
+	}
+	near(t, "move of the changed kernel", moves[1][6], 4, 1e-12)
+	if !math.IsNaN(moves[4][3]) {
+		t.Errorf("a value that is not known moved by %g", moves[4][3])
+	}
+	if moves, effects := MedianPolish(nil, 3); moves != nil || effects != nil {
+		t.Error("effects of nothing")
+	}
+}
