@@ -52,13 +52,15 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 	if !ok1 || !ok2 {
 		return false, nil
 	}
+	e.follows.Store(true) // the child ends by itself
 	code, err := confine.Run(ctx, func() os.Signal { return e.signal() }, proc.HiddenArg, e.line, stdout, stderr)
 	var ended *confine.Ended
 	switch {
 	case err == nil:
 		return true, &exit{code: code, passed: true}
-	case !errors.As(err, &ended):
-		return false, nil // no child could be started
+	case !errors.As(err, &ended): // no child could be started
+		e.follows.Store(false)
+		return false, nil
 	}
 	next := "report this to the developers of nsgate, with the file if it may be shown"
 	if ended.Memory {

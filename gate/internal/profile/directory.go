@@ -23,7 +23,7 @@ import (
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant
 // as profiles are named in a warning. Reports of nsgate are read where there is nothing else: a gate may write its own there.
 func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
-	l, err := list(dir)
+	l, err := list(dir, false)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,9 @@ type listing struct {
 	others, below int // other files, and directories
 }
 
-// list finds the profiles of a directory, and the names of other files that may have been meant as profiles.
-func list(dir string) (l listing, err error) {
+// list finds the profiles of a directory, or of one of a rank, and the names of other files that may have been meant as
+// profiles.
+func list(dir string, ofRank bool) (l listing, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return l, err
@@ -126,7 +127,7 @@ func list(dir string) (l listing, err error) {
 		info, err := os.Stat(files[0])
 		switch {
 		case err != nil || !info.Mode().IsRegular():
-			err = l.irregular(files[0], err == nil && info.IsDir())
+			err = l.irregular(files[0], err == nil && info.IsDir(), ofRank)
 		case !derived(group[0], names):
 			err = l.take(files)
 		}
@@ -140,12 +141,16 @@ func list(dir string) (l listing, err error) {
 	return l, err
 }
 
-// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other directories.
-func (l *listing) irregular(path string, directory bool) error {
+// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other directories. In
+// the directory of a rank another one is refused: links among them would have no end.
+func (l *listing) irregular(path string, directory, ofRank bool) error {
 	name := filepath.Base(path)
 	switch {
+	case directory && ofRank && rankWord.MatchString(name):
+		return model.Refuse(model.NoFile, "put the profiles of each rank into a directory of its own, side by side",
+			"%s is a directory of a rank in another one", path)
 	case directory && rankWord.MatchString(name):
-		inside, err := list(path)
+		inside, err := list(path, true)
 		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
 		return err
 	case directory:
