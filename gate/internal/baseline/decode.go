@@ -148,13 +148,18 @@ type subjectKey struct{ scope, id string }
 func (e *Entry) decodeBody(file string, rows []placed) error {
 	e.Replaces = make(map[measure.Subject][]string)
 	e.Series = make([]model.Series, 0, len(rows))
-	values := 0
+	values, subjects := 0, 0
 	var s measure.Subject
 	var of subjectKey
 	for i := range rows {
 		r, c := &rows[i].row, &rows[i].cells
 		if key := (subjectKey{r.Scope, r.Subject}); key != of {
-			of = key
+			if of = key; subjects == maxSubjects {
+				c.fail("subject", "the file holds more than %d subjects, the most that is read; restore it from version control, or record fewer kernels",
+					maxSubjects)
+				return c.err
+			}
+			subjects++
 			s = measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}
 		}
 		switch r.Key {

@@ -33,7 +33,7 @@ func Open(dir string) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
-	files, size := 0, 0
+	files, size, metrics := 0, 0, 0
 	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
@@ -53,6 +53,9 @@ func Open(dir string) (*Baseline, error) {
 		if err != nil {
 			return nil, err
 		}
+		if metrics += len(entry.Series); metrics > maxMetrics {
+			return nil, fmt.Errorf("%s holds more than %d metrics of subjects, the most that is read; remove old sessions from it", dir, maxMetrics)
+		}
 		b.Entries = append(b.Entries, entry)
 	}
 	if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Removes == "" }) {
@@ -65,12 +68,15 @@ func Open(dir string) (*Baseline, error) {
 	return b, nil
 }
 
-// How much is read of a baseline: bytes of a file, bytes and files in all, and values of a file, whatever its
-// repetitions claim. A session of 10,000 kernels takes 2 MB.
+// How much is read of a baseline: bytes of a file, bytes, files and metrics in all, and subjects, rows and values of a file,
+// whatever its repetitions claim. A session of 10,000 kernels takes 2 MB.
 const (
-	maxFile  = 64 << 20
-	maxAll   = 512 << 20
-	maxFiles = 10_000
+	maxFile     = 64 << 20
+	maxAll      = 512 << 20
+	maxFiles    = 10_000
+	maxMetrics  = 6_000_000
+	maxSubjects = model.MostSubjects
+	maxRows     = 20 * maxSubjects
 )
 
 var maxValues = 16 << 20

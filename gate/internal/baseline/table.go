@@ -44,7 +44,7 @@ func table(file string, text []byte) ([]placed, error) {
 	if want := []string{"scope", "subject", "key", "value", "unit", "role", "note"}; !slices.Equal(um.Headers, want) {
 		return nil, fmt.Errorf("%s:1: the columns are not %s; use the version of nsgate that wrote it", file, strings.Join(want, ", "))
 	}
-	rows := make([]placed, 0, bytes.Count(text, []byte("\n")))
+	rows := make([]placed, 0, min(maxRows, bytes.Count(text, []byte("\n"))))
 	for {
 		cell, err := um.Read()
 		if err == io.EOF {
@@ -54,6 +54,10 @@ func table(file string, text []byte) ([]placed, error) {
 			return nil, syntax(file, err)
 		}
 		line, _ := reader.FieldPos(0)
+		if len(rows) == maxRows {
+			return nil, fmt.Errorf("%s:%d: the file holds more than %d rows, the most that is read; restore it from version control, or record fewer kernels",
+				file, line, maxRows)
+		}
 		rows = append(rows, placed{*cell.(*row), cells{file: file, line: line}})
 	}
 }

@@ -165,7 +165,7 @@ func (s *Session) Of(x *Series) Values {
 
 // Check gives the first error that makes the session unfit to be judged or stored: no runs, a profiled run after an unprofiled
 // one, a series of another length than the runs, a value that is negative or infinite or of a run that cannot have it, a
-// series without any value, or a duplicate.
+// series without any value, a duplicate, or more than [MostSubjects] subjects.
 func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")
@@ -180,8 +180,14 @@ func (s *Session) Check() error {
 	if !slices.IsSortedFunc(sorted, inOrder) {
 		sorted = slices.SortedFunc(slices.Values(sorted), inOrder)
 	}
+	subjects := 0
 	for i := range sorted {
 		x := &sorted[i]
+		if i == 0 || x.Subject != sorted[i-1].Subject {
+			if subjects++; subjects > MostSubjects {
+				return Refuse(TooLarge, "record fewer steps, or a part of the program", "the session holds more than %d kernels, ranges and other subjects", MostSubjects)
+			}
+		}
 		err := x.Check(len(s.Runs), profiled)
 		if err == nil && i > 0 && inOrder(sorted[i-1], *x) == 0 {
 			err = errors.New("listed twice")
