@@ -54,7 +54,7 @@ var (
 		"__complete":       {"__complete check --workload"},
 		"__completeNoDesc": {"__completeNoDesc check --for"},
 	}
-	writing = []string{"accept", "baseline remove", "record", "scrub", "init"}
+	writing = []string{"accept", "baseline remove", "bisect", "calibrate", "check", "init", "record", "scrub"}
 )
 
 var (
