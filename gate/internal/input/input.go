@@ -99,7 +99,19 @@ func System(name string) string {
 
 // Directory opens a directory, for what is asked of it as a whole: a lock, its entries.
 func Directory(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := d.Stat()
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", name)
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 // Tree is a directory with all below it, whose files are opened as [Open] does.
