@@ -15,8 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The bounds of a file are far beyond any policy that a person would write: its size in bytes, its tables, and the parts of a
-// dotted key. The decoder takes time in proportion to the square of the parts, a judgement to the rules times the kernels.
+// The bounds of a file are far beyond any policy that a person would write: its size in bytes, its tables, and the
+// parts of a dotted key. The decoder takes time in proportion to the square of the parts, a judgement to the rules
+// times the kernels.
 const (
 	maxFile   = 1 << 20
 	maxTables = 2000

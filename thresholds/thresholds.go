@@ -276,7 +276,8 @@ func (r *Rule) selectors() [6]selector {
 		{measure.ScopeOutput, r.Output}, {measure.ScopeSection, r.Section}}
 }
 
-// namesOf are the names by which a rule may select a subject: a kernel also by its short name, without and with its geometry.
+// namesOf are the names by which a rule may select a subject: a kernel also by its short name, without and with its
+// geometry.
 func namesOf(s measure.Subject) []string {
 	if s.Scope != measure.ScopeKernel {
 		return []string{s.Name}

@@ -28,9 +28,10 @@ type Review struct {
 	base       string // commit at which the change left its target, "" where git does not know it
 }
 
-// Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure Pipelines, Bitbucket or
-// Bamboo, in the repository of the working directory. It is not ok outside of a pull or merge request or a repository.
-// The code of a change can move branches and git's idea of the files: call it before that runs.
+// Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
+// Pipelines, Bitbucket or Bamboo, in the repository of the working directory. It is not ok outside of a pull or merge
+// request or a repository. The code of a change can move branches and git's idea of the files: call it before that
+// runs.
 func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok bool) {
 	top := Repository()
 	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET",

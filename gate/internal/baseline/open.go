@@ -68,8 +68,8 @@ func Open(dir string) (*Baseline, error) {
 	return b, nil
 }
 
-// How much is read of a baseline: bytes of a file, bytes, files and metrics in all, and subjects, rows and values of a file,
-// whatever its repetitions claim. A session of 10,000 kernels takes 2 MB.
+// How much is read of a baseline: bytes of a file, bytes, files and metrics in all, and subjects, rows and values of
+// a file, whatever its repetitions claim. A session of 10,000 kernels takes 2 MB.
 const (
 	maxFile     = 64 << 20
 	maxAll      = 512 << 20

@@ -189,7 +189,8 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are entries of a subject that come from two branches, at least one of which replaces it: neither knows the other.
+// contested are entries of a subject that come from two branches, at least one of which replaces it: neither knows
+// the other.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
 	words := len(s.b.Entries)/64 + 1

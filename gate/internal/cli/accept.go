@@ -150,8 +150,8 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
-// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be one
-// of several, and come from a file, "" for none.
+// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be
+// one of several, and come from a file, "" for none.
 func offerAccept(r *result.Report, file string, out *outputFlags, saved, several bool) (c result.Context) {
 	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
 		return c

@@ -61,8 +61,8 @@ func Main(parent context.Context, args []string, s Streams) (code int) {
 // endGrace is how long a command may take to end after the first signal.
 const endGrace = 5 * time.Second
 
-// abandon ends this process in the middle of what it does after a signal, as the second signal would, unless its command
-// ends with a program that got the signal as well.
+// abandon ends this process in the middle of what it does after a signal, as the second signal would, unless its
+// command ends with a program that got the signal as well.
 func (e *env) abandon(by interrupted, end func(code int)) {
 	if e.follows.Load() {
 		return

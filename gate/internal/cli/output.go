@@ -251,8 +251,8 @@ func offered(r *result.Report) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }
 
-// patchOf is what accept would do to the baselines. again, where not nil, is the policy by which the sessions of a report
-// from a file are judged again.
+// patchOf is what accept would do to the baselines. again, where not nil, is the policy by which the sessions of a
+// report from a file are judged again.
 func (o *outputFlags) patchOf(e *env, r *result.Report, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {

@@ -40,8 +40,8 @@ type unmerged struct {
 	metric  measure.Metric
 }
 
-// hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at different
-// "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
+// hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at
+// different "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
 	if len(t.shared) > 0 {
 		return "same"

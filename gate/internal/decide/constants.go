@@ -44,8 +44,8 @@ const (
 const (
 	// outlierRunsMost is the part of a session's runs, rounded down, that may be left out as outliers as a whole.
 	outlierRunsMost = 0.25
-	// agree is the part of the kernels of a run, or of the runs of a side, that counts as nearly all. One of five runs may be
-	// winsorised as an outlier of a kernel, or be a slow step that is not mentioned.
+	// agree is the part of the kernels of a run, or of the runs of a side, that counts as nearly all. One of five
+	// runs may be winsorised as an outlier of a kernel, or be a slow step that is not mentioned.
 	agree = 0.8
 	// alike is how far a change may lie from another, relative to that, and be the same: nearer to it than to no change.
 	alike = 0.5
@@ -71,8 +71,8 @@ const (
 
 // wholes
 const (
-	// certainly and probably are the quantiles of the normal distribution at 99 % and 80 %, over that at 95 % which an end of an
-	// interval of 90 % has.
+	// certainly and probably are the quantiles of the normal distribution at 99 % and 80 %, over that at 95 % which
+	// an end of an interval of 90 % has.
 	certainly, probably = 1.41, 0.5
 )
 

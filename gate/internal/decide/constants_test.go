@@ -51,6 +51,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// allowed are numbers that are no choice: the variance of rounding to a tick is a twelfth of its square, and 1e-9 is the
-// rounding of a product.
+// allowed are numbers that are no choice: the variance of rounding to a tick is a twelfth of its square, and 1e-9 is
+// the rounding of a product.
 var allowed = map[string]bool{"moderate.go 12": true, "evidence.go 1e-9": true}

@@ -1,7 +1,8 @@
 // Package decide judges the sessions of a head by those of a baseline under a policy.
 //
-// A judgement takes four steps: [match] pairs what both sides have, metric by metric; estimates computes the change of each
-// pair and its variance; decide gives each its outcome, corrected for how many there are; [verdict.Of] draws the verdict.
+// A judgement takes four steps: [match] pairs what both sides have, metric by metric; estimates computes the change
+// of each pair and its variance; decide gives each its outcome, corrected for how many there are; [verdict.Of] draws
+// the verdict.
 package decide
 
 import (

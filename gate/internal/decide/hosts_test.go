@@ -51,8 +51,8 @@ func betweenHosts(hosts []host, board string) hostGate {
 	}
 }
 
-// classed draws different hosts of testdata/h200/hosts.csv, the fast ones or, with mixed, all, as if all had that board: the
-// runs of a recorded host, scaled to the medians that the kernels have on the other.
+// classed draws different hosts of testdata/h200/hosts.csv, the fast ones or, with mixed, all, as if all had that
+// board: the runs of a recorded host, scaled to the medians that the kernels have on the other.
 func classed(tb testing.TB, of host, mixed bool, board string) hostGate {
 	f, err := os.Open(filepath.Join(recordings, "hosts.csv"))
 	if err != nil {

@@ -117,8 +117,8 @@ func (t comparison) widens(e *estimate) bool {
 	return lowered && !(stats.Margin(e.variance, result.Confidence) <= e.working(e.Limit.Max))
 }
 
-// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run, and of
-// the GPU time that it makes up: 0 for other pairs.
+// rare is the least variance between runs, and between sessions, of the time of a kernel with few launches a run, and
+// of the GPU time that it makes up: 0 for other pairs.
 func (t comparison) rare(p pair) float64 {
 	kernel := p.Subject
 	switch {

@@ -26,8 +26,8 @@ func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.Time) 
 // gpuTime is the kind of the GPU time of the workload.
 var gpuTime = kindOf(measure.ScopeWorkload, measure.GPUTime)
 
-// poolOf is the pool of a pair: that of its kind, and of the GPU time for the kernel that makes it up. Both are one time, which
-// other kernels say nothing of.
+// poolOf is the pool of a pair: that of its kind, and of the GPU time for the kernel that makes it up. Both are one
+// time, which other kernels say nothing of.
 func (t comparison) poolOf(pools map[string]pool, p pair) pool {
 	if of, ok := pools[gpuTime]; ok && isKernelTime(p) && p.Subject == t.whole {
 		return of

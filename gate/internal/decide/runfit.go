@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// runFit is the fit of the kernel times of one session, log time = kernel + run. Behind the runs of the session stand those of
-// the other side. Outlier runs, the trend and the common shift are read from it.
+// runFit is the fit of the kernel times of one session, log time = kernel + run. Behind the runs of the session stand
+// those of the other side. Outlier runs, the trend and the common shift are read from it.
 type runFit struct {
 	own     int         // profiled runs of the session
 	moves   [][]float64 // by kernel and run: from the kernel's effect, NaN where it was not measured
@@ -53,9 +53,10 @@ func (f *runFit) in(run int) (moves []float64) {
 	return stats.Known(moves)
 }
 
-// outliers are the runs of the session that are outliers as a whole, with their relative change: nearly every kernel differs by
-// more than 1 %, and far more than between the other runs. There are none where more than a few differ, because that is how the
-// program runs. Nor is a run one at whose level the other side has runs, because then both are bimodal.
+// outliers are the runs of the session that are outliers as a whole, with their relative change: nearly every kernel
+// differs by more than 1 %, and far more than between the other runs. There are none where more than a few differ,
+// because that is how the program runs. Nor is a run one at whose level the other side has runs, because then both
+// are bimodal.
 func (f *runFit) outliers() map[int]float64 {
 	if len(f.moves) < 2 {
 		return nil
@@ -76,13 +77,14 @@ func (f *runFit) outliers() map[int]float64 {
 	return outliers
 }
 
-// OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative change.
+// OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative
+// change.
 func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
 	return newComparison([]model.Session{s}, nil, policy).fits[0][0].outliers()
 }
 
-// shiftFrom is the relative change by which nearly all of so many kernels or more moved in the other side, from the typical
-// session of a side; 0 where they did not, or are fewer.
+// shiftFrom is the relative change by which nearly all of so many kernels or more moved in the other side, from the
+// typical session of a side; 0 where they did not, or are fewer.
 func shiftFrom(fits []runFit, kernels int, least float64) float64 {
 	var shifts []float64
 	for _, f := range fits {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The bounds on the section table of an ELF file. Names may lie on one another in a string table, so that a small file can
-// hold many long ones.
+// The bounds on the section table of an ELF file. Names may lie on one another in a string table, so that a small
+// file can hold many long ones.
 const (
 	maxSections = 1 << 20
 	maxStrings  = 64 << 20  // bytes of a string table
@@ -36,7 +36,8 @@ type sections struct {
 	names   table
 }
 
-// readSections reads the section table of an ELF file of so many bytes. debug/elf would decompress the names, without a bound.
+// readSections reads the section table of an ELF file of so many bytes. debug/elf would decompress the names, without
+// a bound.
 func readSections(r io.ReaderAt, size int64) (*sections, error) {
 	var ident [elf.EI_NIDENT]byte
 	if err := load(r, ident[:], 0); err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Outward is the error of a file or directory to be written that lies behind a symbolic link which the repository around
-// it has committed and which leads out of it: whoever made that commit would choose what is overwritten.
+// Outward is the error of a file or directory to be written that lies behind a symbolic link which the repository
+// around it has committed and which leads out of it: whoever made that commit would choose what is overwritten.
 func Outward(ctx context.Context, name string) error {
 	path, err := filepath.Abs(name)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 const commonPart = 0.3
 
 // CommonShift names a change that several kernels share, which another host, clock or power limit makes rather than
-// code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Kernels of one session ("same"
-// hosts) must move as a whole, because there code is the likelier cause. time is the metric of kernels, hosts that of
-// [reason.CommonShift].
+// code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Kernels of one session
+// ("same" hosts) must move as a whole, because there code is the likelier cause. time is the metric of kernels, hosts
+// that of [reason.CommonShift].
 func CommonShift(findings []result.Finding, time measure.Metric, hosts string) []result.Remark {
 	var moved []result.Finding
 	kernels := 0
@@ -131,8 +131,8 @@ func Moved(findings []result.Finding, total measure.Metric) []result.Remark {
 		reason.Moved{Slower: slower, Faster: faster})
 }
 
-// Disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps are
-// not all that a program does.
+// Disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps
+// are not all that a program does.
 func Disagree(findings []result.Finding) []result.Remark {
 	var step, output *result.Finding
 	for i := range findings {

@@ -12,15 +12,16 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// losses is the launches of one side that have no record, beyond those of the other side: how many in a step (or run), and the
-// largest part of the GPU time that they can have taken by the times of the other side.
+// losses is the launches of one side that have no record, beyond those of the other side: how many in a step (or
+// run), and the largest part of the GPU time that they can have taken by the times of the other side.
 type losses struct {
 	side            string
 	launches, share float64
 	rows            bool // the numbers of their calls are missing in a table
 }
 
-// lost weighs the launches without a record of the side that misses more GPU time by them, nil where neither misses any.
+// lost weighs the launches without a record of the side that misses more GPU time by them, nil where neither misses
+// any.
 func (m Matching) lost() *losses {
 	worst, names := losses{}, [2]string{"baseline", "head"}
 	for i, side := range []*recorded.Index{m.Base, m.Head} {
@@ -53,9 +54,9 @@ func (m Matching) hiding() bool {
 	return x != nil && x.share > limit
 }
 
-// weigh is the largest GPU time in ns of so many launches of a side, and how many there are: those of kernels that the other side
-// launches more often take the time that they take there, the longest first. Any further ones take that of a mean launch, or are
-// none where the calls may have asked the GPU for nothing.
+// weigh is the largest GPU time in ns of so many launches of a side, and how many there are: those of kernels that
+// the other side launches more often take the time that they take there, the longest first. Any further ones take
+// that of a mean launch, or are none where the calls may have asked the GPU for nothing.
 func (m Matching) weigh(side int, calls float64, silent bool) (launches, ns float64) {
 	launches = calls
 	type kernel struct{ missing, time float64 }

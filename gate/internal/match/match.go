@@ -17,10 +17,11 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
-// with another geometry, the same short name, the same short name but for the numbers of a code generator, the kernels of one
-// geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below the first level pairs are
-// judged by total time, because their launches need not do equal work. Subjects that the policy ignores are left out.
+// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same
+// name with another geometry, the same short name, the same short name but for the numbers of a code generator, the
+// kernels of one geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below
+// the first level pairs are judged by total time, because their launches need not do equal work. Subjects that the
+// policy ignores are left out.
 func Pairs(t Sides) []Pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {
@@ -79,8 +80,8 @@ func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
 		list(t, new, result.Added, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
 }
 
-// inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally often one by
-// one.
+// inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally
+// often one by one.
 func (t Sides) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
@@ -129,9 +130,9 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 	return pairs, gone, fresh
 }
 
-// weighs reports whether kernels together take a part of the workload's time that matters. Removed kernels are compared with
-// new ones only where both do: else they were removed or added, not replaced. Nsight Compute does not see all kernels, so its share is
-// not that of the workload.
+// weighs reports whether kernels together take a part of the workload's time that matters. Removed kernels are
+// compared with new ones only where both do: else they were removed or added, not replaced. Nsight Compute does not
+// see all kernels, so its share is not that of the workload.
 func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {
@@ -218,8 +219,8 @@ func alone(t Sides, s measure.Subject) []Pair {
 	return out
 }
 
-// totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a single
-// one what the policy names beyond the times.
+// totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a
+// single one what the policy names beyond the times.
 func totals(t Sides, old, new []measure.Subject, match string) []Pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
 		return cmp.Compare(t.Head.Typical(a, t.Total.Name), t.Head.Typical(b, t.Total.Name))
@@ -263,7 +264,8 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where it has several.
+// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where
+// it has several.
 func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {

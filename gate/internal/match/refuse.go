@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides have too little
-// in common.
+// matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides
+// have too little in common.
 var matchRefusals = []align.Refusal[Matching]{
 	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
 		Says: func(m Matching) (string, string) {
@@ -87,8 +87,8 @@ func (m Matching) Notes() (out []result.Remark) {
 	return out
 }
 
-// unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled selects rules
-// on metrics of the whole GPU.
+// unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled
+// selects rules on metrics of the whole GPU.
 func (m Matching) unmet(sampled bool) *unmet {
 	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.expected && x.sampled == sampled })
 	if i < 0 {
@@ -97,8 +97,9 @@ func (m Matching) unmet(sampled bool) *unmet {
 	return &m.rules[i]
 }
 
-// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its short name or
-// its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and still repeats or launches as often.
+// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its
+// short name or its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and
+// still repeats or launches as often.
 func (m Matching) unrelated() bool {
 	if m.Base.Sessions[0].Step != "" || m.Time == model.NcuTime {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
@@ -110,7 +111,8 @@ func (m Matching) unrelated() bool {
 	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.Pairs, common) && !m.sameCounts()
 }
 
-// sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this is no chance.
+// sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this
+// is no chance.
 func (m Matching) sameCounts() bool {
 	const enough = 5
 	equal := func(base, head float64) bool { return base >= enough && base == head }
@@ -118,8 +120,8 @@ func (m Matching) sameCounts() bool {
 		equal(m.Base.Typical(measure.Workload, measure.Launches.Name), m.Head.Typical(measure.Workload, measure.Launches.Name))
 }
 
-// timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time of zero is no
-// measurement.
+// timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time
+// of zero is no measurement.
 func (m Matching) timeless() *Pair {
 	const ticks = 10 // of the timer; shorter times may be read as zero
 	least := ticks * math.Max(m.Tick, 1)
@@ -132,8 +134,8 @@ func (m Matching) timeless() *Pair {
 	return nil
 }
 
-// lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of another format has
-// no step to lose.
+// lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of
+// another format has no step to lose.
 func lostStep(with, without *recorded.Index) bool {
 	return with.HasMetric(measure.Workload, measure.StepTime.Name) && !without.HasMetric(measure.Workload, measure.StepTime.Name) &&
 		without.Has(measure.Steps)

@@ -19,8 +19,8 @@ type unmet struct {
 	expected bool // the head's profiler had to measure it: no pass
 }
 
-// unmetRules lists the rules that name a metric which nothing in the head has. The metrics of Nsight Compute are not expected of
-// another profiler, nor samples of the GPU where nobody asked for them.
+// unmetRules lists the rules that name a metric which nothing in the head has. The metrics of Nsight Compute are not
+// expected of another profiler, nor samples of the GPU where nobody asked for them.
 func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	for i := range policy.Rules {
 		rule := &policy.Rules[i]
@@ -50,8 +50,9 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	return out
 }
 
-// UnusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
-// Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
+// UnusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in
+// silence. Where the policy has several workloads another one may have the subject, which is idle and only worth a
+// remark.
 func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
 	sessions := slices.Concat(base, head)
 	for i := range p.Rules {
@@ -86,8 +87,8 @@ func applies(rule *thresholds.Rule, sessions []model.Session) bool {
 	return false
 }
 
-// OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and metrics that an older
-// baseline, another source or another option of the profiler leaves out.
+// OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and
+// metrics that an older baseline, another source or another option of the profiler leaves out.
 func OneSidedMetrics(t Sides) []result.Remark {
 	var out []result.Remark
 	for i, sides := range [2][2]*recorded.Index{{t.Base, t.Head}, {t.Head, t.Base}} {

@@ -66,8 +66,8 @@ func (t Sides) sectioned(s measure.Subject) bool {
 	return t.Head.Has(s) && (s != measure.Warmup || t.Base.WarmupSteps() == t.Head.WarmupSteps())
 }
 
-// OtherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that runs once every
-// ten steps a cycle may be ten of them.
+// OtherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that
+// runs once every ten steps a cycle may be ten of them.
 func (t Sides) OtherCycle() *result.Remark {
 	for _, b := range stats.Pooled(t.Base.Values(measure.Workload, measure.Repeats.Name)) {
 		for _, h := range stats.Pooled(t.Head.Values(measure.Workload, measure.Repeats.Name)) {
@@ -79,8 +79,8 @@ func (t Sides) OtherCycle() *result.Remark {
 	return nil
 }
 
-// replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and the time of a
-// whole run where a period is.
+// replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and
+// the time of a whole run where a period is.
 func (t Sides) replacedStep(m measure.Metric) bool {
 	judged := t.Base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.Head.HasMetric(measure.Workload, measure.MeanStep.Name)
 	if m == measure.RunTime {

@@ -8,12 +8,12 @@ import (
 // host, and the time of a judgement grows with devices times launches.
 const mostDevices = 64
 
-// MostSubjects is the largest number of subjects of a session, and of kernels, by name and geometry, of a trace. The largest
-// programs that are known have some thousands; a judgement of so many takes two gigabytes.
+// MostSubjects is the largest number of subjects of a session, and of kernels, by name and geometry, of a trace. The
+// largest programs that are known have some thousands; a judgement of so many takes two gigabytes.
 const MostSubjects = 100_000
 
-// NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of one subject.
-// A trace of too many devices or kernels is a *[Refusal].
+// NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of
+// one subject. A trace of too many devices or kernels is a *[Refusal].
 func (t *Trace) NameKernels(file string, budget *NameBudget) error {
 	if n := len(Devices(t.Launches)); n > mostDevices {
 		return Refuse(TooLarge, "record the workload with nsys profile again; no host has so many GPUs",

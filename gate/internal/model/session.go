@@ -163,9 +163,9 @@ func (s *Session) Of(x *Series) Values {
 	return x.Values[:s.Profiled()]
 }
 
-// Check gives the first error that makes the session unfit to be judged or stored: no runs, a profiled run after an unprofiled
-// one, a series of another length than the runs, a value that is negative or infinite or of a run that cannot have it, a
-// series without any value, a duplicate, or more than [MostSubjects] subjects.
+// Check gives the first error that makes the session unfit to be judged or stored: no runs, a profiled run after an
+// unprofiled one, a series of another length than the runs, a value that is negative or infinite or of a run that
+// cannot have it, a series without any value, a duplicate, or more than [MostSubjects] subjects.
 func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")

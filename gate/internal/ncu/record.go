@@ -22,7 +22,8 @@ type Profile struct {
 	index map[alike][]int // of Records, made by the first Find
 }
 
-// alike is what [Profile.Find] looks launches up by: the subject itself, or its short name, with its geometry or without.
+// alike is what [Profile.Find] looks launches up by: the subject itself, or its short name, with its geometry or
+// without.
 type alike struct {
 	subject         measure.Subject
 	short, geometry string

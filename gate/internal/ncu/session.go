@@ -77,8 +77,8 @@ func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
 	}
 }
 
-// Records are the runs of a stored session as one record each, by subject: what a committed baseline still knows of them.
-// A run without counters of a subject has no record.
+// Records are the runs of a stored session as one record each, by subject: what a committed baseline still knows of
+// them. A run without counters of a subject has no record.
 func Records(s *model.Session) map[measure.Subject][]Record {
 	counters := map[measure.Subject][]*model.Series{}
 	for i := range s.Series {

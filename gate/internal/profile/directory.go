@@ -141,8 +141,8 @@ func list(dir string, ofRank bool) (l listing, err error) {
 	return l, err
 }
 
-// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other directories. In
-// the directory of a rank another one is refused: links among them would have no end.
+// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other
+// directories. In the directory of a rank another one is refused: links among them would have no end.
 func (l *listing) irregular(path string, directory, ofRank bool) error {
 	name := filepath.Base(path)
 	switch {
@@ -278,8 +278,8 @@ func (e entry) size() (n int64) {
 	return n
 }
 
-// TakesTool reports whether one of the paths is a file that only another program reads (a report of nsys), or a directory
-// with such a file. It looks at the first files of a directory only.
+// TakesTool reports whether one of the paths is a file that only another program reads (a report of nsys), or a
+// directory with such a file. It looks at the first files of a directory only.
 func TakesTool(paths ...string) bool {
 	takes := func(name string) bool {
 		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) || ends(name, ".zip")

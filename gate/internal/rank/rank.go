@@ -159,8 +159,8 @@ func readOrder(dir, job string, owner int) (*Order, error) {
 	return o, nil
 }
 
-// Gathered is the status of each rank of a job, in their order. A status or an export of another user than the one whose
-// files this process makes there is an error: whoever may rename the directory could put another in its place.
+// Gathered is the status of each rank of a job, in their order. A status or an export of another user than the one
+// whose files this process makes there is an error: whoever may rename the directory could put another in its place.
 func Gathered(dir, job string) ([]Status, error) {
 	owner, known := -1, false
 	// A file of our own makes a client of a network file system ask what else is there.

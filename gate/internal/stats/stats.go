@@ -133,8 +133,8 @@ func Transform(sessions [][]float64, f func(float64) float64) [][]float64 {
 	return out
 }
 
-// MedianPolish fits rows of values (NaN where not known) by row + column (Tukey 1977, chapter 11), the rows to their first own
-// columns only, whose median effect is zero. Moves are the values without the effects of their rows.
+// MedianPolish fits rows of values (NaN where not known) by row + column (Tukey 1977, chapter 11), the rows to their
+// first own columns only, whose median effect is zero. Moves are the values without the effects of their rows.
 func MedianPolish(rows [][]float64, own int) (moves [][]float64, effects []float64) {
 	if len(rows) == 0 {
 		return nil, nil

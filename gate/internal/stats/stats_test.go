@@ -277,8 +277,8 @@ func TestQuantile(t *testing.T) {
 	near(t, "below the middle", quantile(3, 0.2), -quantile(3, 0.8), 1e-9)
 }
 
-// TestMedianPolish wants the effects of runs, whatever a minority of kernels and a missing value do; those behind the own
-// runs move no kernel.
+// TestMedianPolish wants the effects of runs, whatever a minority of kernels and a missing value do; those behind the
+// own runs move no kernel.
 func TestMedianPolish(t *testing.T) {
 	runs, kernels := []float64{0, -0.01, 0.3, 0.02, 0, 0.05, 0.07}, []float64{3, 5, 4, 8, 7}
 	rows := make([][]float64, len(kernels))

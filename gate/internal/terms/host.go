@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78 PyTorch runs.
+	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78
+	// PyTorch runs.
 	replayErrorMost = 0.005
 	// waitsFrom is the part of a step spent waiting for the CPU from which on the step depends on the host like its CPU.
 	waitsFrom = 0.1

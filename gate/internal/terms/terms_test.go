@@ -6,8 +6,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// TestErrorTerms holds the table: every judged kind has a term in every relation between sessions, and no nearer relation has a larger
-// one.
+// TestErrorTerms holds the table: every judged kind has a term in every relation between sessions, and no nearer
+// relation has a larger one.
 func TestErrorTerms(t *testing.T) {
 	for of := range rows {
 		for r := range relations {
@@ -22,7 +22,8 @@ func TestErrorTerms(t *testing.T) {
 	}
 }
 
-// TestRowOfEveryMetric holds which row a metric has; a metric that is judged, or that a rule may name, and has no row here fails.
+// TestRowOfEveryMetric holds which row a metric has; a metric that is judged, or that a rule may name, and has no row
+// here fails.
 func TestRowOfEveryMetric(t *testing.T) {
 	want := map[Row][]string{
 		stepRow:        {"step_time", "run_time"},
