@@ -227,10 +227,12 @@ func TestJoinCommandForShells(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	words := []string{"", "::error::x", "a::b", ":::", "##[error]x", "##vso[task.x]", "a#b", "\x1b[31mred\x1b[0m", "two\nlines\t", "it's", `back\slash'` + "\n", "\u202e\u0085\u00a0",
+	words := []string{"", "::error::x", "a::b", ":::", "##[error]x", "##vso[task.x]", "a#b", "\x1b[31mred\x1b[0m",
+		"two\nlines\t", "it's", `back\slash'` + "\n", "\u202e\u0085\u00a0",
 		"\xff\xe6\xbc", "\u009b1", "µ\x7f9", "\ufffd\n", "!x\a", "$x`y`\r"}
 	line := JoinCommand(append([]string{"printf", `%s\0`}, words...))
-	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }); i >= 0 || obeyed.MatchString(line) {
+	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }); i >= 0 ||
+		obeyed.MatchString(line) {
 		t.Errorf("%q is not plain", line)
 	}
 	for _, w := range words {

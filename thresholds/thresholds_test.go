@@ -91,13 +91,18 @@ func TestParseErrors(t *testing.T) {
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
-		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n", `x.toml:2: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
-		{"deep key", "\n\n" + strings.Repeat("a.", 450_000) + "a = 1\n", `x.toml:3: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
-		{"deep key in a table", "a = [{" + strings.Repeat("a.", 450_000) + "a = 1}]\n", `x.toml:1: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
-		{"long key", strings.Repeat("a", 450_000) + " = 1\n", `x.toml:1: unknown key "` + strings.Repeat("a", 80) + `…"; known are alpha, cost, max_age, ` +
+		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n",
+			`x.toml:2: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
+		{"deep key", "\n\n" + strings.Repeat("a.", 450_000) + "a = 1\n",
+			`x.toml:3: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
+		{"deep key in a table", "a = [{" + strings.Repeat("a.", 450_000) + "a = 1}]\n",
+			`x.toml:1: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
+		{"long key", strings.Repeat("a", 450_000) + " = 1\n", `x.toml:1: unknown key "` + strings.Repeat("a", 80) +
+			`…"; known are alpha, cost, max_age, ` +
 			`outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
-		{"many tables", strings.Repeat("[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n", 25_000), `x.toml:6001: more than 2000 tables; ` +
-			`one rule with a pattern (kernel = "gemm*") limits many kernels`},
+		{"many tables", strings.Repeat("[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n", 25_000),
+			`x.toml:6001: more than 2000 tables; ` +
+				`one rule with a pattern (kernel = "gemm*") limits many kernels`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
 			`x.toml:3: unknown key "step"; known are at_least, at_most, category, copy, device, domain, drift, floor, kernel, max, metric, output, range, section, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},

@@ -19,7 +19,8 @@ var doors = []string{"gate/internal/input", "gate/internal/output", "gate/intern
 	"gate/internal/exporttest", "gate/internal/manpages", "testdata"}
 
 // opening are the functions that only doors call.
-var opening = []string{"os.Open", "os.OpenFile", "os.OpenInRoot", "os.OpenRoot", "os.ReadFile", "os.Create", "os.CreateTemp",
+var opening = []string{"os.Open", "os.OpenFile", "os.OpenInRoot", "os.OpenRoot", "os.ReadFile", "os.Create",
+	"os.CreateTemp",
 	"os.WriteFile", "os.DirFS", "os.CopyFS", "ioutil.ReadFile", "ioutil.WriteFile", "zip.OpenReader", "elf.Open",
 	"syscall.Open", "unix.Open"}
 

@@ -168,9 +168,11 @@ func TestGitLabInstall(t *testing.T) {
 			writeProgram(t, filepath.Join(dir, ".nsgate-bin", "git"), "#!/bin/sh\n") // planted in the checkout
 			cmd := exec.Command("sh", "-e", "-c", script)
 			// Without Go and nsgate of this machine.
-			cmd.Env = []string{"PATH=" + dir + "/bin:/usr/bin:/bin", "CI_PROJECT_DIR=" + dir, "TMPDIR=" + dir, "INSTALL_VERSION=" + tt.version, "INSTALL_FROM=file://" + dir + "/releases"}
+			cmd.Env = []string{"PATH=" + dir + "/bin:/usr/bin:/bin", "CI_PROJECT_DIR=" + dir, "TMPDIR=" + dir,
+				"INSTALL_VERSION=" + tt.version, "INSTALL_FROM=file://" + dir + "/releases"}
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) || strings.Contains(string(out), ".nsgate-bin") {
+			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) ||
+				strings.Contains(string(out), ".nsgate-bin") {
 				t.Errorf("exit code %d, printed %q; want %d and %q", code, out, tt.code, tt.says)
 			}
 		})

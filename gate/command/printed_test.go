@@ -114,7 +114,8 @@ func (p place) print(t *testing.T, c *cobra.Command, line string, writes bool) {
 			var args []string
 			for word := range strings.FieldsSeq(line) {
 				args = append(args, strings.NewReplacer("NASTY", nasty, "FORMAT", format, "SESSION", p.session,
-					"BASE", filepath.Join(p.dir, "base"), "REPORT", filepath.Join(p.dir, "report.json"), "HEAD", filepath.Join(p.dir, "head")).Replace(word))
+					"BASE", filepath.Join(p.dir, "base"), "REPORT", filepath.Join(p.dir, "report.json"),
+					"HEAD", filepath.Join(p.dir, "head")).Replace(word))
 			}
 			if c.Name() == "bisect" {
 				for i := range args {
@@ -180,7 +181,8 @@ func hostileRepository(t *testing.T) place {
 		}
 	}
 	for side, source := range map[string]string{"base": "base", "head": "saxpy_1.05"} {
-		if err := os.CopyFS(filepath.Join(dir, side), os.DirFS(filepath.Join("../../testdata/h200/kernels", source))); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, side), os.DirFS(
+			filepath.Join("../../testdata/h200/kernels", source))); err != nil {
 			t.Fatal(err)
 		}
 		files, _ := filepath.Glob(filepath.Join(dir, side, "*.sqlite"))
@@ -227,7 +229,8 @@ max = "5%"
 	run("nsgate", "record", "-q", "--workload", "default", "--from", filepath.Join(dir, "base"), "--reason", nasty)
 	run("git", "add", ".")
 	run("git", "commit", "-q", "-m", nasty)
-	run("nsgate", "check", "-q", "--workload", "default", "--from", filepath.Join(dir, "head"), "-o", filepath.Join(dir, "report.json"))
+	run("nsgate", "check", "-q", "--workload", "default", "--from", filepath.Join(dir, "head"), "-o",
+		filepath.Join(dir, "report.json"))
 	files, _ := filepath.Glob(filepath.Join(dir, "repo/.nsgate/default/*/*.csv"))
 	if len(files) != 1 {
 		t.Fatal(files)

@@ -104,7 +104,8 @@ var sessionRefusals = []Refusal[*sides]{
 		return b.Step != "" && (2*recorded.Steps(h) < recorded.Steps(b) || 2*recorded.Steps(b) < recorded.Steps(h))
 	},
 		func(b, h *model.Session) (string, string) {
-			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") + " in the baseline, " +
+			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") +
+				" in the baseline, " +
 				strconv.Itoa(recorded.Steps(h)) + " in the head", again
 		}),
 	{"other number of repeats", model.OtherWork, func(s *sides) bool {
@@ -113,7 +114,8 @@ var sessionRefusals = []Refusal[*sides]{
 	},
 		func(s *sides) (string, string) {
 			w := repeatsOf(s.fits, s.head)
-			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") + " in the baseline, " +
+			return "the workload did a different amount of work: " + measure.Count(int(w.inBase), "repeat") +
+				" in the baseline, " +
 				strconv.Itoa(int(w.inHead)) + " in the head", again
 		}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {

@@ -79,7 +79,8 @@ func named(r *result.Report) (names []string) {
 
 // outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.
 func (a Accept) outdated() error {
-	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Report.Verdict == result.Fail || len(a.changes()) > 0 {
+	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Report.Verdict == result.Fail ||
+		len(a.changes()) > 0 {
 		return nil
 	}
 	if a.Report.Verdict == result.NoVerdict && !a.Report.Undecided {

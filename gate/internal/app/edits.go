@@ -143,7 +143,8 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
 // submodule lacks the base's commit, nothing but its being another is known.
-func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool, err error) {
+func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool,
+	err error) {
 	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", ":(top,literal)"+dir)
 	if err != nil {
 		return nil, false, err
@@ -201,7 +202,8 @@ func (r Review) leftAt(ctx context.Context) string {
 	if r.Commit != "" {
 		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
 	}
-	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == r.Merge && ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
+	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == r.Merge &&
+		ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
 		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
 	}
 	if r.Target != "" {

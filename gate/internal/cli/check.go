@@ -84,7 +84,8 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 // request is the checks that the flags ask for, one for each workload.
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
 	by := model.Profiler(v.profiler)
-	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...), oneOf("profiler", v.profiler, "nsys", "ncu"),
+	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
+		oneOf("profiler", v.profiler, "nsys", "ncu"),
 		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}

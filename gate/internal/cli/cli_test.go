@@ -59,7 +59,8 @@ func TestAbandon(t *testing.T) {
 		e, code := &env{std: Streams{Err: &said}}, 0
 		e.follows.Store(follows)
 		e.abandon(interrupted{syscall.SIGTERM}, func(c int) { code = c })
-		if want := "nsgate: interrupted (terminated); it had not ended 5s later\n"; !follows && (code != 143 || said.String() != want) || follows && (code != 0 || said.Len() > 0) {
+		if want := "nsgate: interrupted (terminated); it had not ended 5s later\n"; !follows &&
+			(code != 143 || said.String() != want) || follows && (code != 0 || said.Len() > 0) {
 			t.Errorf("follows %v: code %d, said %q", follows, code, said.String())
 		}
 	}

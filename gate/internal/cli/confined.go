@@ -68,7 +68,8 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 	} else if ended.CPU {
 		next = "record fewer steps, or see what the file holds"
 	}
-	return true, noVerdict(e, "read", model.Refuse(model.TooLarge, next, "%s: %v", report.Clean(strings.Join(paths, ", ")), ended))
+	return true, noVerdict(e, "read", model.Refuse(model.TooLarge, next, "%s: %v",
+		report.Clean(strings.Join(paths, ", ")), ended))
 }
 
 // sizeOf is the size of a file, or of the files of a directory, in bytes.

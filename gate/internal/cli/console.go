@@ -43,7 +43,8 @@ func (e *env) complain(err error, code int) {
 	if at := (*measure.PlaceError)(nil); errors.As(err, &at) {
 		file, line = git.Within(e.getenv("GITHUB_WORKSPACE"), at.File), at.Line
 	}
-	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.Err.Raw(), Getenv: e.getenv}); err != nil {
+	if err := github.PublishError(report.Clean(err.Error()), file, line, code,
+		github.Options{Writer: e.Err.Raw(), Getenv: e.getenv}); err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 	}
 }

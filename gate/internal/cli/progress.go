@@ -145,7 +145,8 @@ func (p *progress) step(ev run.Event) {
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
 		p.sections++
 		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
-		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
+		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n",
+			time.Now().Unix(), p.section)
 	}
 	text, passing := steps[ev.Stage], true
 	switch ev.Stage {

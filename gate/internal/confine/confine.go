@@ -43,7 +43,8 @@ const cpuSpent = "SIGXCPU"
 // diagnose says of a child that did not come to its end what its last words and its state mean.
 func diagnose(said string, state *os.ProcessState) *Ended {
 	e := &Ended{Said: said}
-	for _, sign := range []string{"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread"} {
+	for _, sign := range []string{"out of memory", "cannot allocate memory", "pthread_create failed",
+		"failed to create new OS thread"} {
 		e.Memory = e.Memory || strings.Contains(said, sign)
 	}
 	e.CPU = strings.Contains(said, cpuSpent)

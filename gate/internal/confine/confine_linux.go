@@ -26,7 +26,8 @@ const (
 // Run runs the arguments of a command in a child of this binary and returns its exit code. Once ctx has ended, the
 // child gets the signal that by names. An [*Ended] error is that of a child that did not come to its end, any other
 // one that no child could be started.
-func Run(ctx context.Context, by func() os.Signal, hidden string, args []string, stdout, stderr *os.File) (code int, err error) {
+func Run(ctx context.Context, by func() os.Signal, hidden string, args []string, stdout, stderr *os.File) (code int,
+	err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err

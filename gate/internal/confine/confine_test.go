@@ -122,7 +122,8 @@ func TestRun(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
-	if code, err := Run(ctx, func() os.Signal { return syscall.SIGTERM }, hidden, []string{"wait"}, os.Stdout, os.Stderr); code != 143 || err != nil {
+	if code, err := Run(ctx, func() os.Signal { return syscall.SIGTERM }, hidden, []string{"wait"}, os.Stdout,
+		os.Stderr); code != 143 || err != nil {
 		t.Errorf("after the signal: %d, %v", code, err)
 	}
 }

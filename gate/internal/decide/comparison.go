@@ -152,7 +152,9 @@ func alternate(a, b *model.Session, unprofiled bool) bool {
 // unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
 func (t comparison) unmeasured(p pair) bool {
 	return len(t.unmerged) > 0 && (t.unmerged[unmerged{subject: p.Subject, metric: p.Metric}] ||
-		slices.ContainsFunc(p.BaseNames, func(name string) bool { return t.unmerged[unmerged{name: name, metric: p.Metric}] }))
+		slices.ContainsFunc(p.BaseNames, func(name string) bool {
+			return t.unmerged[unmerged{name: name, metric: p.Metric}]
+		}))
 }
 
 // relation is that of the sides of a comparison.

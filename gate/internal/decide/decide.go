@@ -110,7 +110,8 @@ func describe(t comparison, p pair) result.Finding {
 		Base: result.Number(recorded.Typical(p.Base)), Head: result.Number(recorded.Typical(p.Head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
 		Limit: result.Number(p.Limit.Max), Floor: result.Number(t.floor(p)), Rule: p.Limit.Rule, Severity: string(p.Limit.Severity),
 		Share: result.Number(share), Match: p.Match, BaseNames: p.BaseNames, HeadNames: p.HeadNames,
-		Gates: p.Listed == "" && p.Limit.Severity == thresholds.Fail && (!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
+		Gates: p.Listed == "" && p.Limit.Severity == thresholds.Fail &&
+			(!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
 	f.State(p.Facts...)
 	if p.Metric == measure.SyncCalls {

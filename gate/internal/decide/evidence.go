@@ -53,7 +53,8 @@ type evidence struct {
 func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
 		scope: f.Scope, metric: e.Metric, share: t.costShare(e.pair), gates: f.Gates, named: t.Named(e.Pair),
-		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
+		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base),
+		runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
 		leastCost: t.leastCost(e.pair), exposed: t.exposedChange(e.pair),

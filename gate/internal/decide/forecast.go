@@ -42,7 +42,8 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []resul
 		workload := e.Subject == measure.Workload && f.Metric == measure.GPUTime.Name
 		output := e.Subject.Scope == measure.ScopeOutput && e.Compared()
 		if e.Listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, Forecast{e, e.Subject, e.Metric, e.Limit.Max, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+			out = append(out, Forecast{e, e.Subject, e.Metric, e.Limit.Max, f, policy.Alpha * e.weight() / total,
+				float64(f.Floor / f.Base)})
 		}
 	}
 	return out

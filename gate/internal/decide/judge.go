@@ -139,14 +139,17 @@ func compare(r *result.Report, t *comparison, pairs []match.Pair) {
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(movedRuns(all, r.Findings)...)
-	r.Warn(slices.Concat(insight.Uncovered(t.Base, t.Head), match.OneSidedMetrics(t.Sides), leftOut(*t), insight.CommonShift(r.Findings, t.Time, t.hosts()),
+	r.Warn(slices.Concat(insight.Uncovered(t.Base, t.Head), match.OneSidedMetrics(t.Sides), leftOut(*t),
+		insight.CommonShift(r.Findings, t.Time, t.hosts()),
 		insight.Moved(r.Findings, t.Total), insight.Disagree(r.Findings))...)
 	r.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		r.Apart = x
 	}
 	r.Paired, r.Batches, r.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
-	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b)) })
+	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int {
+		return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b))
+	})
 	r.Label()
 	r.Counts, r.Detects = result.Count(r.Findings), verdict.Detects(r.Findings)
 	if t.few == nil {

@@ -22,7 +22,8 @@ func (t comparison) leaveOut() comparison {
 			outliers := t.fits[i][j].outliers()
 			for run := range side.Sessions[j].Profiled() {
 				if by, ok := outliers[run]; ok {
-					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run, Change: result.Number(by)})
+					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run,
+						Change: result.Number(by)})
 				}
 			}
 		}

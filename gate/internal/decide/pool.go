@@ -36,7 +36,8 @@ func (t comparison) poolOf(pools map[string]pool, p pair) pool {
 }
 
 func isKernelTime(p pair) bool {
-	return p.Subject.Scope == measure.ScopeKernel && (p.Metric.Name == measure.Time.Name || p.Metric.Name == measure.Total.Name)
+	return p.Subject.Scope == measure.ScopeKernel &&
+		(p.Metric.Name == measure.Time.Name || p.Metric.Name == measure.Total.Name)
 }
 
 // wholeKernel is the kernel that makes up the GPU time of both sides, but for less than a kernel that shows; the zero

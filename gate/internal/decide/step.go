@@ -91,7 +91,8 @@ func (t comparison) neighbour(m measure.Metric, change float64) bool {
 	case measure.StepTime:
 		return waits(t.waterfall)
 	case measure.MeanStep:
-		base, head := t.Base.Typical(measure.Workload, measure.StepTime.Name), t.Head.Typical(measure.Workload, measure.StepTime.Name)
+		base, head := t.Base.Typical(measure.Workload, measure.StepTime.Name), t.Head.Typical(measure.Workload,
+			measure.StepTime.Name)
 		return waits(t.waterfall) && 2*(head/base-1) > change
 	}
 	return false

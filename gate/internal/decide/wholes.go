@@ -96,7 +96,8 @@ func ownWholes(t comparison, estimates []estimate, findings []result.Finding) fu
 
 // worsened reports whether a finding that looks worse is judged as a part of something larger.
 func (t comparison) worsened(p pair, f *result.Finding) bool {
-	return f.Gates && p.Compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) && !p.Limit.Bounded() && !t.Named(p.Pair)
+	return f.Gates && p.Compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) &&
+		!p.Limit.Bounded() && !t.Named(p.Pair)
 }
 
 // waive keeps a finding from failing the gate and says why.
@@ -219,7 +220,8 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role := range gone {
 		if after[role] > 0 {
 			change := after[role]/before[role] - 1
-			out[role] = &whole{t.Total.Name, strings.Join(gone[role], ", ") + " and what replaces it", change, change, change, limit[role], true}
+			out[role] = &whole{t.Total.Name, strings.Join(gone[role], ", ") + " and what replaces it", change, change, change,
+				limit[role], true}
 		}
 	}
 	return out
@@ -251,7 +253,8 @@ func (t comparison) stayed(f *result.Finding) []whole {
 func (t comparison) allSections(e estimate) []whole {
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) && (s != measure.Before || e.Subject == measure.Before) {
+			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
+				(s != measure.Before || e.Subject == measure.Before) {
 				all += side.Typical(s, e.Metric.Name)
 			}
 		}
@@ -278,7 +281,8 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	for i, e := range estimates {
 		f := &findings[i]
 		isTime := f.Metric == measure.GPUTime.Name || f.Metric == measure.StepTime.Name || f.Metric == measure.MeanStep.Name
-		if len(parts) == 0 || !isTime || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup || !t.worsened(e.pair, f) {
+		if len(parts) == 0 || !isTime || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup ||
+			!t.worsened(e.pair, f) {
 			continue
 		}
 		more, base := 0.0, float64(f.Base)

@@ -31,10 +31,14 @@ func TestBombs(t *testing.T) {
 		code bool   // HasCode
 	}{
 		"many symbols of one kernel": {exporttest.Cubin(40_000, 1<<20), "", true},
-		"compressed names":           {named(exporttest.ELF(machine), compressed(strtab), deflated(256<<20)), "damaged ELF file: its names are compressed", false},
-		"compressed section":         {exporttest.ELF(machine, exporttest.Section{Title: ".debug", Data: deflated(256 << 20), Section64: compressed(progbits)}), "it has no section .nv_fatbin", false},
-		"sections on one another":    {repeated(exporttest.Cubin(1, 1<<20), 2000), "its sections lie on one another", true},
-		"long names":                 {repeated(exporttest.ELF(machineCUDA, exporttest.Section{Title: long}), 60_000), "the name of section", true},
+		"compressed names": {named(exporttest.ELF(machine), compressed(strtab), deflated(256<<20)),
+			"damaged ELF file: its names are compressed", false},
+		"compressed section": {exporttest.ELF(machine,
+			exporttest.Section{Title: ".debug", Data: deflated(256 << 20),
+				Section64: compressed(progbits)}), "it has no section .nv_fatbin", false},
+		"sections on one another": {repeated(exporttest.Cubin(1, 1<<20), 2000), "its sections lie on one another", true},
+		"long names": {repeated(exporttest.ELF(machineCUDA, exporttest.Section{Title: long}), 60_000),
+			"the name of section", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bomb")
@@ -46,7 +50,8 @@ func TestBombs(t *testing.T) {
 			code := devicecode.HasCode(path)
 			kernels, err := devicecode.Read(path, "bomb")
 			runtime.ReadMemStats(&after)
-			if code != x.code || x.want == "" && (err != nil || len(kernels) != 1) || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+			if code != x.code || x.want == "" && (err != nil || len(kernels) != 1) || x.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), x.want)) {
 				t.Errorf("%d kernels, code %v, %v, want %q", len(kernels), code, err, x.want)
 			}
 			if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {

@@ -122,7 +122,8 @@ const mostOverlap = 4
 
 // newImage finds the sections of an image by their names.
 func newImage(image []byte, f *sections) (*image64, error) {
-	c := &image64{data: image, sections: make(map[string]*section, len(f.list)), stacks: map[uint32]int{}, registers: map[uint32]int{}, known: map[string]Kernel{}}
+	c := &image64{data: image, sections: make(map[string]*section, len(f.list)), stacks: map[uint32]int{},
+		registers: map[uint32]int{}, known: map[string]Kernel{}}
 	names, sizes := 0, uint64(0)
 	for i := range f.list {
 		s := &f.list[i]
@@ -207,7 +208,8 @@ func (c *image64) sized(name string) (Kernel, error) {
 	if len(code) == 0 {
 		return Kernel{}, fmt.Errorf("kernel %.80q has no code section", name)
 	}
-	k := Kernel{Name: name, Code: len(code), Shared: c.size(".nv.shared." + name), Constant: c.size(".nv.constant0." + name),
+	k := Kernel{Name: name, Code: len(code), Shared: c.size(".nv.shared." + name),
+		Constant: c.size(".nv.constant0." + name),
 		Barriers: int(text.flags >> 20 & 0x7f), Registers: int(text.info >> 24)} // before the attribute existed
 	c.info(c.sections[".nv.info."+name], func(attr byte, value []byte) {
 		if attr == attrBarriers && len(value) > 0 {

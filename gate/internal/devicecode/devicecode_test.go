@@ -118,7 +118,8 @@ func TestCompression(t *testing.T) {
 		{"none", "", "", fat(kindELF, 0x11, 0, image)},
 		{"zstd", "", "", fat(kindELF, flagZstd, size, z.EncodeAll(image, nil))},
 		{"lz4", "", "", fat(kindELF, flagLZ4, size, small[:n])},
-		{"two, and padding between", "", "", slices.Concat(fat(kindPTX, 0, 0, []byte(".version 9.0")), make([]byte, 24), fat(kindELF, 0x11, 0, image))},
+		{"two, and padding between", "", "", slices.Concat(fat(kindPTX, 0, 0, []byte(".version 9.0")), make([]byte, 24),
+			fat(kindELF, 0x11, 0, image))},
 		{"unknown", "unknown compression", "--compress-mode=none", fat(kindELF, 0x4000, size, []byte("something else"))},
 		{"ptx", "it holds PTX only", "-arch=sm_", fat(kindPTX, 0, 0, []byte(".version 9.0"))},
 		{"another size", "damaged zstd data", "build it again", fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
@@ -136,7 +137,8 @@ func TestCompression(t *testing.T) {
 		switch {
 		case tt.want == "" && (err != nil || !slices.Equal(got, want)):
 			t.Errorf("%s: %d kernels, %v", tt.name, len(got), err)
-		case tt.want != "" && (!errors.As(err, &unreadable) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(unreadable.Next, tt.next)):
+		case tt.want != "" && (!errors.As(err, &unreadable) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.Contains(unreadable.Next, tt.next)):
 			t.Errorf("%s: %v, want %q; … %q", tt.name, err, tt.want, tt.next)
 		}
 	}

@@ -95,7 +95,8 @@ func (f *sections) header(r io.ReaderAt) (h elf.Header64, err error) {
 	case elf.ELFCLASS32:
 		var x elf.Header32
 		err = binary.Read(in, f.order, &x)
-		h = elf.Header64{Machine: x.Machine, Shoff: uint64(x.Shoff), Shentsize: x.Shentsize, Shnum: x.Shnum, Shstrndx: x.Shstrndx}
+		h = elf.Header64{Machine: x.Machine, Shoff: uint64(x.Shoff), Shentsize: x.Shentsize, Shnum: x.Shnum,
+			Shstrndx: x.Shstrndx}
 	default:
 		err = fmt.Errorf("unknown class %d", f.class)
 	}
@@ -108,7 +109,8 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 	if f.class == elf.ELFCLASS32 {
 		entry = uint64(binary.Size(elf.Section32{}))
 	}
-	if uint64(h.Shentsize) != entry || count > maxSections || h.Shoff > uint64(size) || count*entry > uint64(size)-h.Shoff {
+	if uint64(h.Shentsize) != entry || count > maxSections || h.Shoff > uint64(size) ||
+		count*entry > uint64(size)-h.Shoff {
 		return nil, fmt.Errorf("%d sections of %d bytes from byte %d on, in %d bytes", count, h.Shentsize, h.Shoff, size)
 	}
 	text := make([]byte, count*entry)
@@ -118,10 +120,12 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 	out := make([]section, count)
 	for i := range out {
 		if one := text[uint64(i)*entry:][:entry]; f.class == elf.ELFCLASS64 {
-			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])), flags: f.order.Uint64(one[8:]),
+			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])),
+				flags:  f.order.Uint64(one[8:]),
 				offset: f.order.Uint64(one[24:]), size: f.order.Uint64(one[32:]), link: f.order.Uint32(one[40:]), info: f.order.Uint32(one[44:])}
 		} else {
-			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])), flags: uint64(f.order.Uint32(one[8:])),
+			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])),
+				flags:  uint64(f.order.Uint32(one[8:])),
 				offset: uint64(f.order.Uint32(one[16:])), size: uint64(f.order.Uint32(one[20:])), link: f.order.Uint32(one[24:]), info: f.order.Uint32(one[28:])}
 		}
 	}

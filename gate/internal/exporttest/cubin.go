@@ -16,7 +16,8 @@ type Section struct {
 // ELF is a file of 64 bits with sections, the first of which is empty and the last of which holds their names.
 func ELF(machine elf.Machine, sections ...Section) []byte {
 	names := []byte{0}
-	sections = append(append([]Section{{}}, sections...), Section{Title: ".shstrtab", Section64: elf.Section64{Type: uint32(elf.SHT_STRTAB)}})
+	sections = append(append([]Section{{}}, sections...), Section{Title: ".shstrtab",
+		Section64: elf.Section64{Type: uint32(elf.SHT_STRTAB)}})
 	for i := range sections {
 		if s := &sections[i]; s.Title != "" {
 			s.Name = uint32(len(names))
@@ -34,7 +35,8 @@ func ELF(machine elf.Machine, sections ...Section) []byte {
 		s.Off, s.Size = uint64(header+body.Len()), uint64(len(s.Data))
 		body.Write(s.Data)
 	}
-	binary.Write(&head, binary.LittleEndian, elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
+	binary.Write(&head, binary.LittleEndian, elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F',
+		byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
 		Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Ehsize: header, Shoff: uint64(header + body.Len()),
 		Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: uint16(last)})
 	for i := range sections {
@@ -54,7 +56,8 @@ func Cubin(symbols, code int) []byte {
 	}
 	const machineCUDA, registers = 190, 32 << 24
 	return ELF(machineCUDA,
-		Section{Title: ".text.kernel", Data: make([]byte, code), Section64: elf.Section64{Type: uint32(elf.SHT_PROGBITS), Info: registers}},
+		Section{Title: ".text.kernel", Data: make([]byte, code),
+			Section64: elf.Section64{Type: uint32(elf.SHT_PROGBITS), Info: registers}},
 		Section{Title: ".strtab", Data: names, Section64: elf.Section64{Type: uint32(elf.SHT_STRTAB)}},
 		Section{Title: ".symtab", Data: table, Section64: elf.Section64{Type: uint32(elf.SHT_SYMTAB), Link: 2, Entsize: 24}})
 }

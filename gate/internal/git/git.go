@@ -41,7 +41,8 @@ var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(options, exempt(dir), args)...)
 	cmd.Dir = dir
-	cmd.Env = append(Environment(), "LC_ALL=C", "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	cmd.Env = append(Environment(), "LC_ALL=C", "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1",
+		"GIT_OPTIONAL_LOCKS=0")
 	return cmd
 }
 

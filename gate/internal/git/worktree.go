@@ -153,7 +153,8 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	}
 	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
 	// lines.
-	rows, err := r.Output(ctx, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
+	rows, err := r.Output(ctx, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c",
+		"diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
 	if err != nil {
 		return nil, err

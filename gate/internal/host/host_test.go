@@ -73,10 +73,13 @@ func TestMemoryKills(t *testing.T) {
 		want  int64
 	}{
 		"unknown": {nil, 0},
-		"its group's": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.events": "low 0\noom 3\noom_kill 2\n",
-			"sys/fs/cgroup/a/memory.events": "oom_kill 9\n", "proc/vmstat": "oom_kill 11\n"}, 2},
-		"a parent's": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.events": "oom_kill 9\n"}, 9},
-		"version 1":  {map[string]string{"proc/self/cgroup": "5:cpu:/x\n4:memory:/x\n", "sys/fs/cgroup/memory/x/memory.oom_control": "under_oom 0\noom_kill 4\n"}, 4},
+		"its group's": {map[string]string{"proc/self/cgroup": "0::/a/b\n",
+			"sys/fs/cgroup/a/b/memory.events": "low 0\noom 3\noom_kill 2\n",
+			"sys/fs/cgroup/a/memory.events":   "oom_kill 9\n", "proc/vmstat": "oom_kill 11\n"}, 2},
+		"a parent's": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.events": "oom_kill 9\n"},
+			9},
+		"version 1": {map[string]string{"proc/self/cgroup": "5:cpu:/x\n4:memory:/x\n",
+			"sys/fs/cgroup/memory/x/memory.oom_control": "under_oom 0\noom_kill 4\n"}, 4},
 		"the host's": {map[string]string{"proc/vmstat": "nr_free_pages 7\noom_kill 11\n"}, 11},
 	} {
 		if got := system(t, tt.files).MemoryKills(); got != tt.want {

@@ -59,7 +59,8 @@ func TestReadWithin(t *testing.T) {
 
 func TestTree(t *testing.T) {
 	dir := t.TempDir()
-	for _, err := range []error{os.WriteFile(filepath.Join(dir, "file"), []byte("2"), 0o644), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644)} {
+	for _, err := range []error{os.WriteFile(filepath.Join(dir, "file"), []byte("2"), 0o644),
+		syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}

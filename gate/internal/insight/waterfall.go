@@ -186,5 +186,6 @@ func StepPart(w *result.Waterfall) []result.Remark {
 		return nil
 	}
 	p := w.Parts[0]
-	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change, Unit: measure.StepTime.Unit})}
+	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change,
+		Unit: measure.StepTime.Unit})}
 }

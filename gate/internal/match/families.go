@@ -65,7 +65,8 @@ func (f *family) shifted(t Sides) bool {
 			continue
 		}
 		common++
-		if launches := t.Head.Typical(s, measure.Launches.Name) / t.Base.Typical(s, measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 || varies(t.Base, s) || varies(t.Head, s) {
+		if launches := t.Head.Typical(s, measure.Launches.Name) / t.Base.Typical(s,
+			measure.Launches.Name); math.Abs(math.Log(launches)) > 1e-9 || varies(t.Base, s) || varies(t.Head, s) {
 			moved++
 		}
 		change := t.Head.Typical(s, t.Total.Name) / t.Base.Typical(s, t.Total.Name)

@@ -29,7 +29,8 @@ func (m Matching) lost() *losses {
 		for _, metric := range []measure.Metric{model.LostLaunches, model.SilentCalls} {
 			rows := metric == model.SilentCalls
 			launches := perRun(side, metric.Name, measure.Workload) - perRun(other, metric.Name, measure.Workload)
-			if launches <= 0 || !(other.Whole > 0) || rows && !(side.HasMetric(measure.Workload, metric.Name) && other.HasMetric(measure.Workload, metric.Name)) {
+			if launches <= 0 || !(other.Whole > 0) ||
+				rows && !(side.HasMetric(measure.Workload, metric.Name) && other.HasMetric(measure.Workload, metric.Name)) {
 				continue
 			}
 			found, ns := m.weigh(i, launches, rows)
@@ -115,5 +116,6 @@ func (m Matching) LostRemarks() []result.Remark {
 	if x == nil {
 		return nil
 	}
-	return []result.Remark{result.Say(reason.LostLaunches{Side: x.side, Launches: result.Number(x.launches), Share: result.Number(x.share), Rows: x.rows})}
+	return []result.Remark{result.Say(reason.LostLaunches{Side: x.side, Launches: result.Number(x.launches),
+		Share: result.Number(x.share), Rows: x.rows})}
 }

@@ -109,7 +109,8 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 		}
 	}
 	for _, s := range t.Base.Subjects() {
-		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection &&
+			!t.sectioned(s) {
 			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
 		}
 		switch {
@@ -122,7 +123,8 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 		}
 	}
 	for _, s := range t.Head.Subjects() {
-		if !t.Base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
+		if !t.Base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall &&
+			s.Scope != measure.ScopeSection {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
@@ -142,7 +144,8 @@ func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 }
 
 // groups sorts kernels by a key; those without one are left out.
-func groups(side *recorded.Index, subjects []measure.Subject, key func(*recorded.Index, measure.Subject) string) map[string][]measure.Subject {
+func groups(side *recorded.Index, subjects []measure.Subject,
+	key func(*recorded.Index, measure.Subject) string) map[string][]measure.Subject {
 	out := map[string][]measure.Subject{}
 	for _, s := range recorded.Kernels(subjects) {
 		if k := key(side, s); k != "" {
@@ -184,14 +187,16 @@ func same(t Sides, s measure.Subject) []Pair {
 	for _, m := range recorded.Known(ofBase, ofHead) {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
-		if s == measure.Workload && t.replacedStep(m) || !both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m) {
+		if s == measure.Workload && t.replacedStep(m) ||
+			!both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
 			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
 		if m == model.MemoryPeak {
 			p.Facts = append(p.Facts, insight.MemoryGrowth(t.Base, t.Head)...)
-		} else if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
+		} else if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h &&
+			b != "" && h != "" {
 			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)
@@ -292,7 +297,8 @@ func changed(t Sides, old, new measure.Subject) []result.Remark {
 	for _, m := range []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared, model.LocalMemory} {
 		b, h := t.Base.Typical(old, m.Name), t.Head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
-			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b), Head: result.Number(h)}))
+			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b),
+				Head: result.Number(h)}))
 		}
 	}
 	return out

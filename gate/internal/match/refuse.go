@@ -18,7 +18,8 @@ var matchRefusals = []align.Refusal[Matching]{
 	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
 		Says: func(m Matching) (string, string) {
 			x := m.unmet(true)
-			return "nothing that " + x.rule.Where + " limits has " + x.metric.Title() + ": the GPU does not count it, or the range is shorter than the sampling period",
+			return "nothing that " + x.rule.Where + " limits has " + x.metric.Title() +
+					": the GPU does not count it, or the range is shorter than the sampling period",
 				"limit it for the workload or for a longer range, or remove the rule"
 		}},
 	{Name: "metric missing", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(false) != nil },
@@ -33,7 +34,8 @@ var matchRefusals = []align.Refusal[Matching]{
 	{Name: "nothing in common", Kind: model.OtherWorkload, When: Matching.unrelated,
 		Says: func(m Matching) (string, string) {
 			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
-			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") + " in the baseline, " +
+			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") +
+				" in the baseline, " +
 				measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
 		}},
 	{Name: "kernel without time", Kind: model.ZeroTime, When: func(m Matching) bool { return m.timeless() != nil },
@@ -44,10 +46,14 @@ var matchRefusals = []align.Refusal[Matching]{
 			if head == 0 {
 				without, with = "head", "baseline"
 			}
-			return p.Subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
+			return p.Subject.Short() + " takes no time in the " + without + " and " +
+				measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
 				": the timer failed, or the profile was changed", "measure again"
 		}},
-	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool { return lostStep(m.Base, m.Head) || lostStep(m.Head, m.Base) },
+	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool {
+		return lostStep(m.Base, m.Head) ||
+			lostStep(m.Head, m.Base)
+	},
 		Says: func(m Matching) (string, string) {
 			without, with := "head", "baseline"
 			if lostStep(m.Head, m.Base) {
@@ -60,7 +66,8 @@ var matchRefusals = []align.Refusal[Matching]{
 		Says: func(m Matching) (string, string) {
 			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
 			if m.lost().rows {
-				next = "print the tables of the " + m.lost().side + " again, whole: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
+				next = "print the tables of the " + m.lost().side +
+					" again, whole: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
 			}
 			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
@@ -105,7 +112,8 @@ func (m Matching) unrelated() bool {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p Pair) bool {
-		return p.Compared() && p.Match != "rest" && (p.Subject.Scope == measure.ScopeKernel || p.Subject.Scope == measure.ScopeRange)
+		return p.Compared() && p.Match != "rest" &&
+			(p.Subject.Scope == measure.ScopeKernel || p.Subject.Scope == measure.ScopeRange)
 	}
 	base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
 	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.Pairs, common) && !m.sameCounts()
@@ -117,7 +125,8 @@ func (m Matching) sameCounts() bool {
 	const enough = 5
 	equal := func(base, head float64) bool { return base >= enough && base == head }
 	return equal(float64(recorded.Steps(&m.Base.Sessions[0])), float64(recorded.Steps(&m.Head.Sessions[0]))) ||
-		equal(m.Base.Typical(measure.Workload, measure.Launches.Name), m.Head.Typical(measure.Workload, measure.Launches.Name))
+		equal(m.Base.Typical(measure.Workload, measure.Launches.Name),
+			m.Head.Typical(measure.Workload, measure.Launches.Name))
 }
 
 // timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time
@@ -137,6 +146,7 @@ func (m Matching) timeless() *Pair {
 // lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of
 // another format has no step to lose.
 func lostStep(with, without *recorded.Index) bool {
-	return with.HasMetric(measure.Workload, measure.StepTime.Name) && !without.HasMetric(measure.Workload, measure.StepTime.Name) &&
+	return with.HasMetric(measure.Workload, measure.StepTime.Name) &&
+		!without.HasMetric(measure.Workload, measure.StepTime.Name) &&
 		without.Has(measure.Steps)
 }

@@ -53,9 +53,11 @@ func TestMatchRefusals(t *testing.T) {
 		return []thresholds.Rule{{Metric: thresholds.Glob(metric.Name), Where: "nsgate.toml:3", Severity: thresholds.Fail}}
 	}
 	byNcu := func(s *model.Session) {
-		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.NcuTime, Values: model.Values{1e5, 1e5, 1e5}}}
+		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.NcuTime,
+			Values: model.Values{1e5, 1e5, 1e5}}}
 	}
-	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod, Values: model.Values{1e5, 1e5, 1e5}})
+	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod,
+		Values: model.Values{1e5, 1e5, 1e5}})
 	// costs are launches of a kernel of 100 µs and of one of 10 µs, and launches without a record.
 	costs := func(of, ofOther, lost float64) func(*model.Session) {
 		series := func(s measure.Subject, m measure.Metric, v float64) model.Series {
@@ -63,10 +65,12 @@ func TestMatchRefusals(t *testing.T) {
 		}
 		out := []model.Series{
 			series(kernel, measure.Time, 1e5), series(kernel, measure.Launches, of), series(kernel, measure.Total, 1e5*of),
-			series(measure.Workload, measure.Launches, of+ofOther), series(measure.Workload, measure.GPUTime, 1e5*of+1e4*ofOther),
+			series(measure.Workload, measure.Launches, of+ofOther), series(measure.Workload, measure.GPUTime,
+				1e5*of+1e4*ofOther),
 		}
 		if ofOther > 0 {
-			out = append(out, series(other, measure.Time, 1e4), series(other, measure.Launches, ofOther), series(other, measure.Total, 1e4*ofOther))
+			out = append(out, series(other, measure.Time, 1e4), series(other, measure.Launches, ofOther),
+				series(other, measure.Total, 1e4*ofOther))
 		}
 		if lost >= 1000 { // calls without anything
 			out = append(out, series(measure.Workload, model.SilentCalls, lost))
@@ -85,26 +89,34 @@ func TestMatchRefusals(t *testing.T) {
 		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(measure.GPUMetrics[0]), ""},
 		{"metric missing", byNcu, byNcu, rule(model.DRAMThroughput), "nsgate.toml:3"},
 		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(model.DRAMThroughput), ""},
-		{"nothing in common", noStep(time(kernel, 1e5)), steps(9, noStep(time(other, 1e5))), nil, "1 kernel in the baseline, 1 kernel in the head"},
-		{"nothing in common", steps(4, noStep(time(kernel, 1e5))), steps(4, noStep(time(other, 1e5))), nil, "1 kernel in the head"},
+		{"nothing in common", noStep(time(kernel, 1e5)), steps(9, noStep(time(other, 1e5))), nil,
+			"1 kernel in the baseline, 1 kernel in the head"},
+		{"nothing in common", steps(4, noStep(time(kernel, 1e5))), steps(4, noStep(time(other, 1e5))), nil,
+			"1 kernel in the head"},
 		{"", noStep(time(kernel, 1e5)), noStep(time(other, 1e5)), nil, ""},
 		{"", noStep(time(kernel, 1e5), launches), steps(9, noStep(time(other, 1e5), launches)), nil, ""},
 		{"", setting(time(kernel, 1e5)), setting(time(other, 1e5)), nil, ""},
-		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil, "sgemm takes no time in the baseline and 100.0 µs in the head"},
+		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil,
+			"sgemm takes no time in the baseline and 100.0 µs in the head"},
 		{"kernel without time", setting(time(kernel, 1e5)), setting(time(kernel, 0)), nil, "sgemm takes no time in the head"},
 		{"", setting(time(kernel, 0)), setting(time(kernel, 9)), nil, ""},
-		{"launches lost", costs(50, 50, 0), costs(50, 0, 50), nil, "50 launches of the head, up to 9.1 % of the GPU time, more than its limit"},
-		{"launches lost", costs(50, 10, 40), costs(50, 50, 0), nil, "40 launches of the baseline, up to 7.3 % of the GPU time"},
+		{"launches lost", costs(50, 50, 0), costs(50, 0, 50), nil,
+			"50 launches of the head, up to 9.1 % of the GPU time, more than its limit"},
+		{"launches lost", costs(50, 10, 40), costs(50, 50, 0), nil,
+			"40 launches of the baseline, up to 7.3 % of the GPU time"},
 		{"launches lost", costs(50, 50, 0), costs(50, 50, 40), nil, "40 launches of the head, up to 40.0 %"},
 		{"", costs(50, 50, 0), costs(50, 45, 5), nil, ""},
-		{"launches lost", costs(50, 50, 1000), costs(50, 0, 1070), nil, "rows of 50 launches are missing in the tables of the head"},
+		{"launches lost", costs(50, 50, 1000), costs(50, 0, 1070), nil,
+			"rows of 50 launches are missing in the tables of the head"},
 		{"", costs(50, 50, 1000), costs(50, 0, 1000), nil, ""},  // their calls are gone as well
 		{"", costs(50, 50, 1000), costs(50, 50, 1500), nil, ""}, // other calls
 		{"", costs(50, 50, 0), costs(50, 0, 1050), nil, ""},     // a baseline of an older nsgate
 		{"", costs(50, 50, 9), costs(50, 50, 9), nil, ""},
 		{"", costs(50, 50, 0), costs(50, 0, 0), nil, ""}, // its calls are gone as well
-		{"step lost", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5), sections), nil, "no step was found in the head"},
-		{"step lost", noStep(time(kernel, 1e5), sections), noStep(time(kernel, 1e5), step, sections), nil, "no step was found in the baseline"},
+		{"step lost", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5), sections), nil,
+			"no step was found in the head"},
+		{"step lost", noStep(time(kernel, 1e5), sections), noStep(time(kernel, 1e5), step, sections), nil,
+			"no step was found in the baseline"},
 		{"", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5)), nil, ""},
 		{"", noStep(time(kernel, 1e5), step), noStep(time(kernel, 1e5), step), nil, ""},
 	}

@@ -93,7 +93,8 @@ func OneSidedMetrics(t Sides) []result.Remark {
 	var out []result.Remark
 	for i, sides := range [2][2]*recorded.Index{{t.Base, t.Head}, {t.Head, t.Base}} {
 		lacks := func(s measure.Subject, m measure.Metric) bool {
-			return sides[0].HasMetric(s, m.Name) && !sides[1].HasMetric(s, m.Name) && t.Policy.Limit(s, m).Severity != thresholds.Ignore
+			return sides[0].HasMetric(s, m.Name) && !sides[1].HasMetric(s, m.Name) &&
+				t.Policy.Limit(s, m).Severity != thresholds.Ignore
 		}
 		var outputs, metrics []string
 		for _, s := range sides[0].Subjects() {
@@ -109,10 +110,12 @@ func OneSidedMetrics(t Sides) []result.Remark {
 			}
 		}
 		if len(outputs) > 0 {
-			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: recorded.SideNames[i], Without: recorded.SideNames[1-i], Outputs: true}))
+			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: recorded.SideNames[i],
+				Without: recorded.SideNames[1-i], Outputs: true}))
 		}
 		if len(metrics) > 0 {
-			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: recorded.SideNames[i], Without: recorded.SideNames[1-i]}))
+			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: recorded.SideNames[i],
+				Without: recorded.SideNames[1-i]}))
 		}
 	}
 	return out

@@ -82,7 +82,8 @@ func (t Sides) OtherCycle() *result.Remark {
 // replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and
 // the time of a whole run where a period is.
 func (t Sides) replacedStep(m measure.Metric) bool {
-	judged := t.Base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.Head.HasMetric(measure.Workload, measure.MeanStep.Name)
+	judged := t.Base.HasMetric(measure.Workload, measure.MeanStep.Name) &&
+		t.Head.HasMetric(measure.Workload, measure.MeanStep.Name)
 	if m == measure.RunTime {
 		return judged && t.OtherCycle() == nil
 	}

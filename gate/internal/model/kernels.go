@@ -20,7 +20,8 @@ func (t *Trace) NameKernels(file string, budget *NameBudget) error {
 			"%s: a process launched kernels on %d devices, more than %d", file, n, mostDevices)
 	}
 	if n := len(t.Kernels); n > MostSubjects {
-		return Refuse(TooLarge, "record fewer steps, or a part of the program", "%s: a process launched %d kernels of different names or geometries, more than %d",
+		return Refuse(TooLarge, "record fewer steps, or a part of the program",
+			"%s: a process launched %d kernels of different names or geometries, more than %d",
 			file, n, MostSubjects)
 	}
 	names, launches := map[string]measure.Subject{}, make([]int, len(t.Kernels)) // few names differ

@@ -185,7 +185,8 @@ func (s *Session) Check() error {
 		x := &sorted[i]
 		if i == 0 || x.Subject != sorted[i-1].Subject {
 			if subjects++; subjects > MostSubjects {
-				return Refuse(TooLarge, "record fewer steps, or a part of the program", "the session holds more than %d kernels, ranges and other subjects", MostSubjects)
+				return Refuse(TooLarge, "record fewer steps, or a part of the program",
+					"the session holds more than %d kernels, ranges and other subjects", MostSubjects)
 			}
 		}
 		err := x.Check(len(s.Runs), profiled)

@@ -20,11 +20,13 @@ func TestCheckSums(t *testing.T) {
 		"a value is changed": {a: Values{1000, 1e18}, b: Values{500, 500}, whole: Values{1500, 1510}},
 		"the accepted part": {a: Values{1000, 1010}, whole: Values{1500, 1510}, fits: true,
 			change: func(s *Session) { s.Accepted = true }},
-		"launches of ncu": {a: Values{1000, 1010}, whole: Values{1500, 1510}, fits: true, change: func(s *Session) { s.Tool = "ncu 2025.3" }},
-		"no GPU time":     {a: Values{1000, 1010}, fits: true},
+		"launches of ncu": {a: Values{1000, 1010}, whole: Values{1500, 1510}, fits: true,
+			change: func(s *Session) { s.Tool = "ncu 2025.3" }},
+		"no GPU time": {a: Values{1000, 1010}, fits: true},
 	} {
 		s := Session{Runs: make([]Run, 2)}
-		for _, x := range []Series{{Subject: kernel("a"), Metric: measure.Total, Values: tt.a}, {Subject: kernel("b"), Metric: measure.Total, Values: tt.b},
+		for _, x := range []Series{{Subject: kernel("a"), Metric: measure.Total, Values: tt.a},
+			{Subject: kernel("b"), Metric: measure.Total, Values: tt.b},
 			{Subject: measure.Workload, Metric: measure.GPUTime, Values: tt.whole}} {
 			if x.Values != nil {
 				s.Series = append(s.Series, x)

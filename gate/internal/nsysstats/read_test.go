@@ -291,7 +291,8 @@ tick 32`
 	if diff := cmp.Diff(want, told(run)); diff != "" || !Sniff([]byte(table)) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	refused(t, "the rows of cuda_gpu_kern_sum add up to 90.0 % of its total", "whole table", strings.Replace(table, "     10.0        1,000,000          1  1,000,000  1,000,000   1000000   1000000        100.0  void at::native::e...\n", "", 1))
+	refused(t, "the rows of cuda_gpu_kern_sum add up to 90.0 % of its total", "whole table",
+		strings.Replace(table, "     10.0        1,000,000          1  1,000,000  1,000,000   1000000   1000000        100.0  void at::native::e...\n", "", 1))
 }
 
 // The tables of 2021 have other titles, no names of reports, and up to three blank lines between them.
@@ -359,7 +360,8 @@ func TestSilentCalls(t *testing.T) {
 	of := func(start, number string) string {
 		return strings.Replace(strings.Replace(row2025, "1000,", start+",", 1), ",500,7,", ",500,"+number+",", 1)
 	}
-	run, err := read(t, head2025+of("1000", "7")+of("2000", "9")+of("3000", "8")+of("4000", "12")+of("5000", "0")+of("6000", ""))
+	run, err := read(t, head2025+of("1000", "7")+of("2000", "9")+of("3000", "8")+of("4000", "12")+of("5000",
+		"0")+of("6000", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -282,7 +282,8 @@ func (e entry) size() (n int64) {
 // directory with such a file. It looks at the first files of a directory only.
 func TakesTool(paths ...string) bool {
 	takes := func(name string) bool {
-		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) || ends(name, ".zip")
+		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) ||
+			ends(name, ".zip")
 	}
 	for _, path := range paths {
 		seen, found := 0, takes(path)

@@ -109,7 +109,8 @@ func TestReadJSONErrors(t *testing.T) {
 		f := `{"outcome":"added","base":null,"head":1,"change":null,"low":null,"high":null,"p":null,"mde":null,` +
 			`"share":0,"limit":null,"floor":0}`
 		from, to, _ := strings.Cut(edit, "=>")
-		return `{"schema":"nsgate.report/1","verdict":"pass","counts":{"added":1},` + "\n" + `"findings":[` + strings.Replace(f, from, to, 1) + `]}`
+		return `{"schema":"nsgate.report/1","verdict":"pass","counts":{"added":1},` + "\n" + `"findings":[` +
+			strings.Replace(f, from, to, 1) + `]}`
 	}
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", "", `r.json:1: not a JSON report: the file is empty; give a file`},
@@ -136,7 +137,8 @@ func TestReadJSONErrors(t *testing.T) {
 		})
 	}
 	forged := func(verdict, counts, finding string) string {
-		return `{"schema":"nsgate.report/1","verdict":"` + verdict + `","counts":{` + counts + `},"findings":[{"outcome":"regressed","low":null,"high":null,` +
+		return `{"schema":"nsgate.report/1","verdict":"` + verdict + `","counts":{` + counts +
+			`},"findings":[{"outcome":"regressed","low":null,"high":null,` +
 			`"p":null,"mde":null,"share":0,"limit":null,"floor":0,` + finding + `}]}`
 	}
 	slower := `"base":100,"head":110,"change":0.1,"gates":true`
@@ -145,8 +147,10 @@ func TestReadJSONErrors(t *testing.T) {
 		{forged("pass", `"regressed":1`, slower), "its verdict is pass, and finding 1, which gates, is slower: the file was edited"},
 		{forged("no-verdict", `"regressed":1`, slower), "its verdict is no-verdict, and finding 1"},
 		{forged("fail", ``, slower), "its counts are not those of its findings"},
-		{forged("fail", `"regressed":1`, strings.Replace(slower, "110", "886", 1)), "the change of finding 1 is not that of its values"},
-		{forged("pass", `"warned":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)), "its verdict is pass, and finding 1 may be slower"},
+		{forged("fail", `"regressed":1`, strings.Replace(slower, "110", "886", 1)),
+			"the change of finding 1 is not that of its values"},
+		{forged("pass", `"warned":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)),
+			"its verdict is pass, and finding 1 may be slower"},
 		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"regressed":1`, slower) + `]}`,
 			"its verdict is pass, that of its workloads fail"},
 	} {

@@ -67,7 +67,8 @@ func newSuite(v *view) junitSuite {
 	switch {
 	case !v.judged():
 		suite.Errors++
-		first.Error = &junitResult{Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
+		first.Error = &junitResult{Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(),
+			v.Next))}
 	case v.Report.Verdict == result.Fail:
 		suite.Failures++
 		var why []string
@@ -76,7 +77,8 @@ func newSuite(v *view) junitSuite {
 				why = append(why, c.Why...)
 			}
 		}
-		first.Failure = &junitResult{Clean(flat(v.headline())), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
+		first.Failure = &junitResult{Clean(flat(v.headline())), v.Word,
+			xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}

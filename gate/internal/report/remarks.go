@@ -70,8 +70,9 @@ func (v *view) remarks() []Remark {
 
 // refusal is the remark on a gate without a verdict; of goes before its title.
 func (v *view) refusal(of string) Remark {
-	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Clean(of + "no verdict"), Fingerprint: v.fingerprint("no-verdict"),
-		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), brief: oneLine(of + "no verdict: " + v.Reason)}
+	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Clean(of + "no verdict"),
+		Fingerprint: v.fingerprint("no-verdict"),
+		Lines:       lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), brief: oneLine(of + "no verdict: " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.

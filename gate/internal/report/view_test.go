@@ -118,15 +118,19 @@ func TestHeadlineKeepsItsMarks(t *testing.T) {
 // profiled.
 func TestHeadlineOfProfiledLaunches(t *testing.T) {
 	of := func(name string, base, head result.Number, o result.Outcome) result.Finding {
-		return result.Finding{Scope: measure.ScopeKernel, Name: name, Kernel: name, Metric: "ncu_time", Unit: "ns", Base: base, Head: head,
+		return result.Finding{Scope: measure.ScopeKernel, Name: name, Kernel: name, Metric: "ncu_time", Unit: "ns",
+			Base: base, Head: head,
 			Change: head/base - 1, Outcome: o, Gates: true, Limit: 0.03, Share: base / 4e5}
 	}
 	slow := of("reduce", 40_000, 60_000, result.Regressed)
 	for want, other := range map[string]result.Finding{
-		"FAIL train reduce ncu time +50 %, but all 2 kernels 200 → 140 µs -30 %": of("sgemm", 160_000, 80_000, result.Improved),
-		"FAIL train reduce ncu time 40.0 → 60.0 µs +50 % (limit 3 %)":            of("sgemm", 160_000, 160_000, result.Unchanged),
+		"FAIL train reduce ncu time +50 %, but all 2 kernels 200 → 140 µs -30 %": of("sgemm", 160_000, 80_000,
+			result.Improved),
+		"FAIL train reduce ncu time 40.0 → 60.0 µs +50 % (limit 3 %)": of("sgemm", 160_000, 160_000,
+			result.Unchanged),
 	} {
-		r := &result.Report{Verdict: result.Fail, Reason: "reduce is slower", Workload: "train", Findings: []result.Finding{slow, other}}
+		r := &result.Report{Verdict: result.Fail, Reason: "reduce is slower", Workload: "train",
+			Findings: []result.Finding{slow, other}}
 		first, _, _ := strings.Cut(render(t, "text", r, Options{Width: 100}), "\n")
 		if got := flat(first); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -257,8 +257,9 @@ func (r *Report) Each() []*Report {
 
 // Count counts findings by their outcome.
 func Count(findings []Finding) (c Counts) {
-	counter := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged, Inconclusive: &c.Inconclusive,
-		Added: &c.Added, Removed: &c.Removed, Grew: &c.Grew}
+	counter := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged,
+		Inconclusive: &c.Inconclusive,
+		Added:        &c.Added, Removed: &c.Removed, Grew: &c.Grew}
 	for i := range findings {
 		f := &findings[i]
 		switch n := counter[f.Outcome]; {

@@ -154,7 +154,8 @@ func (s spec) runPart(ctx context.Context, unprofiled bool, children proc.Childr
 		}
 		write(line{Index: i + 1, Done: true, Run: r})
 		if unwritten != nil {
-			fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:", errors.Unwrap(unwritten))
+			fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:",
+				errors.Unwrap(unwritten))
 			return false
 		}
 		if r.failed() {

@@ -124,7 +124,8 @@ func FuzzWriter(f *testing.F) {
 					t.Errorf("%q means %q, not %q", got, have, want)
 				}
 			}
-			if form.Syntax == Markup && !strings.ContainsFunc(s, special) && utf8.ValidString(s) && html.UnescapeString(got) != s {
+			if form.Syntax == Markup && !strings.ContainsFunc(s, special) && utf8.ValidString(s) &&
+				html.UnescapeString(got) != s {
 				t.Errorf("%q means not %q", got, s)
 			}
 		}

@@ -63,7 +63,8 @@ func waiting(base, head *recorded.Index) float64 {
 				continue
 			}
 			known = true
-			if class, _ := s.Idle(); class == attribution.Starved.String() || class == attribution.Blocking.String() || class == attribution.Unknown.String() {
+			if class, _ := s.Idle(); class == attribution.Starved.String() || class == attribution.Blocking.String() ||
+				class == attribution.Unknown.String() {
 				idle += stats.Average(side.Values(s, model.Owned.Name))
 			}
 		}

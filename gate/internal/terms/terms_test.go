@@ -26,15 +26,17 @@ func TestErrorTerms(t *testing.T) {
 // here fails.
 func TestRowOfEveryMetric(t *testing.T) {
 	want := map[Row][]string{
-		stepRow:        {"step_time", "run_time"},
-		meanRow:        {"mean_step_time"},
-		stallRow:       {"mean_to_typical"},
-		wallRow:        {"elapsed_time", "wall_time", "startup_time", "init_time", "teardown_time"},
-		copyRow:        {"copy_time"},
-		outputRow:      {"rate", "cost"},
-		utilisationRow: {"sm_active", "sm_issue", "tensor_active", "dram_read", "dram_write", "pcie_rx", "pcie_tx", "nvlink_rx", "nvlink_tx"},
-		SumRow:         {"gpu_time"},
-		KernelRow: {"time", "total", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput", "dram_throughput", "dram_bytes",
+		stepRow:   {"step_time", "run_time"},
+		meanRow:   {"mean_step_time"},
+		stallRow:  {"mean_to_typical"},
+		wallRow:   {"elapsed_time", "wall_time", "startup_time", "init_time", "teardown_time"},
+		copyRow:   {"copy_time"},
+		outputRow: {"rate", "cost"},
+		utilisationRow: {"sm_active", "sm_issue", "tensor_active", "dram_read", "dram_write", "pcie_rx", "pcie_tx",
+			"nvlink_rx", "nvlink_tx"},
+		SumRow: {"gpu_time"},
+		KernelRow: {"time", "total", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput",
+			"dram_throughput", "dram_bytes",
 			"dram_bandwidth", "l2_bytes", "l1_hit_rate", "l2_hit_rate", "load_sectors", "store_sectors", "achieved_occupancy", "flops_fp64", "flops_fp32", "flops_fp16"},
 	}
 	of := map[string]Row{}
@@ -61,7 +63,8 @@ func TestRowOfEveryMetric(t *testing.T) {
 	for _, c := range []struct {
 		name, note string
 		want       Row
-	}{{"memcpy HtoD", "pinned to device", copyRow}, {"memcpy HtoD", "pageable to device", pageableRow}, {"memset", "device", memsetRow}} {
+	}{{"memcpy HtoD", "pinned to device", copyRow}, {"memcpy HtoD", "pageable to device", pageableRow}, {"memset",
+		"device", memsetRow}} {
 		if got := Of(measure.Subject{Scope: measure.ScopeWorkload, Name: c.name}, measure.CopyTime, c.note); got != c.want {
 			t.Errorf("%s, %s: row %d, want %d", c.name, c.note, got, c.want)
 		}

@@ -46,7 +46,9 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		s.firsts = append(s.firsts, first{at, start})
 	}
 	count := func(s *work) int { // of steps
-		slices.SortFunc(s.firsts, func(a, b first) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.start, b.start)) })
+		slices.SortFunc(s.firsts, func(a, b first) int {
+			return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.start, b.start))
+		})
 		s.firsts = slices.CompactFunc(s.firsts, func(a, b first) bool { return a.step == b.step })
 		return len(s.firsts)
 	}

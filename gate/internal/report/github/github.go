@@ -50,7 +50,8 @@ type Notice struct {
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	all := annotations(r, o.Locate)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
-		all = append(all, annotation{(*githubactions.Action).Noticef, Notice{report.Clean(n.Title), message(n.Message), n.File, n.Line}})
+		all = append(all, annotation{(*githubactions.Action).Noticef,
+			Notice{report.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
 		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
