@@ -152,8 +152,8 @@ func (c *mutation) head(r *rand.Rand, dir string) error {
 	return nil
 }
 
-// tally sums the launches of a side by kernel, as a mean over its files; nil where a file cannot be parsed any more.
-func tally(f *format, dir string) map[string]launch {
+// sumsOf sums the launches of a side by kernel, as a mean over its files; nil where a file cannot be parsed any more.
+func sumsOf(f *format, dir string) map[string]launch {
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	sums := map[string]launch{}
 	for _, file := range files {
@@ -230,7 +230,7 @@ func (c *mutation) try(r *rand.Rand, dir string) (answer string, err error) {
 	case code != 0:
 		return answer, nil
 	}
-	kernel, why := harm(tally(c.format, c.format.base), tally(c.format, head))
+	kernel, why := harm(sumsOf(c.format, c.format.base), sumsOf(c.format, head))
 	if why != "" && !saved.names(kernel, c.format.calls) {
 		return answer, fmt.Errorf("a silent pass: %s %s\n%s", kernel, why, text)
 	}
@@ -282,7 +282,7 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	formats := seeds(t)
-	for _, f := range formats { // what is refused unchanged tests nothing
+	for _, f := range formats { // a format that is refused unchanged tests nothing
 		if out, err := exec.Command("nsgate", "compare", f.base, filepath.Dir(f.head[0])).CombinedOutput(); err != nil {
 			t.Errorf("%s, unchanged: %v\n%s", f.name, err, out)
 		}

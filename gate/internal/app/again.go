@@ -17,9 +17,9 @@ import (
 // ErrNoSessions is a report without the sessions that accept would store.
 var ErrNoSessions = errors.New("the report holds no measured sessions; check again, or name another report")
 
-// Again judges the sessions of a report that comes from a file against the baseline in its directory, as a check does:
-// what the file says of them is a claim. A change that the file's limits found, which may be tighter than the policy's,
-// is accepted as well if it is certain.
+// Again judges the sessions of a report that comes from a file against the baseline in its directory, as a check does;
+// verdict, numbers and commands of the file are not used. A change within the policy's limits is accepted as well if the
+// file names it and it is certain.
 func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, error) {
 	said := a.Report
 	if len(said.HeadSessions) == 0 {

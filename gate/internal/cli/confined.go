@@ -62,13 +62,13 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 		e.follows.Store(false)
 		return false, nil
 	}
-	next := "report this to the developers of nsgate, with the file if it may be shown"
+	kind, next := model.Kind(""), "report this to the developers of nsgate, with the file if it may be shown"
 	if ended.Memory {
-		next = "read it on a machine with more memory, or record fewer steps"
+		kind, next = model.TooLarge, "read it on a machine with more memory, or record fewer steps"
 	} else if ended.CPU {
-		next = "record fewer steps, or see what the file holds"
+		kind, next = model.TooLarge, "record fewer steps, or see what the file holds"
 	}
-	return true, noVerdict(e, "read", model.Refuse(model.TooLarge, next, "%s: %v",
+	return true, noVerdict(e, "read", model.Refuse(kind, next, "%s: %v",
 		report.Clean(strings.Join(paths, ", ")), ended))
 }
 

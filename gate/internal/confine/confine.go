@@ -24,7 +24,7 @@ type Limits struct {
 type Ended struct {
 	Memory bool   // it wanted more memory than it may have
 	CPU    bool   // it took more processor time than it may take
-	Said   string // what Go printed at the end, a few lines
+	Said   string // first line of the crash message of Go, or the exit state
 }
 
 func (e *Ended) Error() string {
@@ -54,14 +54,4 @@ func diagnose(said string, state *os.ProcessState) *Ended {
 		e.Said = fmt.Sprint(state)
 	}
 	return e
-}
-
-// lastWords keeps the begin of what a child prints as it dies.
-type lastWords struct{ text []byte }
-
-func (w *lastWords) Write(p []byte) (int, error) {
-	if room := 16<<10 - len(w.text); room > 0 {
-		w.text = append(w.text, p[:min(room, len(p))]...)
-	}
-	return len(p), nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Files of the child beside its standard ones: where it says that it has come to its end, and the standard error of the
@@ -37,7 +39,7 @@ func Run(ctx context.Context, by func() os.Signal, hidden string, args []string,
 		return 0, err
 	}
 	defer from.Close()
-	var words lastWords
+	var words proc.Output
 	cmd := exec.Command(self, append([]string{hidden, Arg}, args...)...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdin, stdout, &words, []*os.File{to, stderr}
@@ -67,7 +69,7 @@ func Run(ctx context.Context, by func() os.Signal, hidden string, args []string,
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ctx.Err() != nil && status.Signaled() {
 		return 128 + int(status.Signal()), nil
 	}
-	return 0, diagnose(string(words.text), cmd.ProcessState)
+	return 0, diagnose(words.String(), cmd.ProcessState)
 }
 
 // Child opens the standard error of the command, and returns what says at the end that the child came to its end.

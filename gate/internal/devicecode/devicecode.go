@@ -37,7 +37,7 @@ func (k Kernel) Compare(o Kernel) int {
 type Unreadable struct {
 	File   string
 	Reason string // such as "it holds PTX only"
-	Next   string // what to do
+	Next   string // the next step, such as "build the program again"
 }
 
 func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s; %s", e.File, e.Reason, e.Next) }

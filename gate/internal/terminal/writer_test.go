@@ -48,7 +48,7 @@ func TestWriter(t *testing.T) {
 			t.Errorf("%+v: %q is written as %q, want %q", c.form, c.in, got, c.want)
 		}
 	}
-	// What goes past the writer begins a line.
+	// Text that is written raw begins a line.
 	var b strings.Builder
 	w := New(&b, Form{})
 	w.Write([]byte("x"))
@@ -106,11 +106,11 @@ func FuzzWriter(f *testing.F) {
 				in = string(text)
 			}
 			got := written(form, in)
-			bare := sgr.ReplaceAllString(got, "")
-			if !form.Colour && bare != got || obeyed.MatchString(bare) || !utf8.ValidString(got) {
+			plain := sgr.ReplaceAllString(got, "")
+			if !form.Colour && plain != got || obeyed.MatchString(plain) || !utf8.ValidString(got) {
 				t.Errorf("%+v: %q is written as %q", form, s, got)
 			}
-			for _, r := range bare {
+			for _, r := range plain {
 				if r != '\n' && r != '\t' && r != noBreak && !unicode.IsPrint(r) || form.ASCII && r > unicode.MaxASCII {
 					t.Errorf("%+v: %U in %q", form, r, got)
 				}
