@@ -191,9 +191,9 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 
 // settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
-	hidden := insight.Levels(e.asMeasured(), e.Metric.Unit)
+	hidden := levels(e.asMeasured(), e.Metric.Unit)
 	if hidden == nil {
-		hidden = insight.Outlier(e.asMeasured())
+		hidden = outlierValue(e.asMeasured())
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(float64(f.Change), limit, alpha)

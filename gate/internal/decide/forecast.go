@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/align"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -76,7 +76,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 		return nil, r
 	}
 	t := newComparison(base, head, policy)
-	t.waterfall = insight.NewWaterfall(t.Base, t.Head, nil, t.outlierRuns)
+	t.waterfall = attribution.NewWaterfall(t.Base, t.Head, nil, t.outlierRuns)
 	estimates := estimates(&t, match.Pairs(t.Sides))
 	findings, family := decide(t, estimates)
 	if family == 0 {

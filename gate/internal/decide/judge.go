@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/align"
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/code"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/insight"
@@ -131,7 +132,7 @@ func compare(r *result.Report, t *comparison, pairs []match.Pair) {
 	if other := t.OtherCycle(); other != nil {
 		r.Warn(*other)
 	} else {
-		t.waterfall = insight.NewWaterfall(t.Base, t.Head, match.SumNames(pairs), t.outlierRuns)
+		t.waterfall = attribution.NewWaterfall(t.Base, t.Head, match.SumNames(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.Base, t.Head, t.Policy)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -249,7 +248,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 		f.Gates = false
 	}
 	if e.winsorised {
-		f.Qualify(insight.Outlier(e.shown)...)
+		f.Qualify(outlierValue(e.shown)...)
 	}
 	explained := x.explanation()
 	switch {

@@ -45,8 +45,8 @@ func summaries(sessions []model.Session) *summarizer {
 		s.time, total = model.NcuTime, model.NcuTime
 	}
 	s.side = recorded.New(sessions, total)
-	s.stepped = stepped(s.side, nil, "base")
-	for i, values := range s.side.Values(measure.Workload, stepMetric(s.side)) {
+	s.stepped = attribution.Stepped(s.side, nil, "base")
+	for i, values := range s.side.Values(measure.Workload, attribution.StepMetric(s.side)) {
 		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == model.Owned.Name })
 		for _, v := range values {
 			s.all = append(s.all, len(s.all))
@@ -63,7 +63,7 @@ func summaries(sessions []model.Session) *summarizer {
 func (s *summarizer) summand(subject measure.Subject) *summand {
 	x := &summand{Subject: subject, values: map[string][]float64{}}
 	if s.side.HasMetric(subject, model.Owned.Name) {
-		x.owned = Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.Runs()))
+		x.owned = attribution.Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.Runs()))
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
@@ -207,7 +207,7 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 		return
 	}
 	class, where := subject.Idle()
-	p := result.SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
+	p := result.SummaryPart{Class: cmp.Or(class, attribution.ClassOf(subject)), Where: where}
 	p.Idle = class != "" && class != attribution.Profiler.String()
 	i := slices.IndexFunc(x.Parts, func(o result.SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
 	if i < 0 {

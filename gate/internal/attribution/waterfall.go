@@ -1,4 +1,4 @@
-package insight
+package attribution
 
 import (
 	"cmp"
@@ -6,9 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -26,7 +24,7 @@ const (
 func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.Subject, outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {
-		if keep[i] = stepped(side, outliers, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
+		if keep[i] = Stepped(side, outliers, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
 			return nil
 		}
 	}
@@ -61,7 +59,7 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 			runs[0], runs[1] = add(runs[0], Owned(base, subject, keep[0])), add(runs[1], Owned(head, subject, keep[1]))
 		}
 		class, where := name.Idle()
-		e := find(cmp.Or(class, classOf(name)), where, class != "" && class != attribution.Profiler.String())
+		e := find(cmp.Or(class, ClassOf(name)), where, class != "" && class != Profiler.String())
 		for i := range runs {
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
 		}
@@ -88,24 +86,24 @@ func largest(a, b result.Own) int {
 	return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
 }
 
-// classOf is the class of an owner that is not idle time.
-func classOf(s measure.Subject) string {
+// ClassOf is the class of an owner that is not idle time.
+func ClassOf(s measure.Subject) string {
 	switch {
 	case s.Scope != measure.ScopeKernel && s.Name == model.Memset.String():
-		return attribution.Memset.String()
+		return Memset.String()
 	case s.Scope != measure.ScopeKernel:
-		return attribution.Copy.String()
-	case attribution.Communicates(s.Name):
-		return attribution.Communication.String()
+		return Copy.String()
+	case Communicates(s.Name):
+		return Communication.String()
 	}
-	return attribution.Compute.String()
+	return Compute.String()
 }
 
-// stepped marks the runs of a side, session by session, whose steps are attributed; without the outlier runs that are left out, and
+// Stepped marks the runs of a side, session by session, whose steps are attributed; without the outlier runs that are left out, and
 // without those whose steps are winsorised.
-func stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bool {
+func Stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bool {
 	var out []bool
-	periods := s.Values(measure.Workload, stepMetric(s))
+	periods := s.Values(measure.Workload, StepMetric(s))
 	winsorised, _ := stats.Winsorised(periods)
 	for i, session := range periods {
 		has := false
@@ -172,20 +170,10 @@ func add(a, b []float64) []float64 {
 	return a
 }
 
-// stepMetric is the period by whose parts the step of a side is explained: the mean one where it is known.
-func stepMetric(s *recorded.Index) string {
+// StepMetric is the period by whose parts the step of a side is explained: the mean one where it is known.
+func StepMetric(s *recorded.Index) string {
 	if s.HasMetric(measure.Workload, measure.MeanStep.Name) {
 		return measure.MeanStep.Name
 	}
 	return measure.StepTime.Name
-}
-
-// StepPart is the part of a step that most of its change is, as a fact about it.
-func StepPart(w *result.Waterfall) []result.Remark {
-	if w == nil || len(w.Parts) == 0 || !(2*w.Parts[0].Change > w.Change) || w.Change < 0 {
-		return nil
-	}
-	p := w.Parts[0]
-	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change,
-		Unit: measure.StepTime.Unit})}
 }
