@@ -22,7 +22,7 @@ const (
 	dim    style = "2"
 )
 
-var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red}
+var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red, minor: dim}
 
 // span is text in one style. A line may end at any space but a bound one (nb).
 type span struct {

@@ -9,9 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The most causes and differences that text shows without --verbose.
-const maxCauses, maxDifferences = 8, 20
-
 // texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
 func texts(whole *view) string {
 	p := newPage(whole.Options)
@@ -62,16 +59,7 @@ func text(v *view) (string, error) {
 	if p.Quiet {
 		return p.b.String(), nil
 	}
-	switch {
-	case !v.judged():
-		p.refused(v)
-	case v.Report.Verdict == result.Fail:
-		p.failed(v)
-	case v.Report.Undecided:
-		p.undecided(v)
-	default:
-		p.passed(v)
-	}
+	p.told(v)
 	if told := v.unjudged(); told != "" {
 		p.line(2, 14, span{bind("Not judged") + nb + " ", dim}, span{told, none})
 	}
@@ -118,17 +106,6 @@ func (p *page) headline(v *view) {
 	}
 	p.line(0, columns(word)+2, span{word, s}, span{rest, none})
 	p.dim(2, strings.Replace(tail, nb+nb, nb+" ", 1))
-}
-
-func (p *page) labelled(label string, s style, texts ...string) {
-	in, head := 10, pad(bind(label), 7)+" "
-	if p.Width < 60 {
-		in, head = 4, bind(label)+nb+" "
-	}
-	for _, t := range texts {
-		p.line(2, in, span{head, dim}, span{t, s})
-		head = pad("", in-3) + " "
-	}
 }
 
 // differences writes a table of the comparisons that differ and were not judged.

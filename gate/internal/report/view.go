@@ -52,6 +52,7 @@ const (
 	good
 	doubtful
 	bad
+	minor // matters less
 )
 
 // class groups findings by what they mean to a reader, in the order of sections.
