@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -37,7 +38,7 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 		return a, err
 	}
 	anchorTags(ctx, b)
-	base, head := commonProfiler(b.InEffect(), said.HeadSessions)
+	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
 	if head[len(head)-1].Profiler().ByLaunch() { // a check by launches may be of chosen kernels
 		base = keepKernels(slices.Concat(kernels(head), named(said)), base)
 	}

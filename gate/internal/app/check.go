@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -290,7 +291,7 @@ func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []mo
 		return nil, err
 	}
 	if all.finished {
-		base, head = commonProfiler(base, head)
+		base, head = profile.CommonProfiler(base, head)
 	} else if err := c.Code.attach(head); err != nil {
 		all.Warnings = append(all.Warnings, err.Error())
 	}

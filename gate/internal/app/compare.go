@@ -102,11 +102,10 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 			}
 		}
 	}
-	sides, err := profile.Cut(c.Rule, base, head)
+	b, h, err := profile.Sides(c.Rule, base, head)
 	if err != nil {
 		return nil, err
 	}
-	b, h := commonProfiler(sides[0], sides[1])
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
 	x := result.Explanation{Warnings: c.settled(r, base, head, h)}
 	if c.Counters != [2]string{} {

@@ -61,17 +61,6 @@ func (m *Measurement) place(s *model.Session) {
 	}
 }
 
-// commonProfiler picks the sessions of one profiler where a side holds several, as baselines do: nsys if both sides have it.
-func commonProfiler(base, head []model.Session) (b, h []model.Session) {
-	for _, p := range append([]model.Profiler{model.Nsys, model.Ncu}, model.Profilers(head)...) {
-		b, h := p.Pick(base), p.Pick(head)
-		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
-			return b, h
-		}
-	}
-	return base, head
-}
-
 // kernels lists the short names of the kernels of sessions, without repetition.
 func kernels(sessions []model.Session) []string {
 	var names []string

@@ -99,6 +99,28 @@ func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
 	return out, nil
 }
 
+// Sides cuts a baseline and a head alike, and keeps the sessions of one profiler, see [CommonProfiler].
+func Sides(rule Rule, baseline, head *Recording) (b, h []model.Session, err error) {
+	cut, err := Cut(rule, baseline, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, h = CommonProfiler(cut[0], cut[1])
+	return b, h, nil
+}
+
+// CommonProfiler picks the sessions of one profiler where a side holds several, as baselines do: nsys if both sides
+// have it.
+func CommonProfiler(base, head []model.Session) (b, h []model.Session) {
+	for _, p := range append([]model.Profiler{model.Nsys, model.Ncu}, model.Profilers(head)...) {
+		b, h := p.Pick(base), p.Pick(head)
+		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
+			return b, h
+		}
+	}
+	return base, head
+}
+
 // sessions are those of a recording, the oldest first, with those of its traces.
 func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 	out := slices.Clone(r.Finished)
