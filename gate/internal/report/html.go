@@ -24,7 +24,7 @@ var files embed.FS
 
 // templates parses the templates, once for all pages.
 var templates = sync.OnceValue(func() *template.Template {
-	functions := template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed, "bound": bound}
+	functions := template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed, "bound": bound, "side": sideOf}
 	return template.Must(template.New("page").Funcs(functions).ParseFS(files, "html/*.tmpl"))
 })
 
@@ -183,4 +183,16 @@ func unpack(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
 	}
 	return out, nil
+}
+
+// sideOf are the CSS classes of a cell of the column.
+func sideOf(c column, x cell) string {
+	side := ""
+	switch {
+	case c.Pic:
+		side = "pic"
+	case c.Right:
+		side = "n"
+	}
+	return join(" ", side, c.Class, x.Class)
 }

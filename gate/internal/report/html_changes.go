@@ -30,7 +30,7 @@ type change struct {
 }
 
 // colour is the CSS class of a row, by which a page colours and filters it.
-func (r row) colour() string {
+func colourOf(r *row) string {
 	switch r.Class {
 	case failing, warned, increased:
 		return "worse"
@@ -100,7 +100,7 @@ func (s *reportSheet) changes(all []group) {
 // change completes a row; named are the subjects with an earlier row.
 func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Subject]bool) {
 	f, subject := c.F, c.F.Subject()
-	c.Name, c.About, c.Outcome = c.Subject, c.Metric, c.colour()
+	c.Name, c.About, c.Outcome = c.Subject, c.Metric, colourOf(&c.row)
 	if subject == measure.Workload {
 		c.Name, c.About = c.Metric, "of the workload"
 	}

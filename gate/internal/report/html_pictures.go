@@ -38,7 +38,7 @@ func (s *reportSheet) steps() {
 		subject := r.F.Subject()
 		titles[subject] = cmp.Or(titles[subject], r.Subject)
 		if len(r.Parts) == 0 {
-			classes[subject] = cmp.Or(classes[subject], map[string]string{"worse": "worse", "better": "better"}[r.colour()])
+			classes[subject] = cmp.Or(classes[subject], map[string]string{"worse": "worse", "better": "better"}[colourOf(&r)])
 		}
 		for _, p := range r.Parts { // they are what got slower
 			titles[p.F.Subject()], classes[p.F.Subject()] = p.Subject, "worse"

@@ -122,7 +122,7 @@ func slug(name string) string {
 // figures adds the numbers of the whole program, and the counts of outcomes.
 func (s *reportSheet) figures() {
 	add := func(label string, r row) {
-		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), r.colour(), true})
+		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), colourOf(&r), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		if r := s.number(x); r != nil {

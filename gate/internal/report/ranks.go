@@ -104,37 +104,3 @@ func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 	}
 	return b.String()
 }
-
-// ranks writes the ranks of the head: sentences, spreads and, with all set, a row for each.
-func (p *page) ranks(r *ranks, all bool) {
-	if r == nil {
-		return
-	}
-	p.title("Ranks")
-	for _, t := range r.Told {
-		p.line(2, 4, span{"• ", yellow}, span{t, none})
-	}
-	p.facts(r.About, 7)
-	if all || len(r.Told) > 0 && len(r.Table.Rows) == rankRows {
-		p.dim(2, r.Table.About)
-		p.table(r.Table)
-	}
-}
-
-// ranksMarkdown is [page.ranks] in Markdown, in at most room bytes.
-func ranksMarkdown(r *ranks, room int) string {
-	if r == nil {
-		return ""
-	}
-	text := bullets("Ranks", r.Told, room)
-	for _, f := range r.About {
-		text += "\n" + f.Label + ": " + bind(prose(f.Text)) + "\n"
-	}
-	list := *r.Table
-	list.Title, list.About = "", ""
-	text += folded(cmp.Or(r.Table.About, "Ranks one by one"), list.markdown(room))
-	if len(text) > room {
-		return ""
-	}
-	return text
-}

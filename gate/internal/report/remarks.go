@@ -106,6 +106,16 @@ func (v *view) remark(of string, c cause, class Severity) Remark {
 	return x
 }
 
+// at is the first place in the source of a cause.
+func (v *view) at(c cause) (file string, line int) {
+	for _, r := range c.Rows {
+		if file, line = v.place(r.F); file != "" {
+			return file, line
+		}
+	}
+	return "", 0
+}
+
 // place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a place.
 func (x Remark) place() (file string, line int) {
 	if x.File != "" {

@@ -240,3 +240,79 @@ func (v *view) programTimes() (texts []string) {
 	}
 	return texts
 }
+
+// behind are GPU, runs and their bars, of a gate that fails or is undecided.
+func (v *view) behind() string {
+	if !v.judged() || v.Tone == good {
+		return ""
+	}
+	tail := v.sides()
+	if r := v.effect(); r != nil && r.runs() != "" {
+		tail += nb + nb + r.runs()
+	}
+	return tail
+}
+
+// differences is the table of comparisons that differ and were not judged, and what is said of them.
+func (v *view) differences() (t *table, said []string) {
+	rows := untold(v.of(differing))
+	if v.Verbose {
+		rows = unfollowed(rows)
+	} else {
+		rows = notable(rows)
+	}
+	t = differences(rows)
+	if len(rows) == 0 {
+		return t, nil
+	}
+	if !v.Verbose {
+		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.ShowAll, ")") })
+	}
+	t.Title = "Differences, " + rows[0].Reason
+	if unitOf(v.Report.Head) == "run" && v.number(measure.StepTime.Name) != nil {
+		t.Title += "; steps are what repeats, all else is of the run"
+	}
+	for _, g := range groups(rows) {
+		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
+			said = append(said, bind(Elide(g[0].Subject, 40))+": "+told)
+		}
+	}
+	return t, said
+}
+
+// whys are comparisons that were not judged and have a cause that counters give: each with its numbers, then the cause.
+func (v *view) whys() (list []fact) {
+	if v.judged() {
+		return nil
+	}
+	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
+		small := math.Abs(float64(g[0].F.Change)) < 0.03
+		if c := g.cause(); c != nil && (len(c.Reasons) > 0 || !small) {
+			list = append(list, fact{g[0].Subject + nb + " " + g[0].Metric + nb + g[0].Values + wrapped(" (", g[0].Change, ")"), because(c)})
+		}
+	}
+	return list
+}
+
+// changed are the subjects that changed, the worst first.
+func (v *view) changed() []group {
+	rows := untold(v.of(failing, warned, open, increased, improved, added, removed))
+	for _, r := range v.of(harmless, unchanged, same) {
+		if len(r.Parts) > 0 { // which no other table names
+			rows = append(rows, r)
+		}
+	}
+	return groups(rows)
+}
+
+// ways are the commands that follow a failed gate.
+func (v *view) ways() []fact {
+	if v.Report.Verdict != result.Fail {
+		return nil
+	}
+	list := factsOf(fact{"Intended?", v.Report.Accept})
+	for _, x := range v.Ways {
+		list = append(list, fact{x[0], x[1]})
+	}
+	return list
+}

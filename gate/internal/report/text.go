@@ -1,12 +1,9 @@
 package report
 
 import (
-	"fmt"
-	"math"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
@@ -68,8 +65,9 @@ func text(v *view) (string, error) {
 		p.panels(s, p.Verbose)
 	}
 	p.differences(v)
-	if !v.judged() {
-		p.whys(v)
+	for _, x := range v.whys() {
+		p.title(x.Label)
+		p.line(4, 9, span{"why" + nb + " ", dim}, span{x.Text, none})
 	}
 	if t := overview(v); len(t.Rows) > 0 {
 		p.title(t.Title)
@@ -93,12 +91,7 @@ func (p *page) headline(v *view) {
 	}
 	word := bind(v.Word)
 	rest := strings.TrimPrefix(v.headline(), v.Word)
-	tail := ""
-	if r := v.effect(); v.Report.Verdict == result.Fail || v.Report.Verdict == result.Pass && v.Report.Undecided {
-		if tail = v.sides(); r != nil && r.runs() != "" {
-			tail += nb + nb + r.runs()
-		}
-	}
+	tail := v.behind()
 	line := columns(word + rest)
 	if tail != "" && line+3+columns(tail) <= p.Width {
 		p.line(0, columns(word)+2, span{word, s}, span{rest, none}, span{nb + nb + " " + tail, dim})
@@ -108,55 +101,22 @@ func (p *page) headline(v *view) {
 	p.dim(2, strings.Replace(tail, nb+nb, nb+" ", 1))
 }
 
-// differences writes a table of the comparisons that differ and were not judged.
+// differences writes the table of comparisons that were not judged, and what is said of them.
 func (p *page) differences(v *view) {
-	rows := untold(v.of(differing))
-	if p.Verbose {
-		rows = unfollowed(rows)
-	} else {
-		rows = notable(rows)
-	}
-	if len(rows) == 0 {
+	t, said := v.differences()
+	if len(t.Rows) == 0 {
 		return
 	}
-	t := differences(rows)
-	if !p.Verbose {
-		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.ShowAll, ")") })
-	}
-	title := "Differences, " + rows[0].Reason
-	if unitOf(v.Report.Head) == "run" && v.number(measure.StepTime.Name) != nil {
-		title += "; steps are what repeats, all else is of the run"
-	}
-	p.title(title)
+	p.title(t.Title)
 	p.table(t)
-	for _, g := range groups(rows) {
-		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
-			p.line(2, 4, span{"• " + bind(Elide(g[0].Subject, 40)) + ": " + told, none})
-		}
-	}
-}
-
-// whys writes the causes that counters give for comparisons that were not judged.
-func (p *page) whys(v *view) {
-	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
-		small := math.Abs(float64(g[0].F.Change)) < 0.03
-		if c := g.cause(); c != nil && (len(c.Reasons) > 0 || !small) {
-			p.b.WriteByte('\n')
-			p.line(2, 4, span{g[0].Subject + nb + " " + g[0].Metric + nb + g[0].Values + wrapped(" (", g[0].Change, ")"), none})
-			p.line(4, 9, span{"why" + nb + " ", dim}, span{because(c), none})
-		}
+	for _, text := range said {
+		p.line(2, 4, span{"• " + text, none})
 	}
 }
 
 // all writes every changed finding in full, the ranks, and a table of all comparisons.
 func (p *page) all(v *view) {
-	rows := untold(v.of(failing, warned, open, increased, improved, added, removed))
-	for _, r := range v.of(harmless, unchanged, same) {
-		if len(r.Parts) > 0 { // which no other table names
-			rows = append(rows, r)
-		}
-	}
-	for i, g := range groups(rows) {
+	for i, g := range v.changed() {
 		if i == 0 {
 			p.title("Findings")
 		} else {
@@ -185,11 +145,8 @@ func (p *page) compared(v *view) {
 
 // way writes the commands that follow a failed gate.
 func (p *page) way(v *view) {
-	list := factsOf(fact{"Intended?", v.Report.Accept})
-	for _, x := range v.Ways {
-		list = append(list, fact{x[0], x[1]})
-	}
-	if v.Report.Verdict != result.Fail || len(list) == 0 {
+	list := v.ways()
+	if len(list) == 0 {
 		return
 	}
 	p.b.WriteByte('\n')
@@ -231,5 +188,44 @@ func (p *page) block(g group) {
 	}
 	for line, rest := split(f.FullName, p.Width-4); line != ""; line, rest = split(rest, p.Width-4) { // whole, on as many lines as it takes
 		p.dim(4, bind(line))
+	}
+}
+
+func summaryText(s *result.Summary, o Options) (string, error) {
+	p := newPage(o)
+	p.line(0, 2, span{headline(s), none})
+	p.b.WriteByte('\n')
+	p.facts(recording(s), 4)
+	p.panels(s, o.Verbose)
+	p.list("Patterns", "•", yellow, sentences(s.Patterns))
+	p.warnings(nonempty(s.Warnings...))
+	return p.b.String(), nil
+}
+
+func (p *page) panels(s *result.Summary, all bool) {
+	inside := func(path []string) string {
+		return strings.Repeat(nb, 2*min(len(path)-1, 8)) + path[len(path)-1]
+	}
+	for _, t := range panels(s, all, all, inside) {
+		p.b.WriteByte('\n')
+		p.line(0, 2, span{t.Title, none}, span{nb + " " + t.About, dim})
+		p.table(t)
+	}
+	p.ranks(newRanks(s.Ranks), true)
+}
+
+// ranks writes the ranks of the head: sentences, spreads and, with all set, a row for each.
+func (p *page) ranks(r *ranks, all bool) {
+	if r == nil {
+		return
+	}
+	p.title("Ranks")
+	for _, t := range r.Told {
+		p.line(2, 4, span{"• ", yellow}, span{t, none})
+	}
+	p.facts(r.About, 7)
+	if all || len(r.Told) > 0 && len(r.Table.Rows) == rankRows {
+		p.dim(2, r.Table.About)
+		p.table(r.Table)
 	}
 }

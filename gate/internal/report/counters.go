@@ -1,0 +1,48 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// documentation matches the links of a cause. A saved report may hold other links, which are not shown.
+var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
+
+func guides(c *result.Cause) []result.Guide {
+	var out []result.Guide
+	for _, g := range c.Guides {
+		if documentation.MatchString(g.Link) && len(out) < 3 {
+			out = append(out, result.Guide{Title: Elide(Clean(g.Title), 120), Link: g.Link})
+		}
+	}
+	return out
+}
+
+func because(c *result.Cause) string {
+	return join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")"))
+}
+
+// bounds says what limits a kernel on both sides, "" where it is unknown.
+func bounds(c *result.Cause) string {
+	base, head := trimmed(c.Base), trimmed(c.Head)
+	if base == "" && head == "" {
+		return ""
+	}
+	return "Baseline: " + cmp.Or(base, measure.Unknown) + ". Head: " + cmp.Or(head, measure.Unknown) + "."
+}
+
+func counterTable(c *result.Cause) *table {
+	t := &table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
+		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
+	for _, m := range c.Metrics {
+		change := ""
+		if m.Base > 0 && m.Head.Known() && m.Head != m.Base {
+			change = changed(m.Head/m.Base - 1)
+		}
+		t.add(Elide(metric(m.Name), 40), quantity(m.Base, m.Unit), quantity(m.Head, m.Unit), change)
+	}
+	return t
+}
