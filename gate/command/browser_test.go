@@ -31,6 +31,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -421,7 +422,7 @@ func TestPageStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close()
-	r, err := report.ReadJSON(page, "compared.html")
+	r, err := saved.Read(page, "compared.html")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -69,7 +70,7 @@ func TestNumbersCompute(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		r, err := report.ReadJSON(file, name)
+		r, err := saved.Read(file, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,6 +62,7 @@ var layout = map[string]struct {
 	"gate/internal/why":           {4, nil},
 	"gate/internal/rank":          {3, nil},
 	"gate/internal/run":           {4, nil},
+	"gate/internal/report/saved":  {3, nil},
 	"gate/internal/report":        {9, []string{"github.com/rivo/uniseg"}},
 	"gate/internal/report/github": {10, []string{"github.com/sethvargo/go-githubactions"}},
 	"gate/internal/profile":       {10, nil},

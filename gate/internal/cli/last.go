@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -90,5 +91,5 @@ func readReport(file string) (*result.Report, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return report.ReadJSON(f, file)
+	return saved.Read(f, file)
 }

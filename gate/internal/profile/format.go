@@ -23,7 +23,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/nsysjax"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/torch"
 )
 
@@ -304,7 +304,7 @@ func readStats(ctx context.Context, _ Tools, names []string, to *Recording) erro
 
 func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error {
 	return opened(files[0], func(f *os.File) error {
-		r, err := report.ReadJSON(f, files[0])
+		r, err := saved.Read(f, files[0])
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -590,7 +591,7 @@ func checkFormats(t *testing.T, s string) {
 	checkOpenMetrics(t, texts["openmetrics"])
 	checkDotenv(t, texts["dotenv"])
 	checkHTML(t, texts["html"])
-	inside, err := unpack([]byte(texts["html"]))
+	inside, err := saved.Unpack([]byte(texts["html"]))
 	var printed strings.Builder
 	terminal.New(&printed, terminal.Form{Syntax: terminal.JSON}).Write(inside)
 	if err != nil || printed.String() != render(t, "json", r, Options{}) {

@@ -1,22 +1,17 @@
 package report
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 )
 
 //go:embed html
@@ -124,7 +119,7 @@ func (s *sheet) warnings(texts []string) {
 }
 
 // html writes a sheet as a page with the JSON form inside. The page loads nothing; its policy allows its own script and style only.
-func (s *sheet) html(saved string) (string, error) {
+func (s *sheet) html(form string) (string, error) {
 	style, _ := files.ReadFile("html/style.css")
 	script, _ := files.ReadFile("html/page.js")
 	var b strings.Builder
@@ -135,7 +130,7 @@ func (s *sheet) html(saved string) (string, error) {
 		Script template.JS
 		Packed template.HTML
 	}{s, fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
-		template.CSS(style), template.JS(script), template.HTML(pack(saved))})
+		template.CSS(style), template.JS(script), template.HTML(saved.Pack(form))})
 	return b.String(), err
 }
 
@@ -143,46 +138,6 @@ func (s *sheet) html(saved string) (string, error) {
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-const (
-	packedBegin = `<script type="application/gzip" id="report">`
-	packedEnd   = `</script>`
-)
-
-// pack puts a JSON form, compressed, into an element that a browser does not run.
-func pack(saved string) string {
-	var b bytes.Buffer // which takes everything
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	io.WriteString(z, saved)
-	z.Close()
-	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd
-}
-
-// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. A report on 10,000 kernels takes 20 MB.
-var maxReport int64 = 128 << 20
-
-var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
-
-// unpack returns the JSON form in a page, or data itself where it is no page.
-func unpack(data []byte) ([]byte, error) {
-	if !isPage.Match(data[:min(len(data), 64)]) {
-		return data, nil
-	}
-	_, rest, ok := bytes.Cut(data, []byte(packedBegin))
-	body, _, closed := bytes.Cut(rest, []byte(packedEnd))
-	if !ok || !closed {
-		return nil, errors.New("no report is in this page; give one that nsgate wrote as html, whole")
-	}
-	var out []byte
-	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(bytes.TrimSpace(body))))
-	if err == nil {
-		out, err = input.All(z, maxReport)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
-	}
-	return out, nil
 }
 
 // sideOf are the CSS classes of a cell of the column.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -15,7 +16,7 @@ import (
 const maxTrends = 150
 
 func htmlHistory(h *history.History, o Options) (string, error) {
-	saved, err := jsonText(h)
+	form, err := saved.JSON(h)
 	if err != nil {
 		return "", err
 	}
@@ -54,11 +55,11 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 	}
 	s.add(part{ID: "trends", Title: "Trends", About: about + ".", Table: t})
 	s.add(part{ID: "measured", Title: "Measured with something else from", Said: elsewhere(h)})
-	return s.html(saved)
+	return s.html(form)
 }
 
 func htmlSummary(m *result.Summary, _ Options) (string, error) {
-	saved, err := jsonText(m)
+	form, err := saved.JSON(m)
 	if err != nil {
 		return "", err
 	}
@@ -76,5 +77,5 @@ func htmlSummary(m *result.Summary, _ Options) (string, error) {
 		s.add(part{ID: "ranks", Title: "Ranks", Said: r.Told, Facts: r.About, Table: r.Table})
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Facts: recording(m)})
-	return s.html(saved)
+	return s.html(form)
 }

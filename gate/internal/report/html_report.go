@@ -25,7 +25,7 @@ type reportSheet struct {
 
 // htmlReport writes one page on a workload; on several, the verdict on all, then a sheet on each.
 func htmlReport(v *view) (string, error) {
-	saved, err := jsonReport(v)
+	form, err := jsonReport(v)
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +35,7 @@ func htmlReport(v *view) (string, error) {
 			s.Sheets = append(s.Sheets, newReportSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
 		}
 	}
-	return s.html(saved)
+	return s.html(form)
 }
 
 func newReportSheet(v *view, at string) *sheet {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -73,7 +74,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if strings.Contains(first, "##[") {
 			t.Errorf("a CI runner would obey %s", first)
 		}
-		got, err := ReadJSON(&b, "report.json")
+		got, err := saved.Read(&b, "report.json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestReadJSONErrors(t *testing.T) {
 		{"huge number", finding(`"head":1=>"head":1e999`), `r.json: not a report: "findings.head" cannot be a number`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ReadJSON(strings.NewReader(c.in), "r.json")
+			_, err := saved.Read(strings.NewReader(c.in), "r.json")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -154,12 +155,12 @@ func TestReadJSONErrors(t *testing.T) {
 		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"regressed":1`, slower) + `]}`,
 			"its verdict is pass, that of its workloads fail"},
 	} {
-		_, err := ReadJSON(strings.NewReader(c.in), "r.json")
+		_, err := saved.Read(strings.NewReader(c.in), "r.json")
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.in, err, c.want)
 		}
 	}
-	if _, err := ReadJSON(strings.NewReader(finding(`"base"=>"new_field":{},"base"`)), "r.json"); err != nil {
+	if _, err := saved.Read(strings.NewReader(finding(`"base"=>"new_field":{},"base"`)), "r.json"); err != nil {
 		t.Errorf("a field of a later nsgate: %v", err)
 	}
 }
@@ -173,7 +174,7 @@ func FuzzReadJSON(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := ReadJSON(bytes.NewReader(data), "r.json")
+		r, err := saved.Read(bytes.NewReader(data), "r.json")
 		if err != nil {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -35,7 +36,7 @@ func reports(t testing.TB) map[string]*result.Report {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := ReadJSON(f, file)
+		r, err := saved.Read(f, file)
 		f.Close()
 		if err != nil {
 			t.Fatal(err)

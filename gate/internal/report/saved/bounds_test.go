@@ -1,4 +1,4 @@
-package report
+package saved
 
 import (
 	"strings"
@@ -8,13 +8,13 @@ import (
 // A report is read up to a bound, and so is what a page unpacks to.
 func TestReadBounded(t *testing.T) {
 	defer func(was int64) { maxReport = was }(maxReport)
-	packed := pack(`{"schema": "` + strings.Repeat(" ", 1<<20) + `"}`)
+	packed := Pack(`{"schema": "` + strings.Repeat(" ", 1<<20) + `"}`)
 	maxReport = 1 << 20
 	for name, text := range map[string]string{
 		"a large file": "{" + strings.Repeat(" ", 1<<20) + "}",
 		"a small page": "<!doctype html>" + packed,
 	} {
-		_, err := ReadJSON(strings.NewReader(text), name)
+		_, err := Read(strings.NewReader(text), name)
 		if err == nil || !strings.Contains(err.Error(), "it is larger than 1 MB, the most that is read") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,0 +1,211 @@
+// Package saved holds reports in files: written as JSON, packed into a page, read back and checked.
+package saved
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// JSON writes a value for people and programs to read.
+func JSON(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	return b.String(), err
+}
+
+// Lossless is a copy that [JSON] writes without loss: [Read] gives it back, except that infinite numbers become unknown,
+// invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
+func Lossless(r *result.Report) *result.Report {
+	out := *r
+	out.Schema = cmp.Or(out.Schema, result.Schema)
+	out.Findings = append([]result.Finding{}, out.Findings...)
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		f.BaseRuns, f.HeadRuns = append([]result.Number{}, f.BaseRuns...), append([]result.Number{}, f.HeadRuns...)
+	}
+	out.Workloads = nil
+	for _, w := range r.Workloads {
+		out.Workloads = append(out.Workloads, Lossless(w))
+	}
+	return &out
+}
+
+const (
+	packedBegin = `<script type="application/gzip" id="report">`
+	packedEnd   = `</script>`
+)
+
+// Pack puts a JSON form, compressed, into an element that a browser does not run.
+func Pack(saved string) string {
+	var b bytes.Buffer // which takes everything
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	io.WriteString(z, saved)
+	z.Close()
+	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd
+}
+
+// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. A report on 10,000 kernels takes 20 MB.
+var maxReport int64 = 128 << 20
+
+var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
+
+// Unpack returns the JSON form in a page, or data itself where it is no page.
+func Unpack(data []byte) ([]byte, error) {
+	if !isPage.Match(data[:min(len(data), 64)]) {
+		return data, nil
+	}
+	_, rest, ok := bytes.Cut(data, []byte(packedBegin))
+	body, _, closed := bytes.Cut(rest, []byte(packedEnd))
+	if !ok || !closed {
+		return nil, errors.New("no report is in this page; give one that nsgate wrote as html, whole")
+	}
+	var out []byte
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(bytes.TrimSpace(body))))
+	if err == nil {
+		out, err = input.All(z, maxReport)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
+	}
+	return out, nil
+}
+
+var outcomes = []result.Outcome{result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Grew}
+
+// required are the numbers of a finding that a file must hold: a missing one would be read as zero.
+var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
+
+// Read reads a report that nsgate wrote as JSON or HTML; name is the file in errors. Fields of a later nsgate are ignored.
+// Another schema, trailing data, and a missing or unknown verdict, outcome or number are errors.
+func Read(rd io.Reader, name string) (*result.Report, error) {
+	data, err := input.All(rd, maxReport)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if data, err = Unpack(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var head outline
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, syntax(name, data, err)
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file that nsgate wrote as JSON", name)
+	case *head.Schema != result.Schema:
+		return nil, fmt.Errorf("%s: the schema is %q, this nsgate reads %q; use the nsgate that wrote the report, "+
+			"or check again", name, *head.Schema, result.Schema)
+	}
+	r := new(result.Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, syntax(name, data, err)
+	}
+	return r, head.check(r, name)
+}
+
+// outline is the part of a file that tells whether it is a complete report.
+type outline struct {
+	Schema    *string
+	Findings  []map[string]json.RawMessage
+	Workloads []*outline
+}
+
+// check says which part of a report is missing or unknown; name is the file.
+func (o *outline) check(r *result.Report, name string) error {
+	for i, w := range r.Workloads {
+		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
+			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name, i+1)
+		}
+		if err := o.Workloads[i].check(w, name); err != nil {
+			return err
+		}
+	}
+	switch r.Verdict {
+	case result.Pass, result.Fail, result.NoVerdict:
+	default:
+		return fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
+			name, r.Verdict)
+	}
+	for i, f := range r.Findings {
+		if !slices.Contains(outcomes, f.Outcome) {
+			return fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
+				name, i+1, f.Outcome)
+		}
+		for _, key := range required {
+			if _, ok := o.Findings[i][key]; !ok {
+				return fmt.Errorf("%s: finding %d has no %q; check again to write the report anew", name, i+1, key)
+			}
+		}
+	}
+	if why := contradiction(r); why != "" {
+		return fmt.Errorf("%s: %s: the file was edited; check again to write the report anew", name, why)
+	}
+	return nil
+}
+
+// contradiction says where the verdict, the counts or a change of a report do not follow from its findings, "" where
+// they do.
+func contradiction(r *result.Report) string {
+	const slack = 1e-6
+	parts := result.Pass
+	for _, w := range r.Workloads {
+		if w.Verdict == result.Fail || w.Verdict == result.NoVerdict && parts == result.Pass {
+			parts = w.Verdict
+		}
+	}
+	switch {
+	case len(r.Workloads) > 0 && r.Verdict != parts:
+		return fmt.Sprintf("its verdict is %s, that of its workloads %s", r.Verdict, parts)
+	case len(r.Workloads) == 0 && result.Count(r.Findings) != r.Counts:
+		return "its counts are not those of its findings"
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case f.Outcome == result.Regressed && f.Gates && r.Verdict != result.Fail:
+			return fmt.Sprintf("its verdict is %s, and finding %d, which gates, is slower", r.Verdict, i+1)
+		case f.Doubted && r.Verdict == result.Pass:
+			return fmt.Sprintf("its verdict is pass, and finding %d may be slower", i+1)
+		case f.Change.Known() && f.Base.Known() && f.Head.Known() && f.Base != 0 &&
+			!(math.Abs(float64(f.Base*(1+f.Change)-f.Head)) <= slack*math.Abs(float64(f.Head))+slack*math.Abs(float64(f.Base))):
+			return fmt.Sprintf("the change of finding %d is not that of its values", i+1)
+		}
+	}
+	return ""
+}
+
+// syntax names the line or field at which a file is no report.
+func syntax(name string, data []byte, err error) error {
+	offset := int64(len(data))
+	var bad *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		err = errors.New("the file is empty")
+	case errors.As(err, &bad):
+		offset = bad.Offset
+	case errors.As(err, &kind):
+		// The offset of such an error may be relative to a part of the file.
+		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file that nsgate wrote as JSON",
+			name, kind.Field, kind.Value)
+	}
+	line := 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
+	return &measure.PlaceError{File: name, Line: line, Err: fmt.Errorf("not a JSON report: %w; give a file that nsgate wrote as JSON", err)}
+}
