@@ -3,8 +3,13 @@ package command_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // TestTables holds the tables of the manual against the lists in the code: what is read, what can be
@@ -34,6 +40,15 @@ func TestTables(t *testing.T) {
 	for _, k := range model.Kinds {
 		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
 	}
+	reasons := "| key | arguments | meaning |\n| --- | --- | --- |\n"
+	for _, k := range result.Keys {
+		args := strings.Join(k.Args, "`, `")
+		if args != "" {
+			args = "`" + args + "`"
+		}
+		reasons += fmt.Sprintf("| `%s` | %s | %s |\n", k.Key, args,
+			strings.Replace(k.Means, "A pattern.", "A [pattern](patterns.md).", 1))
+	}
 	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
 	for _, p := range insight.Patterns {
 		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
@@ -41,6 +56,7 @@ func TestTables(t *testing.T) {
 	for _, x := range []struct{ file, name, table string }{
 		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats}, {"../../cmd/nsgate/docs/refusals.md", "reasons", refusals},
 		{"../../cmd/nsgate/docs/patterns.md", "patterns", patterns},
+		{"../../cmd/nsgate/docs/reasons.md", "keys", reasons},
 	} {
 		text, err := os.ReadFile(x.file)
 		if err != nil {
@@ -64,13 +80,84 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestKinds checks the list of refusals: distinct words in one form, each with one sentence.
+// TestKinds checks the lists of refusals and reasons: distinct words in one form, each with one sentence.
 func TestKinds(t *testing.T) {
-	form, known := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`), map[model.Kind]bool{}
+	rows := slices.Clone(result.Keys)
 	for _, k := range model.Kinds {
-		if known[k.Kind] || !form.MatchString(string(k.Kind)) || !strings.HasSuffix(k.Meaning, ".") || strings.Count(k.Meaning, ". ") > 0 {
-			t.Errorf("%q: %q", k.Kind, k.Meaning)
-		}
-		known[k.Kind] = true
+		rows = append(rows, result.Key{Key: string(k.Kind), Means: k.Meaning})
 	}
+	form, known := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`), map[string]bool{}
+	for _, k := range rows {
+		plain := k.Args == nil && !strings.HasSuffix(k.Means, ".") // the meaning is the sentence
+		sentence := strings.HasSuffix(k.Means, ".") && !strings.Contains(k.Means, ". ")
+		if known[k.Key] || !form.MatchString(k.Key) || !plain && !sentence {
+			t.Errorf("%q: %q", k.Key, k.Means)
+		}
+		known[k.Key] = true
+	}
+	for _, p := range insight.Patterns {
+		if !slices.ContainsFunc(result.Keys, func(k result.Key) bool { return k.Key == p.Key }) {
+			t.Errorf("the pattern %q is the key of no reason", p.Key)
+		}
+	}
+}
+
+// TestKeyed finds types of reasons without a row: those with a sentence in the packages that have rows.
+func TestKeyed(t *testing.T) {
+	parts := []string{"Bound", "Bounds", "Interval", "Plain", "call"} // of reasons, which say nothing themselves
+	for _, dir := range []string{"reason", "insight", "calibrate", "app"} {
+		files, err := filepath.Glob("../internal/" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		says, keyed, embeds := map[string]bool{}, map[string]bool{}, map[string][]string{}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				switch x := n.(type) {
+				case *ast.FuncDecl:
+					if x.Recv != nil && x.Name.Name == "String" {
+						says[name(x.Recv.List[0].Type)] = true
+					}
+				case *ast.TypeSpec:
+					if s, ok := x.Type.(*ast.StructType); ok {
+						for _, f := range s.Fields.List {
+							if f.Names == nil {
+								embeds[x.Name.Name] = append(embeds[x.Name.Name], name(f.Type))
+							}
+						}
+					}
+				case *ast.CallExpr:
+					if f, ok := x.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Keyed" {
+						if row, ok := x.Args[1].(*ast.CompositeLit); ok {
+							keyed[name(row.Type)] = true
+						}
+					}
+				}
+				return true
+			})
+		}
+		for outer, inner := range embeds {
+			says[outer] = says[outer] || slices.ContainsFunc(inner, func(s string) bool { return says[s] })
+		}
+		for x := range says {
+			if says[x] && !keyed[x] && !slices.Contains(parts, x) {
+				t.Errorf("%s.%s says something and has no row with a key", dir, x)
+			}
+		}
+		if len(keyed) == 0 {
+			t.Errorf("%s has no rows", dir)
+		}
+	}
+}
+
+func name(x ast.Expr) string {
+	id, _ := x.(*ast.Ident)
+	if id == nil {
+		return ""
+	}
+	return id.Name
 }

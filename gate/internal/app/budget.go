@@ -95,6 +95,8 @@ func (b *budget) report(r *result.Report, taken int) *result.Report {
 	return r.With(result.Explanation{Remarks: []result.Remark{result.Say(x)}})
 }
 
+var _ = result.Keyed("time-is-up", TimeIsUp{}, "The comparison is undecided, and its budget of time is spent.")
+
 // TimeIsUp is an undecided comparison whose budget is spent. Needed runs a side, 0 where unknown, would take Seconds in all.
 type TimeIsUp struct {
 	Budget       string

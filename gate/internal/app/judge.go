@@ -33,6 +33,9 @@ func Refused(r *result.Report, err error, base ...model.Session) (*result.Report
 	return r, err
 }
 
+var _ = result.Keyed("screened", Screened{},
+	"The verdict on the committed baseline, which the base build decided instead.")
+
 // Screened is a verdict on the committed baseline that the base build decides.
 type Screened struct{ Answer, Because string }
 

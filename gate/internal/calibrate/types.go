@@ -14,7 +14,7 @@ type Calibration struct {
 	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
 	Sound  bool   `json:"sound"`
 	Reason string `json:"reason,omitempty"`
-	// ReasonKey and ReasonArgs are the reason as a [Remark]: the kind of a refusal, or a type of this package.
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: the kind of a refusal, or a reason.
 	ReasonKey  string      `json:"reason_key,omitempty"`
 	ReasonArgs result.Args `json:"reason_args,omitempty"`
 	Next       []string    `json:"next,omitempty"`

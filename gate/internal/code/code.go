@@ -143,7 +143,7 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 	together, of, launched := 0, 0, launches(r.Code, baseline)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		withAll := f.ReasonKey == "with-all"
+		withAll := f.ReasonKey == result.KeyWithAll
 		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || !withAll && f.Outcome != result.Regressed && f.Outcome != result.Improved {
 			continue
 		}
@@ -202,7 +202,9 @@ func codeDifference(c devicecode.Change, launched map[string]launch, facts ...re
 	var out []string
 	for _, m := range codeMetrics {
 		base, head := m.of(c.Base), m.of(c.Head)
-		if base != head && !slices.ContainsFunc(facts, func(x result.Remark) bool { return x.Key == "attribute" && x.Args["metric"] == m.metric.Name }) {
+		if base != head && !slices.ContainsFunc(facts, func(x result.Remark) bool {
+			return x.Key == result.KeyAttribute && x.Args["metric"] == m.metric.Name
+		}) {
 			text := fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head)
 			if m.metric.Unit == measure.CopyBytes.Unit {
 				text += " B"

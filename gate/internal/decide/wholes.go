@@ -166,7 +166,8 @@ func partOf(f *result.Finding) func(*result.Finding) bool {
 // wholeFinding is the finding on a metric of the whole workload, nil where it has no interval.
 func wholeFinding(findings []result.Finding, m measure.Metric) *result.Finding {
 	i := slices.IndexFunc(findings, func(f result.Finding) bool {
-		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known() && f.ReasonKey != reason.Unmeasured.Kind()
+		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known() &&
+			f.ReasonKey != result.KeyUnmeasured
 	})
 	if i < 0 {
 		return nil

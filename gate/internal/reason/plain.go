@@ -1,23 +1,35 @@
 package reason
 
-// Plain is a reason without arguments.
-type Plain struct{ kind, sentence string }
+import "github.com/nsgate/nsgate/gate/internal/result"
 
-// Kind is what the reason is stored as.
-func (r Plain) Kind() string { return r.kind }
+// Plain is a reason without arguments.
+type Plain struct{ key, sentence string }
+
+// Key is what the reason is stored as.
+func (r Plain) Key() string { return r.key }
 
 func (r Plain) String() string { return r.sentence }
 
+func plain(key, sentence string) Plain {
+	r := Plain{key, sentence}
+	result.Keyed(key, r, sentence)
+	return r
+}
+
 // The reasons without arguments.
 var (
-	CountsDiffer  = Plain{"counts-differ", "the baseline's sessions differ in this count, so it is not compared"}
-	FromZero      = Plain{"from-zero", "was zero: no relative change can be given"}
-	Gone          = Plain{"gone", "nothing in the head has its name or its place"}
-	New           = Plain{"new", "nothing in the baseline has its name or its place"}
-	OneRun        = Plain{"one-run", "a side has one run: without the spread between runs no change can be told from noise"}
-	OutputDecides = Plain{"output-decides", "unprofiled runs decide about the program's speed; under a profiler the step explains"}
-	Unmeasured    = Plain{"unmeasured", "two branches changed it, and their merge was never measured: record the merge commit on the default branch"}
-	Waiting       = Plain{"waiting", "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded"}
-	Zero          = Plain{"zero", "zero on both sides"}
-	ZeroFloor     = Plain{"zero-floor", "was zero, and is less than the floor"}
+	CountsDiffer = plain("counts-differ", "the baseline's sessions differ in this count, so it is not compared")
+	FromZero     = plain("from-zero", "was zero: no relative change can be given")
+	Gone         = plain("gone", "nothing in the head has its name or its place")
+	New          = plain("new", "nothing in the baseline has its name or its place")
+	OneRun       = plain(result.KeyOneRun,
+		"a side has one run: without the spread between runs no change can be told from noise")
+	OutputDecides = plain("output-decides",
+		"unprofiled runs decide about the program's speed; under a profiler the step explains")
+	Unmeasured = plain(result.KeyUnmeasured,
+		"two branches changed it, and their merge was never measured: record the merge commit on the default branch")
+	Waiting = plain(result.KeyWaiting,
+		"operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded")
+	Zero      = plain("zero", "zero on both sides")
+	ZeroFloor = plain("zero-floor", "was zero, and is less than the floor")
 )

@@ -55,7 +55,7 @@ func newRow(f result.Finding) row {
 	}
 	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
-		if (f.Replaces() || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == "names" {
+		if (f.Replaces() || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == result.KeyNames {
 			continue // see [tell]
 		}
 		r.Evidence = append(r.Evidence, Clean(e))
@@ -91,7 +91,7 @@ func tell(rows []row) {
 			continue
 		}
 		in := map[string]string{"role": story.F.Role}[story.F.Match]
-		for _, key := range []string{"replaced", "replaces"} {
+		for _, key := range []string{result.KeyReplaced, result.KeyReplaces} {
 			for j := range rows {
 				if r := &rows[j]; r.F.ReasonKey == key && r.F.ReasonArgs["range"] == in && !r.Told {
 					r.Told = true
@@ -340,7 +340,7 @@ func (g group) said() []string {
 	out := []string{g[0].Match}
 	for i, r := range g {
 		switch {
-		case r.F.ReasonKey == "one-run" && r.F.Cause != nil, r.Reason == "", i > 0 && r.Reason == g[0].Reason:
+		case r.F.ReasonKey == result.KeyOneRun && r.F.Cause != nil, r.Reason == "", i > 0 && r.Reason == g[0].Reason:
 		case len(g) > 1:
 			out = append(out, r.Metric+": "+r.Reason)
 		default:

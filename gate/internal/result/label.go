@@ -102,7 +102,7 @@ func (f *Finding) SumsListed() bool {
 
 // Summed reports whether the finding is about the sum of a kernel's geometries.
 func (f *Finding) Summed() bool {
-	return f.Match == "geometry" && len(f.Facts) > 0 && f.Facts[0].Key == "names"
+	return f.Match == "geometry" && len(f.Facts) > 0 && f.Facts[0].Key == KeyNames
 }
 
 // differing is a label, "" where it says no more than the short name.

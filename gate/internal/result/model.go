@@ -284,21 +284,19 @@ func (c *Counts) Add(o Counts) {
 	c.Grew += o.Grew
 }
 
-// OverDrift is the key of drift further than a rule allows.
-const OverDrift = "over-drift"
-
 // OverDrift reports whether something drifted further than a rule allows: to accept it takes a new anchor.
 func (r *Report) OverDrift() bool {
-	return r.ReasonKey == OverDrift || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == OverDrift })
+	return r.ReasonKey == KeyOverDrift ||
+		slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == KeyOverDrift })
 }
 
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
-func (f *Finding) NotJudged() bool { return f.ReasonKey == "not-judged" }
+func (f *Finding) NotJudged() bool { return f.ReasonKey == KeyNotJudged }
 
 // MoreRuns is the number of runs a side that would settle a finding, 0 where it is unknown.
 func (f *Finding) MoreRuns() int {
 	for _, x := range f.Also {
-		if n, ok := x.Args["runs"].(Number); ok && x.Key == "more-runs" {
+		if n, ok := x.Args["runs"].(Number); ok && x.Key == KeyMoreRuns {
 			return int(n)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
-	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -50,18 +48,21 @@ func (a *Args) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Reason says why something is so. Its kind is the name of its type in lower case with hyphens, its arguments are its exported
-// fields: strings, lists of strings, booleans and numbers. A reason without arguments may have a method Kind instead.
+// Reason says why something is so. Its key is that of its row (see [Keyed]); its arguments are its exported fields:
+// strings, lists of strings, booleans and numbers.
 type Reason interface{ String() string }
 
 // Say stores a reason with its sentence.
 func Say(r Reason) Remark {
-	if x, ok := r.(interface{ Kind() string }); ok {
-		return Remark{Key: x.Kind(), Sentence: r.String()}
+	if x, ok := r.(plain); ok {
+		return Remark{Key: x.Key(), Sentence: r.String()}
 	}
 	v := reflect.ValueOf(r)
-	s := shapeOf(v.Type())
-	x := Remark{Key: s.kind, Sentence: r.String()}
+	s, ok := shapes[v.Type()]
+	if !ok {
+		panic(fmt.Sprintf("the reason %T has no row with its key", r))
+	}
+	x := Remark{Key: s.key, Sentence: r.String()}
 	if len(s.fields) > 0 {
 		x.Args = make(Args, len(s.fields))
 	}
@@ -87,46 +88,6 @@ func SayIf(holds bool, r Reason) []Remark {
 // Refuse stores the reason of a verdict that cannot be given. The sentence is formatted like fmt.Sprintf.
 func Refuse(kind model.Kind, next, format string, args ...any) *Remark {
 	return &Remark{Key: string(kind), Sentence: fmt.Sprintf(format, args...), Next: next}
-}
-
-type shape struct {
-	kind   string
-	fields []shapeField
-}
-
-type shapeField struct {
-	name  string
-	index []int
-}
-
-var shapes sync.Map // by reflect.Type
-
-func shapeOf(t reflect.Type) *shape {
-	if s, ok := shapes.Load(t); ok {
-		return s.(*shape)
-	}
-	s := &shape{kind: split(t.Name(), '-')}
-	for _, f := range reflect.VisibleFields(t) {
-		if f.IsExported() && !f.Anonymous {
-			s.fields = append(s.fields, shapeField{split(f.Name, '_'), f.Index})
-		}
-	}
-	shapes.Store(t, s)
-	return s
-}
-
-// split puts a separator between the words of a Go name, in lower case: "GPUIdle" becomes "gpu-idle".
-func split(name string, separator rune) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		begins := i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
-		if unicode.IsUpper(r) && begins {
-			b.WriteRune(separator)
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // Title is the name of a metric in a sentence: "total time".

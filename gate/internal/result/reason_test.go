@@ -23,10 +23,12 @@ func (r GPUIdleSince) String() string {
 	return "idle in " + r.Range + Given(r.Range, " since ", "start")
 }
 
+var _ = Keyed("idle-since", GPUIdleSince{}, "Nothing runs since then.")
+
 // TestSay stores a reason, writes it and reads it back.
 func TestSay(t *testing.T) {
 	got := Say(GPUIdleSince{span: span{-0.01, 0.02}, MDE: 0.05, Runs: 3, Names: []string{"a", "b"}, Range: "step", New: true, hidden: 1})
-	want := Remark{Key: "gpu-idle-since", Sentence: "idle in step since start",
+	want := Remark{Key: "idle-since", Sentence: "idle in step since start",
 		Args: Args{"low": Number(-0.01), "high": Number(0.02), "mde": Number(0.05), "runs": Number(3), "names": []string{"a", "b"}, "range": "step", "new": true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

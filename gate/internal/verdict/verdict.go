@@ -26,7 +26,7 @@ type Gate struct {
 	Outlier *result.Remark  // a single run is an outlier as a whole
 	LeftOut *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
 	Code    *result.Remark  // device code is beyond a rule
-	Drift   []result.Remark // see [result.OverDrift]
+	Drift   []result.Remark // see [result.KeyOverDrift]
 }
 
 // Of is the verdict of a gate. Findings stand worst first.
@@ -88,7 +88,7 @@ func gather(t Gate, findings []result.Finding) gathered {
 	if t.Family == 0 {
 		g.unjudged = unjudged(t.Sides)
 	}
-	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
+	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
 		g.drift = &t.Drift[i]
 	}
 	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
@@ -122,9 +122,9 @@ func gather(t Gate, findings []result.Finding) gathered {
 
 // remedies settle a doubt by the kind of its reason, where more runs would not.
 var remedies = map[string]string{
-	"with-all":    "measure the base build beside the head",
-	"waiting":     "measure again on an idle GPU",
-	"host-denied": "measure on a quiet host, or the base build beside the head",
+	result.KeyWithAll:    "measure the base build beside the head",
+	result.KeyWaiting:    "measure again on an idle GPU",
+	result.KeyHostDenied: "measure on a quiet host, or the base build beside the head",
 }
 
 // judged is the number of findings that compare both sides and are not slower with only a warning.

@@ -166,7 +166,8 @@ func moved(r *result.Report) (indices []int) {
 	const least = 0.01
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Scope == measure.ScopeKernel && f.ReasonKey == "one-run" && slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
+		if f.Scope == measure.ScopeKernel && f.ReasonKey == result.KeyOneRun &&
+			slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
 			indices = append(indices, i)
 		}
 	}

@@ -66,7 +66,7 @@ func grownMost(facts []result.Remark) (call string) {
 	for _, fact := range facts {
 		base, _ := fact.Args["base"].(result.Number)
 		head, _ := fact.Args["head"].(result.Number)
-		if name, _ := fact.Args["call"].(string); fact.Key == "calls" && head-base > most {
+		if name, _ := fact.Args["call"].(string); fact.Key == result.KeyCalls && head-base > most {
 			call, most = name, head-base
 		}
 	}
