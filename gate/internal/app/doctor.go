@@ -11,9 +11,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -42,7 +44,8 @@ type Observation struct {
 // the room for reports. nsys is the executable. models are those of the GPUs, as baselines call them.
 func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
 	var x examination
-	gpus, err := run.Probe(ctx)
+	smi := nvidia.New()
+	gpus, err := smi.GPUs(ctx)
 	for _, g := range gpus {
 		if !slices.Contains(models, g.Name) {
 			models = append(models, g.Name)
@@ -51,7 +54,7 @@ func Examine(ctx context.Context, nsys string) (seen []Observation, models []str
 	here := surroundings{"/"}
 	x.nsys(ctx, nsys, here)
 	x.ncu(ctx)
-	x.gpus(ctx, gpus, err)
+	x.gpus(ctx, smi, gpus, err)
 	x.counters(here)
 	x.gpuMetrics(ctx, nsys)
 	x.dcgm(here)
@@ -103,17 +106,17 @@ func (x *examination) ncu(ctx context.Context) {
 	x.add(Good, "ncu", version)
 }
 
-func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
+func (x *examination) gpus(ctx context.Context, smi *nvidia.SMI, gpus []device.GPU, err error) {
 	if err != nil {
 		x.add(Bad, "GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
 		return
 	}
-	others, err := run.Others(ctx)
+	others, err := smi.Others(ctx)
 	if err != nil {
 		x.add(Note, "processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
 	x.add(Good, "driver", gpus[0].Driver)
-	persistent, lowered := run.Persistent(ctx), run.Lowered(ctx)
+	persistent, lowered := smi.Persistent(ctx), smi.Lowered(ctx)
 	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
@@ -139,7 +142,7 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 			x.add(Note, what+" clock", "unknown: nvidia-smi does not show it")
 		case g.Throttle.Slows() != "":
 			x.add(Note, what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
-		case g.Throttle&run.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
+		case g.Throttle&device.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
 			x.add(Note, what+" clock", clock+", locked by another user or an earlier job: baselines at other clocks do not compare; to free it, as root:")
 			x.by(fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		case lowered[g.Index] > 0:

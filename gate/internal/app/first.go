@@ -2,13 +2,14 @@ package app
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
@@ -86,13 +87,8 @@ func (s Suite) together(judge func(*Check) (*result.Report, error)) (*result.Rep
 
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.
 func NoGPU(ctx context.Context) *result.Report {
-	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
+	if _, err := tools.GPUs().GPUs(ctx); !errors.Is(err, device.ErrNone) {
 		return nil
-	}
-	for _, pattern := range []string{"/dev/nvidia[0-9]*", "/dev/dxg"} { // of drivers on Linux, and in Windows' Linux
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			return nil
-		}
 	}
 	r, _ := Refused(nil, model.Refuse(model.NoGPU, "run the check where there is one",
 		"this machine has no NVIDIA GPU: nothing was measured and nothing judged"))

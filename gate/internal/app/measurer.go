@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -138,7 +140,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
-	if i := slices.IndexFunc(result.GPU.Slowdowns, run.Slowdown.Unsound); i >= 0 {
+	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
 		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
@@ -212,7 +214,7 @@ func (m *Live) Models(ctx context.Context) []string {
 	if m == nil {
 		return nil
 	}
-	gpus, err := run.Probe(ctx)
+	gpus, err := tools.GPUs().GPUs(ctx)
 	if err != nil {
 		return nil
 	}
@@ -227,7 +229,7 @@ func (m *Live) Models(ctx context.Context) []string {
 }
 
 func (m *Live) plan(runs int, base *Build) run.Plan {
-	p := run.Plan{Options: m.Options, Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
+	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
 	p.GPUMetrics = false
 	switch m.only {
 	case [2]bool{true, false}:
@@ -240,7 +242,7 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 
 func (m *Live) ncuPlan() run.NcuPlan {
 	p := *m.Counters
-	p.Build, p.Timeout, p.AllowBusy = m.Head, max(m.Timeout, counterTimeout), m.AllowBusy
+	p.Build, p.Device, p.Timeout, p.AllowBusy = m.Head, tools.GPUs(), max(m.Timeout, counterTimeout), m.AllowBusy
 	return p
 }
 

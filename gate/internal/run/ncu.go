@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -32,7 +33,8 @@ type NcuPlan struct {
 	Set         string   // of sections, "" for full unless there are sections
 	Sections    []string // to collect beside the set
 	Metrics     []string // to collect by their names
-	AllowBusy   bool     // measures although something else uses the GPU
+	Device      device.Tool
+	AllowBusy   bool // measures although something else uses the GPU
 }
 
 // The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two
@@ -175,17 +177,17 @@ type Counters struct {
 // Count profiles the head, and the base beside it where there is one, in runs fresh processes each. started is called
 // before each of them. The errors are those of [Profile], and a *model.Refusal where something else uses the GPU.
 func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(base bool, index, of int)) (*Counters, error) {
-	watch := newWatcher()
-	if err := watch.before(ctx, p.AllowBusy); err != nil {
+	watch := device.Watch(p.Device, time.Now, false)
+	if err := watch.Before(ctx, p.AllowBusy); err != nil {
 		return nil, err
 	}
 	c := &Counters{Environment: model.Environment{Tool: strings.TrimSpace("ncu " + ncu.Version(ctx, cmp.Or(p.Ncu, "ncu"))), Mode: ncuMode, Start: time.Now().UTC()}}
 	var uuids []string
-	for _, g := range watch.first {
+	for _, g := range watch.GPUs() {
 		uuids = append(uuids, g.UUID)
 		c.Environment.Driver = g.Driver
 	}
-	c.Environment.GPUHash, c.Environment.Hardware = model.HashUUID(uuids...), hardware(watch.first)
+	c.Environment.GPUHash, c.Environment.Hardware = model.HashUUID(uuids...), device.Hardware(watch.GPUs())
 	schedule := Plan{Head: p.Build, Base: base, Runs: runs}.schedule()
 	for i := range schedule {
 		isBase := schedule[i].Base
@@ -204,6 +206,6 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 			c.Head = append(c.Head, profile)
 		}
 	}
-	c.Warnings = watch.warnings
-	return c, watch.after(ctx, p.AllowBusy)
+	c.Warnings = watch.Warnings()
+	return c, watch.After(ctx, p.AllowBusy)
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nvidia"
 )
 
 // explained prepares a machine with the fake ncu, whose log is the given text for the workload ./work. A test that ends
@@ -31,7 +32,7 @@ func explained(t *testing.T, log, script string) NcuPlan {
 			t.Fatal(err)
 		}
 	}
-	return NcuPlan{Build: Build{Command: []string{"./work", "a word"}, Dir: dir}, Kernels: []string{"sgemm", "operator()"}}
+	return NcuPlan{Device: nvidia.New(), Build: Build{Command: []string{"./work", "a word"}, Dir: dir}, Kernels: []string{"sgemm", "operator()"}}
 }
 
 func TestExplain(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
@@ -55,6 +56,7 @@ type Options struct {
 // Plan says what to run and how.
 type Plan struct {
 	Options
+	Device     device.Tool
 	Head       Build
 	Base       *Build // measured interleaved with the head, in the same session; nil for the head alone
 	Runs       int    // fresh processes of each build, at least 1

@@ -1,13 +1,13 @@
 package run
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -56,7 +56,7 @@ type Result struct {
 	Runs   []Run
 	// Base and Head are what the unprofiled runs came to.
 	Base, Head []model.Unprofiled
-	GPU        Watch
+	GPU        device.State
 	Warnings   []string
 	Elapsed    time.Duration
 	// Stages is how long each stage took; RunStarted is the time in runs.
@@ -168,33 +168,6 @@ func firstDevice(t model.Trace) int {
 	}
 	return int(t.Launches[0].Device)
 }
-
-// Watch is the state of the GPUs during a session, by nvidia-smi.
-type Watch struct {
-	// GPUs are the devices of the workload as they were before the runs; empty without nvidia-smi.
-	GPUs []GPU
-	// ClockMHz is the median SM clock while runs were going on, 0 where it was not sampled.
-	ClockMHz int
-	// Samples is how often each device was looked at during the runs.
-	Samples int
-	// Slowdowns are the reasons for lower clocks during the runs.
-	Slowdowns []Slowdown
-}
-
-// Slowdown is a reason for lower clocks in some of the samples.
-type Slowdown struct {
-	By          Throttle
-	Samples, Of int
-}
-
-// String is the warning.
-func (h Slowdown) String() string {
-	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
-}
-
-// Unsound reports whether the GPU was too hot or short of power, so that its noise says nothing. A power limit is
-// normal on some machines.
-func (h Slowdown) Unsound() bool { return h.By != PowerCap }
 
 // outputValue reads a number as programs print it, NaN where it is none that a measurement can have.
 func outputValue(text string) float64 {

@@ -28,6 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
@@ -93,8 +94,8 @@ var sessions atomic.Int64 // that this process has measured
 // take is one session, from the look at the GPU to the traces.
 func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err error) {
 	start := time.Now()
-	watch := newWatcher()
-	p.clock = watch.clock
+	p.clock = newClock()
+	watch := device.Watch(p.Device, p.clock.now, p.Gather != "")
 	sp, err := p.spec()
 	if err != nil {
 		return nil, err
@@ -123,13 +124,13 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := sp.write(private.Path); err != nil {
 		return nil, proc.PrivateError(err)
 	}
-	runs, traces, err := p.watched(ctx, watch, private, children, sp, start, note)
+	runs, traces, err := p.attended(ctx, watch, private, children, sp, start, note)
 	if err != nil {
 		return nil, err
 	}
 	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs, load: load.HostLoad}
 	res.Base, res.Head = unprofiledOf(runs)
-	res.GPU, res.Warnings = watch.result(res.Traces, runs)
+	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
 	res.describe(sessions.Add(1))
 	if hostBound(res.Traces) {
 		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
@@ -143,21 +144,21 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	return res, nil
 }
 
-// watched takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
-func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private, children proc.Children, sp spec, start time.Time,
+// attended takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
+func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc.Private, children proc.Children, sp spec, start time.Time,
 	note func(Event)) ([]Run, [][]model.Trace, error) {
 	record, read := p.record, p.read
 	if p.Gather != "" {
-		record, read, watch.launched = p.gather, p.readJobs, true
+		record, read = p.gather, p.readJobs
 	}
 	watching, end := context.WithCancel(ctx)
 	defer end()
-	before := watch.begin(watching, p.AllowBusy)
+	before := beginWatch(watching, watch, p.AllowBusy)
 	lead := time.Since(start) // until nsys is started
 	var after *look
 	runs, err := record(ctx, private, sp, children, before, func(e Event) {
 		if e.Stage == Finishing { // nsys needs no GPU for its report
-			after = watch.finish(watching, p.AllowBusy)
+			after = finishWatch(watching, watch, p.AllowBusy)
 		}
 		if e.Expected > 0 {
 			e.Expected += lead
@@ -168,7 +169,7 @@ func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private
 		err = unfit
 	}
 	if after == nil {
-		after = watch.finish(watching, p.AllowBusy)
+		after = finishWatch(watching, watch, p.AllowBusy)
 	}
 	defer after.wait()
 	defer end()
@@ -191,7 +192,7 @@ func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private
 // describe adds to the traces what nsys does not know: their run, the clock, the hardware. session counts the sessions
 // of this process: two of them have no run in common.
 func (r *Result) describe(session int64) {
-	hardware := hardware(r.GPU.GPUs)
+	hardware := device.Hardware(r.GPU.GPUs)
 	suffix := ""
 	if session > 1 {
 		suffix = fmt.Sprintf(" in session %d", session)

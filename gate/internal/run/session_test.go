@@ -21,7 +21,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -43,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M, tools []string) int {
-	busyInterval, sampleEvery = time.Millisecond, 50*time.Millisecond
+	device.BusyInterval, device.SampleEvery = time.Millisecond, 50*time.Millisecond
 	dir, err := os.MkdirTemp("", "tools")
 	if err != nil {
 		panic(err)
@@ -102,7 +104,7 @@ func session(t *testing.T, runs int, command ...string) Plan {
 			t.Errorf("files are left: %q", left)
 		}
 	})
-	return Plan{Head: Build{Command: command}, Runs: runs, Self: self}
+	return Plan{Device: nvidia.New(), Head: Build{Command: command}, Runs: runs, Self: self}
 }
 
 // marked returns the command lines of the processes that have the marker in their environment.
@@ -453,7 +455,7 @@ func TestCancel(t *testing.T) {
 
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
-	p := Plan{Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
+	p := Plan{Device: nvidia.New(), Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
 	Session(context.Background(), p, func(e Event) {
 		if e.Stage == RunStarted {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -1,30 +1,28 @@
-package run
+package nvidia
 
 import (
 	"context"
 	"encoding/xml"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// boards asks nvidia-smi for the hardware of the GPUs, by UUID; none where it does not say. nvidia-smi --query-gpu has
-// no field for the part number of the board.
-func (w *watcher) boards(ctx context.Context) map[string]model.Hardware {
-	out, err := w.query(ctx, "-q", "-x")
+// Hardware is that of the GPUs, by UUID; none where nvidia-smi does not say. nvidia-smi --query-gpu has no field for the
+// part number of the board.
+func (s *SMI) Hardware(ctx context.Context) map[string]model.Hardware {
+	out, err := s.query(ctx, "-q", "-x")
 	if err != nil {
 		return nil
 	}
 	return parseBoards(out)
 }
 
-// device holds the elements of nvidia-smi -q -x that are read; the others name the machine. Names of elements changed
+// described holds the elements of nvidia-smi -q -x that are read; the others name the machine. Names of elements changed
 // in 2023.
-type device struct {
+type described struct {
 	UUID     string   `xml:"uuid"`
 	Board    string   `xml:"board_part_number"`
 	VBIOS    string   `xml:"vbios_version"`
@@ -49,7 +47,7 @@ func parseBoards(text []byte) map[string]model.Hardware {
 		if !ok || start.Name.Local != "gpu" {
 			continue
 		}
-		var x device
+		var x described
 		if d.DecodeElement(&x, &start) != nil {
 			return out
 		}
@@ -73,34 +71,4 @@ func whole(s, unit string) int {
 		return 0
 	}
 	return int(math.Round(v))
-}
-
-// hardware sums up the GPUs of a session and the machine around them.
-func hardware(gpus []GPU) model.Hardware {
-	var h model.Hardware
-	var boards, versions, cuts []string
-	for i, g := range gpus {
-		boards, versions, cuts = append(boards, g.Hardware.Board), append(versions, g.Hardware.VBIOS), append(cuts, g.Hardware.MIG)
-		if i == 0 {
-			h.MemoryMHz, h.PowerW = g.Hardware.MemoryMHz, g.Hardware.PowerW
-		}
-		if h.MemoryMHz != g.Hardware.MemoryMHz {
-			h.MemoryMHz = 0
-		}
-		if h.PowerW != g.Hardware.PowerW {
-			h.PowerW = 0
-		}
-	}
-	h.Board, h.VBIOS, h.MIG = all(boards), all(versions), all(cuts)
-	h.CPU, h.Sockets = host.Here().CPU()
-	h.CPULimit = host.Here().Limit()
-	return h
-}
-
-// all joins the names of all GPUs, "" if one is unknown.
-func all(names []string) string {
-	if slices.Contains(names, "") {
-		return ""
-	}
-	return model.Models(names)
 }

@@ -1,0 +1,286 @@
+package device
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"math/bits"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Watcher looks at the GPUs before, during and after a session.
+type Watcher struct {
+	tool     Tool
+	launched bool // the workload's processes are those of a launcher, which may be none of ours
+	now      func() time.Time
+	off      bool  // nothing is watched: the tool does not answer
+	first    []GPU // visible devices before the session
+	there    map[int]bool
+	warnings []string
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	seen   []sample
+	others map[string]bool // processes that used a GPU during the runs
+}
+
+// sample is the devices at a moment during the session.
+type sample struct {
+	at   time.Time
+	gpus []GPU
+}
+
+// Watch makes a watcher on the clock of a session. launched says that the workload is started by a launcher.
+func Watch(t Tool, now func() time.Time, launched bool) *Watcher {
+	return &Watcher{tool: t, now: now, launched: launched, there: make(map[int]bool), others: make(map[string]bool)}
+}
+
+// GPUs are the visible devices as they were before the session.
+func (w *Watcher) GPUs() []GPU { return w.first }
+
+// Warnings are the doubts so far.
+func (w *Watcher) Warnings() []string { return w.warnings }
+
+// The GPU is busy where utilisation stays above busyPercent; right after a session the last one still shows.
+const busyPercent = 10
+
+// BusyInterval is the time between two looks at a busy GPU, SampleEvery that between two samples during a session.
+var (
+	BusyInterval = 250 * time.Millisecond
+	SampleEvery  = time.Second
+)
+
+// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is how they
+// were just seen.
+func (w *Watcher) settle(ctx context.Context, now sample) (*GPU, error) {
+	const looks = 12
+	idle := 0
+	var busy *GPU
+	for look := 1; ; look++ {
+		if i := slices.IndexFunc(now.gpus, func(g GPU) bool { return g.Utilization > busyPercent }); i >= 0 {
+			busy, idle = &now.gpus[i], 0
+		} else if idle++; idle == 2 {
+			return nil, nil
+		}
+		if look == looks {
+			return busy, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(BusyInterval - w.now().Sub(now.at)):
+		}
+		var err error
+		if now, err = w.see(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// see returns the visible GPUs as they are now.
+func (w *Watcher) see(ctx context.Context) (sample, error) {
+	gpus, err := w.tool.GPUs(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	return sample{w.now(), w.tool.Visible(gpus)}, nil
+}
+
+// Before refuses a GPU that something else uses. Where the tool does not answer there is a warning and nothing is watched.
+func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
+	now, err := w.see(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		w.warnings = append(w.warnings, "clocks, throttling and other processes on the GPU were not watched: "+err.Error())
+		w.off = true
+		return nil
+	}
+	gpus := now.gpus
+	w.first = gpus
+	var boards map[string]model.Hardware
+	var asking sync.WaitGroup
+	asking.Go(func() { boards = w.tool.Hardware(ctx) }) // while the GPU comes to rest
+	defer func() {
+		asking.Wait()
+		for i := range gpus {
+			gpus[i].Hardware = boards[gpus[i].UUID]
+		}
+	}()
+	processes, err := w.tool.Processes(ctx)
+	if err != nil {
+		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())
+	}
+	var busy error
+	for _, p := range processes {
+		w.there[p.Pid] = true
+		if g := find(gpus, p.UUID); g != nil && busy == nil {
+			busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: another process uses it (%s)", g.Index, p)
+		}
+	}
+	return w.idle(ctx, now, busy, "before the workload starts", allowBusy)
+}
+
+// idle refuses with busy, or else where a GPU does not come to rest; when says when that is. An allowed refusal becomes
+// a warning.
+func (w *Watcher) idle(ctx context.Context, now sample, busy error, when string, allowed bool) error {
+	if busy == nil {
+		g, err := w.settle(ctx, now)
+		if err != nil {
+			return cmp.Or(context.Cause(ctx), err)
+		}
+		if g == nil {
+			return nil
+		}
+		busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: utilisation is %.0f %% %s", g.Index, g.Utilization, when)
+	}
+	if r := (*model.Refusal)(nil); allowed && errors.As(busy, &r) {
+		w.warnings = append(w.warnings, r.Reason)
+		return nil
+	}
+	return busy
+}
+
+const freeGPU = "wait until the GPU is free, or allow a busy one to measure all the same"
+
+// find returns the GPU with the UUID, the first for "", nil for a GPU that the workload cannot see.
+func find(gpus []GPU, uuid string) *GPU {
+	for i := range gpus {
+		if gpus[i].UUID == uuid || uuid == "" {
+			return &gpus[i]
+		}
+	}
+	return nil
+}
+
+// Start looks at the GPUs in the background until Stop.
+func (w *Watcher) Start(ctx context.Context) {
+	if w.off {
+		return
+	}
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.done.Go(func() {
+		tick := time.NewTicker(SampleEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			now, err := w.see(ctx)
+			if err != nil {
+				continue
+			}
+			w.seen = append(w.seen, now)
+			processes, _ := w.tool.Processes(ctx)
+			ours := proc.Children{}.Living()
+			for _, p := range processes {
+				if find(now.gpus, p.UUID) != nil && w.foreign(p, ours) {
+					w.others[p.String()] = true
+				}
+			}
+		}
+	})
+}
+
+// foreign reports whether a process on the GPU is none of ours. A tool in a container may give pids of the host's
+// namespace, so a pid counts only where it was there before or this namespace knows it by the same name.
+func (w *Watcher) foreign(p Process, ours []int) bool {
+	if w.there[p.Pid] {
+		return true
+	}
+	return !w.launched && !slices.Contains(ours, p.Pid) && p.Name != "" && ProgramName(proc.CommandName(p.Pid)) == p.Name
+}
+
+// Stop ends what Start began.
+func (w *Watcher) Stop() {
+	if w.cancel != nil {
+		w.cancel()
+		w.done.Wait()
+	}
+}
+
+// After refuses a session beside which something else used the GPU.
+func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
+	if w.off {
+		return nil
+	}
+	var busy error
+	var now sample
+	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
+		busy = model.Refuse(model.GPUBusy, freeGPU,
+			"another process used the GPU while the workload ran (%s)", others[0])
+	} else {
+		var err error
+		if now, err = w.see(ctx); err != nil {
+			return cmp.Or(context.Cause(ctx), err)
+		}
+	}
+	return w.idle(ctx, now, busy, "after the workload has ended", allowBusy)
+}
+
+// State sums up the samples for which counts is true, of the devices with these hashes ([model.HashUUID]), of all where
+// there are none.
+func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (State, []string) {
+	used := func(g GPU) bool { return hashes[model.HashUUID(g.UUID)] }
+	if !slices.ContainsFunc(w.first, used) {
+		used = func(GPU) bool { return true }
+	}
+	state, warnings := State{}, w.warnings
+	for _, g := range w.first {
+		if used(g) {
+			state.GPUs = append(state.GPUs, g)
+		}
+	}
+	var clocks []float64
+	throttled := make(map[Throttle]int)
+	for _, s := range w.seen {
+		if !counts(s.at) {
+			continue
+		}
+		state.Samples++
+		var reasons Throttle
+		for _, g := range s.gpus {
+			if used(g) {
+				if !math.IsNaN(g.ClockMHz) {
+					clocks = append(clocks, g.ClockMHz)
+				}
+				reasons |= g.Throttle
+			}
+		}
+		for rest := uint64(reasons); rest != 0; rest &= rest - 1 {
+			throttled[1<<bits.TrailingZeros64(rest)]++
+		}
+	}
+	if len(clocks) > 0 {
+		slices.Sort(clocks)
+		state.ClockMHz = int(math.Round(clocks[len(clocks)/2]))
+	}
+	for _, t := range throttleNames {
+		if n := throttled[t.bit]; n > 0 {
+			state.Slowdowns = append(state.Slowdowns, Slowdown{t.bit, n, state.Samples})
+			warnings = append(warnings, state.Slowdowns[len(state.Slowdowns)-1].String())
+		}
+	}
+	return state, warnings
+}
+
+// ProgramName is a process name that may be shown: no directory, no control characters, not long.
+func ProgramName(name string) string {
+	if name = measure.NormalizeControl(name); name == "" {
+		return ""
+	}
+	runes := []rune(filepath.Base(name))
+	return string(runes[:min(len(runes), 40)])
+}

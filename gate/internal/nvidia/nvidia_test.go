@@ -1,0 +1,103 @@
+//go:build linux
+
+package nvidia
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/nsgate/nsgate/gate/internal/device"
+)
+
+func TestGPUs(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "run", "-exec", "cp", "../faketools/nvidia-smi", dir)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("NSGATE_FAKE_GPU", "old")
+	gpus, err := New().GPUs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []device.GPU{{UUID: "GPU-host-a", Name: "NVIDIA H200", Driver: "580.159.03", ClockMHz: 1980, MaxClockMHz: 1980,
+		Throttle: 1, PState: "P0"}}
+	if d := cmp.Diff(want, gpus); d != "" {
+		t.Errorf("old field names (-want +got):\n%s", d)
+	}
+	t.Setenv("NSGATE_FAKE_GPU", "unknown")
+	if gpus, err = New().GPUs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want[0].ClockMHz, want[0].Utilization = math.NaN(), math.NaN()
+	want[0].Throttle, want[0].PState = 0, ""
+	if d := cmp.Diff(want, gpus, cmpopts.EquateNaNs()); d != "" {
+		t.Errorf("unknown cells (-want +got):\n%s", d)
+	}
+}
+
+func TestParseGPUsRefuses(t *testing.T) {
+	for _, text := range []string{"0, GPU-a", "x, a, b, c, 1, 2, 3, Enabled, P0, 0x0", "No devices were found"} {
+		if gpus, err := parseGPUs([]byte(text)); err == nil {
+			t.Errorf("%q gives %+v", text, gpus)
+		}
+	}
+}
+
+func FuzzParseCSV(f *testing.F) {
+	f.Add("0, GPU-a, NVIDIA H200, 580, 1980, 1980, 0, [N/A], P0, 0x1\n")
+	f.Add("1, \"x\n, 3, a,b,c")
+	f.Fuzz(func(t *testing.T, text string) {
+		if gpus, err := parseGPUs([]byte(text)); err == nil {
+			for _, g := range gpus {
+				if strings.ContainsAny(g.Name+g.UUID+g.Driver+g.PState, "\x00\x1b") {
+					t.Errorf("control characters in %+v", g)
+				}
+			}
+		}
+		parseProcesses([]byte(text))
+	})
+}
+
+func TestVisible(t *testing.T) {
+	same := []device.GPU{
+		{Index: 0, UUID: "GPU-aa", Name: "H200"}, {Index: 1, UUID: "GPU-ab", Name: "H200"},
+		{Index: 2, UUID: "GPU-bc", Name: "H200"},
+	}
+	mixed := slices.Clone(same)
+	mixed[0].Name = "T4"
+	tests := []struct {
+		gpus    []device.GPU
+		devices string
+		set     bool
+		order   string
+		want    []int
+	}{
+		{same, "", false, "", []int{0, 1, 2}},
+		{same, "1", true, "", []int{1}},
+		{same, "2, 0", true, "", []int{2, 0}},
+		{same, "GPU-b", true, "", []int{2}},
+		{same, "MIG-1", true, "", []int{0, 1, 2}},
+		{same, "", true, "", []int{0, 1, 2}},
+		{mixed, "1", true, "", []int{0, 1, 2}},
+		{mixed, "1", true, "PCI_BUS_ID", []int{1}},
+	}
+	for _, tt := range tests {
+		var got []int
+		for _, g := range visible(tt.gpus, tt.devices, tt.set, tt.order) {
+			got = append(got, g.Index)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("CUDA_VISIBLE_DEVICES=%q %s: %v, want %v", tt.devices, tt.order, got, tt.want)
+		}
+	}
+}
