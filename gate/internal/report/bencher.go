@@ -23,7 +23,7 @@ func bencher(v *view) (string, error) {
 	out := make(map[string]map[string]bencherValue)
 	for _, w := range v.each {
 		for _, r := range w.Rows {
-			name := w.benchmark(r.F)
+			name := benchmark(w.Workload, r.F)
 			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(word(r.F.Metric), "_", "-")), "-"), "value")
 			if _, seen := out[name][slug]; seen || !w.judged() || !r.F.Head.Known() || r.F.SumsListed() {
 				continue
@@ -42,7 +42,7 @@ func bencher(v *view) (string, error) {
 }
 
 // benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
-func (v *view) benchmark(f result.Finding) string {
+func benchmark(workload string, f result.Finding) string {
 	s := f.Subject()
 	name := Clean(trimmed(s.ID()))
 	if s.Scope != measure.ScopeWorkload {
@@ -52,5 +52,5 @@ func (v *view) benchmark(f result.Finding) string {
 		sum := sha256.Sum256([]byte(name))
 		name = short + " #" + hex.EncodeToString(sum[:4])
 	}
-	return name + " (" + v.Workload + ")"
+	return name + " (" + workload + ")"
 }

@@ -2,9 +2,12 @@ package report
 
 import (
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -18,10 +21,10 @@ func csvReport(v *view) (string, error) {
 	w := csv.NewWriter(&b)
 	w.Write(csvColumns)
 	if v.several() {
-		v.csvVerdict(w, "")
+		csvVerdict(v, w, "")
 	}
 	for _, of := range v.each {
-		of.csvVerdict(w, csvText(of.Workload))
+		csvVerdict(of, w, csvText(of.Workload))
 		for _, r := range of.Rows {
 			f := r.F
 			w.Write([]string{csvText(of.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
@@ -34,7 +37,7 @@ func csvReport(v *view) (string, error) {
 	return b.String(), w.Error() // the first error
 }
 
-func (v *view) csvVerdict(w *csv.Writer, workload string) {
+func csvVerdict(v *view, w *csv.Writer, workload string) {
 	verdict := make([]string, len(csvColumns))
 	verdict[0], verdict[1], verdict[3], verdict[len(verdict)-1] = workload, strings.ToLower(v.Word), "gate", csvText(v.Reason)
 	w.Write(verdict)
@@ -54,4 +57,26 @@ func csvNumber(n result.Number) string {
 		return ""
 	}
 	return strconv.FormatFloat(float64(n), 'g', -1, 64)
+}
+
+// historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
+func historyCSV(h *history.History, _ Options) (string, error) {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit", "value", "change_of_level"}}
+	for _, t := range h.Trends {
+		for i, v := range t.Values {
+			if !v.Known() {
+				continue
+			}
+			m, level := h.Moments[i], ""
+			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
+				level = csvNumber(t.Changes[j].Change)
+			}
+			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), csvText(m.Commit), csvText(m.Environment.GPUHash), csvText(m.Environment.Driver), string(t.Scope),
+				csvText(t.Name), t.Grid, t.Block, t.Metric, t.Unit, csvNumber(v), level})
+		}
+	}
+	err := w.WriteAll(rows)
+	return b.String(), err
 }

@@ -2,47 +2,13 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// historyRows is the most trends that text shows without --verbose.
-const historyRows = 15
-
-// historyText writes for a person at a terminal: what changed and when, then every trend as a line.
-func historyText(h *history.History, o Options) (string, error) {
-	p := newPage(o)
-	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
-	p.line(0, 2, span{fmt.Sprintf("%s of %s on %s, %s to %s", count(len(h.Moments), "session"), cmp.Or(Clean(h.Workload), "the workload"), Clean(h.GPU), day(first.At), day(last.At)), none})
-	levels, none := levelTable(h, Source{})
-	p.title("Changes of level")
-	for _, r := range levels.Rows {
-		c := r.Cells
-		p.line(2, 4, span{c[2].Text + " ", styles[r.tone]}, span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
-	}
-	p.dim(2, none)
-	most := historyRows
-	if o.Verbose {
-		most = math.MaxInt
-	}
-	t := trendTable(h, max(10, min(40, p.Width-76)), most)
-	t.More = join("; ", t.More, wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
-	p.title("Trends")
-	if len(t.Rows) == 0 {
-		p.dim(2, "none: a trend takes two sessions of the same step, model of GPU and profiler")
-	} else {
-		p.table(t)
-	}
-	p.list("Measured with something else from", "-", "", elsewhere(h))
-	return p.b.String(), nil
-}
 
 // trendTable lists every number over time, the largest change first, drawn in at most width bars.
 func trendTable(h *history.History, width, most int) *table {
@@ -119,25 +85,3 @@ func others(m history.Moment) []string {
 }
 
 func orUnknown(commit string) string { return cmp.Or(Elide(Clean(commit), 12), "an unknown commit") }
-
-// historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
-func historyCSV(h *history.History, _ Options) (string, error) {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit", "value", "change_of_level"}}
-	for _, t := range h.Trends {
-		for i, v := range t.Values {
-			if !v.Known() {
-				continue
-			}
-			m, level := h.Moments[i], ""
-			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
-				level = csvNumber(t.Changes[j].Change)
-			}
-			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), csvText(m.Commit), csvText(m.Environment.GPUHash), csvText(m.Environment.Driver), string(t.Scope),
-				csvText(t.Name), t.Grid, t.Block, t.Metric, t.Unit, csvNumber(v), level})
-		}
-	}
-	err := w.WriteAll(rows)
-	return b.String(), err
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/plot"
@@ -121,14 +120,6 @@ func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Su
 		dot = "calm"
 	}
 	c.Picture = forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
-}
-
-// brief is the sort key of a number, "" where it is unknown.
-func brief(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(n), 'g', 4, 64)
 }
 
 // tidy removes trailing zeros of a number with a unit: "84.00 µs" becomes "84 µs".

@@ -72,7 +72,7 @@ func newReportSheet(v *view, at string) *sheet {
 	}
 	s.add(part{ID: "next", Title: "What to do next", Said: v.Next})
 	s.warnings(v.Warnings)
-	guilty := len(v.Causes) > 0 && v.Causes[0].rank && v.Report.Verdict == result.Fail
+	guilty := v.slowRank()
 	if guilty {
 		s.ranks()
 	}

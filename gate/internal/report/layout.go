@@ -156,5 +156,3 @@ func (p *page) writeTo(w io.Writer) error { return write(w, terminal.Text, p.b.S
 func (p *page) unbroken(text string) {
 	p.b.WriteString("  " + Clean(text) + "\n")
 }
-
-func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }

@@ -23,7 +23,7 @@ type family struct {
 func openMetrics(v *view) (string, error) {
 	families := make(map[string]family)
 	for _, w := range v.each {
-		w.measured(families)
+		measured(w, families)
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(families)) {
@@ -40,7 +40,7 @@ func openMetrics(v *view) (string, error) {
 	return b.String() + "# EOF\n", nil
 }
 
-func (v *view) measured(families map[string]family) {
+func measured(v *view, families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 			name += "_" + unit

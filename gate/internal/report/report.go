@@ -17,29 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// Options says how a report is rendered. The zero value is plain text, 100 columns wide.
-type Options struct {
-	Width    int  // columns of text, at least 40; 0 means 100
-	Color    bool // text: SGR colours, which never carry a meaning alone
-	ASCII    bool // text: no other characters
-	Verbose  bool // text: every finding, and full names
-	Quiet    bool // text: the verdict only
-	MaxBytes int  // Markdown: size that is never exceeded; 0 means 60 kB
-	// ShowAll is the flag under which text leaves nothing out, "--verbose"; "" for none.
-	ShowAll string
-	// Ways are commands that show more of the report, each behind its label. Runs is the flag for the number of runs.
-	Ways [][2]string
-	Runs string
-	// Reproduce replaces the report's own command, from which secrets are removed; "" keeps it.
-	Reproduce string
-	// Locate finds the definition of a finding's kernel in the repository; nil for none.
-	Locate Locator
-	// Source is the repository's address on the CI host, for links.
-	Source Source
-	// Version is that of this nsgate.
-	Version string
-}
-
 // Kind is the type of a value that can be rendered.
 type Kind struct{ reflect.Type }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/rivo/uniseg"
 
@@ -153,43 +152,6 @@ func TestTextCountsColumns(t *testing.T) {
 	}
 	if len(at) != 1 {
 		t.Errorf("the metric stands in the columns %v", at)
-	}
-}
-
-// Only kernels have a definition.
-func TestNewLocator(t *testing.T) {
-	locate := NewLocator(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}})
-	for _, c := range []struct {
-		f    result.Finding
-		want string
-	}{
-		{result.Finding{Kernel: "k", Scope: "kernel"}, "a.cu"}, {result.Finding{Kernel: "k", Scope: "range"}, ""}, {result.Finding{Kernel: "new", Scope: "kernel"}, ""},
-	} {
-		if file, _, ok := locate(c.f); ok != (c.want != "") || ok && file != c.want {
-			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
-		}
-	}
-}
-
-// What is known of the CI host and of git's remote leads to commits and lines, and nothing else does.
-func TestSource(t *testing.T) {
-	const id = "0123456789abcdef0123456789abcdef01234567"
-	for _, c := range []struct {
-		source Source
-		want   string
-	}{
-		{Source{URL: "https://github.com/o/n"}, "https://github.com/o/n/blob/" + id + "/src/a%20b.cu#L7"},
-		{Source{URL: "https://gitlab.example.org/g/n", GitLab: true}, "https://gitlab.example.org/g/n/-/blob/" + id + "/src/a%20b.cu#L7"},
-		{SourceOf("git@github.com:o/n.git"), "https://github.com/o/n/blob/" + id + "/src/a%20b.cu#L7"},
-		{SourceOf("https://user:secret@gitlab.com/o/n.git"), "https://gitlab.com/o/n/-/blob/" + id + "/src/a%20b.cu#L7"},
-		{SourceOf("/srv/git/n.git"), ""}, {SourceOf("ssh://example.org/n"), ""}, {Source{URL: "javascript:alert(1)"}, ""}, {Source{}, ""},
-	} {
-		if got := c.source.file(id, "src/a b.cu", 7); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.source, got, c.want)
-		}
-		if got := c.source.commit("HEAD\" onclick"); got != "" {
-			t.Errorf("%+v leads to %q", c.source, got)
-		}
 	}
 }
 

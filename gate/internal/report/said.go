@@ -305,8 +305,8 @@ func (v *view) changed() []group {
 	return groups(rows)
 }
 
-// ways are the commands that follow a failed gate.
-func (v *view) ways() []fact {
+// further are the commands that follow a failed gate.
+func (v *view) further() []fact {
 	if v.Report.Verdict != result.Fail {
 		return nil
 	}
@@ -315,4 +315,9 @@ func (v *view) ways() []fact {
 		list = append(list, fact{x[0], x[1]})
 	}
 	return list
+}
+
+// slowRank reports whether a slow or late rank fails the gate.
+func (v *view) slowRank() bool {
+	return v.Report.Verdict == result.Fail && len(v.Causes) > 0 && v.Causes[0].rank
 }

@@ -5,13 +5,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
 func (p *page) table(t *table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.Shown(false)
-	widths, rank := t.widths(at)
+	widths, rank := widthsOf(t, at)
 	last := at[len(at)-1]
 	// over is the excess width of the table.
 	over := func(width func(i int) int) int {
@@ -68,8 +69,8 @@ func (p *page) table(t *table) {
 	p.dim(indent, t.More)
 }
 
-// widths are the full widths of the columns at these indices; rank is the highest of their ranks.
-func (t *table) widths(at []int) (widths []int, rank int) {
+// widthsOf are the full widths of the columns at these indices; rank is the highest of their ranks.
+func widthsOf(t *table, at []int) (widths []int, rank int) {
 	widths = make([]int, len(t.Columns))
 	for _, i := range at {
 		widths[i] = columns(t.Columns[i].Title)
@@ -159,4 +160,28 @@ func List(w io.Writer, title string, titles []string, rows [][]string, o Options
 	}
 	p.table(t)
 	return p.writeTo(w)
+}
+
+// fromDifference shortens a name to n columns so that the part stays in which it differs from others.
+func fromDifference(name string, others []string, n int) string {
+	same := len(name)
+	for _, o := range others {
+		if o != name {
+			same = min(same, len(prefix(name, o)))
+		}
+	}
+	const before = 4 // columns of the common start that stay on either side of the gap
+	head, _ := split(name, before)
+	start := same - before
+	for start > 0 && start < len(name) && !utf8.RuneStart(name[start]) {
+		start--
+	}
+	if start > len(head) {
+		name = head + "…" + name[start:]
+	}
+	if columns(name) > n {
+		name, _ = split(name, n-1)
+		name += "…"
+	}
+	return name
 }

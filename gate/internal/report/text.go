@@ -145,7 +145,7 @@ func (p *page) compared(v *view) {
 
 // way writes the commands that follow a failed gate.
 func (p *page) way(v *view) {
-	list := v.ways()
+	list := v.further()
 	if len(list) == 0 {
 		return
 	}

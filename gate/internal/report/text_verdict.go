@@ -6,14 +6,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// verdict writes what stands below the headline: the labelled lines, the slow rank, the waterfall, warnings and next steps.
+// told writes what stands below the headline: the labelled lines, the slow rank, the waterfall, warnings and next steps.
 func (p *page) told(v *view) {
 	rest, sides := v.below()
 	p.line(2, 2, span{rest, none})
 	p.dim(2, sides)
 	first, last := v.says()
 	p.labelled(first)
-	if v.Report.Verdict == result.Fail && len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
+	if v.slowRank() && v.Ranks != nil {
 		p.labelled([]said{{Label: "Ranks", Lines: v.Ranks.strips, Apart: true}})
 		if len(v.Ranks.Table.Rows) == rankRows {
 			p.dim(2, v.Ranks.Table.About)

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
+const nb = "\u00a0"
+
+// Bounds of texts that may hold names out of a recording.
+const (
+	maxName    = 120  // columns of a name
+	maxPattern = 400  // columns of the sentence of a pattern
+	maxProse   = 500  // runes of a sentence in Markdown
+	maxCommand = 4000 // runes of a command
+)
+
+// bind keeps a text on one line, unbind takes that back.
+func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
+func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }
+
+// beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them.
+var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
+
+// bound binds each number of a sentence to its unit.
+func bound(s string) string { return beforeUnit.ReplaceAllString(s, "$1"+nb+"$2") }
+
+// flat is a text with single plain spaces.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Clean makes hostile text fit for one line of a terminal or log: white space of every kind becomes a space, control
+// and format characters (escapes, right-to-left marks, zero-width ones) and invalid UTF-8 become U+FFFD.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// trimmed is [Clean] without space around it; nonempty trims several texts and drops empty ones.
+func trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
+
+func nonempty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t = trimmed(t); t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
+func columns(s string) int { return uniseg.StringWidth(s) }
+
+// split cuts s after as many whole characters as fit into n columns, at least one.
+func split(s string, n int) (head, rest string) {
+	rest = s
+	for state, used := -1, 0; rest != ""; {
+		_, next, width, after := uniseg.FirstGraphemeClusterInString(rest, state)
+		if used += width; used > n && len(rest) < len(s) {
+			break
+		}
+		rest, state = next, after
+	}
+	return s[:len(s)-len(rest)], rest
+}
+
+// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends. Of "old → new" it shortens
+// both names, or leaves the old one out where they are much alike.
+func Elide(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if r := []rune(s); len(r) > 8*n+8 { // accents upon accents take no columns
+		s = string(r[:4*n+4]) + string(r[len(r)-4*n-4:])
+	}
+	if columns(s) <= n {
+		return s
+	}
+	if n <= 1 {
+		return "…"
+	}
+	if gone, here, replaced := strings.Cut(s, " → "); replaced && 2*len(prefix(gone, here)) > len(here) {
+		return Elide(here, n)
+	} else if replaced && n > 12 {
+		left := min(columns(gone), max((n-3)/2, n-3-columns(here)))
+		return Elide(gone, left) + " → " + Elide(here, n-3-left)
+	}
+	head, tail := (n-1)*3/5, n-1-(n-1)*3/5
+	front, rest := "", s
+	if head > 0 {
+		front, rest = split(s, head)
+	}
+	for over := columns(rest) - tail; over > 0; {
+		cluster, next, width, _ := uniseg.FirstGraphemeClusterInString(rest, -1)
+		if cluster == "" {
+			break
+		}
+		rest, over = next, over-width
+	}
+	return front + "…" + rest
+}
+
+// prefix is the common start of two texts.
+func prefix(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// Cut shortens s to at most n bytes, at the end of a character.
+func Cut(s string, n int) string {
+	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
+	if n -= len(mark); n < 0 {
+		return ""
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
+
+// word keeps the letters, digits and underscores of an identifier.
+func word(s string) string {
+	s = notWord.ReplaceAllString(s, "_")
+	return s[:min(len(s), 60)]
+}
+
+var notWord = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
+// relative makes a path one that begins at the repository's root and stays in it.
+func relative(file string) string {
+	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Clean(file), `\`, "/")), "/")
+}
+
+func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }
+
+// brief is the sort key of a number, "" where it is unknown.
+func brief(n result.Number) string {
+	if !n.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', 4, 64)
+}
