@@ -1,64 +1,91 @@
 package gate_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/insight"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Two recordings of the same program, the second with a slower saxpy.
 func ExampleCompare() {
-	base, err := baseline.Read("../testdata/h200/sessions/kernels-a/nvidia-h200")
+	base, err := gate.ReadBaseline("../testdata/h200/sessions/kernels-a/nvidia-h200")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	head, err := baseline.Read("../testdata/h200/sessions/saxpy-105-a/nvidia-h200")
+	head, err := gate.ReadBaseline("../testdata/h200/sessions/saxpy-105-a/nvidia-h200")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	report := gate.Compare(base, head, thresholds.Default())
-	fmt.Println(report.Verdict, report.ReasonKey)
-	for _, f := range report.Findings {
-		if f.Outcome == result.Regressed && f.Gates {
-			fmt.Printf("%s %s %+.1f %%, %s the %s\n", f.Kernel, f.Metric, 100*f.Change, f.ReasonKey, f.ReasonArgs["by"])
+	decision, err := gate.Compare(context.Background(), thresholds.Default(), base, head)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(decision.Verdict)
+	for _, f := range decision.Findings {
+		if f.Fails {
+			fmt.Println(f)
 		}
 	}
 	// Output:
-	// fail regressed
-	// saxpy time +4.8 %, beyond the limit
-	// saxpy total +4.8 %, beyond the limit
+	// fail
+	// saxpy time 84.54 µs → 88.61 µs +4.81 % (+4.59 … +5.03 %): slower
+	// saxpy total 84.54 µs → 88.59 µs +4.80 % (+4.57 … +5.02 %): slower
 }
 
-// What a recording holds, without a judgement.
-func ExampleSummarize() {
-	sessions, err := baseline.Read("../testdata/h200/sessions/transformer-b/nvidia-h200")
+// Values that a program of one's own measured: the time of a kernel, and a number that the program prints.
+func ExampleNewSession() {
+	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	session := func(minute int, saxpy, tokens []float64) *gate.Recording {
+		var runs []gate.Run
+		for i := range saxpy {
+			runs = append(runs, gate.Run{Start: start.Add(time.Duration(minute+i) * time.Minute)})
+		}
+		for range tokens {
+			runs = append(runs, gate.Run{Start: runs[0].Start, Unprofiled: true})
+		}
+		kernel := gate.Subject{Scope: gate.Kernel, Name: "saxpy(int, float*)"}
+		output := gate.Subject{Scope: gate.Output, Name: "tokens/s"}
+		s, err := gate.NewSession(gate.Host{GPU: "NVIDIA H200", UUID: "GPU-1"}, runs, []gate.Series{
+			{Subject: kernel, Metric: "time", Unit: "us", Values: saxpy},
+			{Subject: kernel, Metric: "total", Unit: "us", Values: saxpy},
+			{Subject: output, Metric: "rate", Values: tokens},
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+		return s
+	}
+	base := session(0, []float64{84.5, 84.6, 84.4, 84.5, 84.6}, []float64{1502, 1498, 1500, 1501, 1499})
+	head := session(10, []float64{89.1, 89.0, 89.2, 89.1, 89.0}, []float64{1431, 1429, 1430, 1430, 1432})
+	decision, err := gate.Compare(context.Background(), thresholds.Default(), base, head)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	s, err := insight.Summarize(sessions)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%d kernels, %.0f launches a step\n", len(s.Kernels), s.Launches)
-	for _, r := range s.Ranges[0].Ranges {
-		fmt.Printf("%s %.1f %%\n", r.Name, 100*r.Share)
-	}
-	for _, p := range s.Patterns {
-		fmt.Println(p.Sentence)
+	fmt.Println(decision.Verdict, decision.Reason)
+	for _, f := range decision.Findings {
+		fmt.Println(f)
 	}
 	// Output:
-	// 44 kernels, 176 launches a step
-	// backward 66.7 %
-	// forward 28.3 %
-	// optimizer 5.0 %
-	// memcpy HtoD takes 8.65 % of the step, at 55.28 GB/s
-	// 0.00207 % of 624.9 µs of copies a step are overlapped by kernels
+	// fail tokens/s output -4.64 %, saxpy time +5.40 % regressed
+	// tokens/s rate 1500 → 1430 -4.64 % (-7.17 … -2.04 %): slower
+	// saxpy time 84.52 µs → 89.08 µs +5.40 % (+5.17 … +5.62 %): slower
+	// saxpy total 84.52 µs → 89.08 µs +5.40 % (+5.17 … +5.62 %): slower
+}
+
+// A file that must not be judged.
+func ExampleRefusal() {
+	_, err := gate.ReadProfile(context.Background(), "../testdata/h200/README.md")
+	if r := (*gate.Refusal)(nil); errors.As(err, &r) {
+		fmt.Println(r.Kind, r.Reason)
+	}
+	// Output:
+	// other-format ../testdata/h200/README.md is no profile that nsgate knows
 }

@@ -1,38 +1,153 @@
-// Package gate compares recorded runs of a GPU program with a baseline and returns a verdict.
+// Package gate compares recorded runs of a GPU program with a baseline and returns a verdict, as nsgate compare does.
 //
-// A [Session] holds the values that were measured in the runs of one host; [Compare] judges the sessions of a head by those of a
-// baseline under a policy of package thresholds. The command line is package command.
+// A [Recording] is one side of a comparison: [ReadBaseline] reads committed sessions, [ReadProfile] what a profiler
+// wrote, and [NewSession] takes values that were measured elsewhere. [Compare] judges a head by a baseline under a
+// policy of package thresholds. The command line is package command.
 package gate
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// The types of a comparison.
-type (
-	// Session is the measured values of the runs that one host took close together in time.
-	Session = model.Session
-	// Report is the result of a comparison; it is not changed after it is returned.
-	Report = result.Report
-	// Finding is the comparison of one metric of one subject.
-	Finding = result.Finding
-	// Verdict is the answer of a gate: pass, fail or no verdict.
-	Verdict = result.Verdict
-	// Outcome is the answer of one finding.
-	Outcome = result.Outcome
-)
+// Verdict is the answer of a gate.
+type Verdict string
 
-// The verdicts.
+// The verdicts. NoVerdict is never a pass: the data cannot carry a decision.
 const (
-	Pass      = result.Pass
-	Fail      = result.Fail
-	NoVerdict = result.NoVerdict
+	Pass      Verdict = "pass"
+	Fail      Verdict = "fail"
+	NoVerdict Verdict = "no-verdict"
 )
 
-// Compare judges the head by the baseline. Input that cannot be judged is a report with [NoVerdict] and the reason.
-func Compare(baseline, head []Session, policy *thresholds.Policy) *Report {
-	return decide.Judge(decide.Input{Baseline: baseline, Head: head, Policy: policy})
+// Outcome is the answer of the comparison of one metric of one subject.
+type Outcome string
+
+// The outcomes of a comparison.
+const (
+	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so
+	Faster      Outcome = "faster"       // better beyond the limit, and certainly so
+	WithinLimit Outcome = "within limit" // the interval of the change lies within the limit
+	Undecided   Outcome = "undecided"    // the runs do not tell
+	New         Outcome = "new"          // only the head has it
+	Gone        Outcome = "gone"         // only the baseline has it
+	// Increased is a count beyond the limit. Where a rule of the policy names the count it is Slower, and fails the gate.
+	Increased Outcome = "increased"
+)
+
+// outcomes are the outcomes of reports.
+var outcomes = map[result.Outcome]Outcome{
+	result.Regressed:    Slower,
+	result.Improved:     Faster,
+	result.Unchanged:    WithinLimit,
+	result.Inconclusive: Undecided,
+	result.Added:        New,
+	result.Removed:      Gone,
+	result.Grew:         Increased,
+}
+
+// Decision is the result of a comparison.
+type Decision struct {
+	Verdict Verdict
+	// Undecided is true where the data does not exclude a regression that would fail the gate.
+	Undecided bool
+	Reason    string    // the verdict in one sentence
+	Next      []string  // what to do about it, one step each
+	Findings  []Finding // worst first
+	Warnings  []string  // doubts about the comparison
+}
+
+// Finding is the comparison of one metric of one subject.
+type Finding struct {
+	Subject Subject
+	Metric  string // "time", "total", "step_time"
+	Unit    string // of Baseline and Head: "ns", "B", "count"
+	// Baseline and Head are the values that are judged, NaN where a side has none.
+	Baseline, Head float64
+	// Change is Head/Baseline - 1, NaN where a side has no value. Low and High are the ends of its 90 % interval, NaN
+	// where there is none.
+	Change, Low, High float64
+	Outcome           Outcome
+	// Fails is true where the finding fails the gate: it is Slower, and neither policy nor cost excuses it.
+	Fails  bool
+	Reason string // why it has this outcome, and what would decide an undecided one
+}
+
+// String is the finding in one line, without its reason.
+func (f Finding) String() string {
+	change := measure.Change(f.Change)
+	if interval := measure.ChangeInterval(f.Change, f.Low, f.High); interval != "" {
+		change += " (" + interval + ")"
+	}
+	return fmt.Sprintf("%s %s %s → %s %s: %s", f.Subject, f.Metric, measure.Quantity(f.Baseline, f.Unit),
+		measure.Quantity(f.Head, f.Unit), change, f.Outcome)
+}
+
+// Refusal is the error of a recording that must not be judged: damaged, lossy, or of a kind that is not read.
+type Refusal struct {
+	Kind   string // as the manual's page on refusals lists them: "truncated"
+	Reason string // one sentence
+	Next   string // what to do about it, "" where that is not known
+}
+
+func (r *Refusal) Error() string { return (&model.Refusal{Reason: r.Reason, Next: r.Next}).Error() }
+
+// refused turns a refusal of a reader into a [Refusal].
+func refused(err error) error {
+	if r := (*model.Refusal)(nil); errors.As(err, &r) {
+		return &Refusal{Kind: string(r.Kind), Reason: r.Reason, Next: r.Next}
+	}
+	return err
+}
+
+// Compare judges the head by the baseline. Sides that cannot be compared have [NoVerdict] and the reason; the error is
+// that of ctx, of a nil policy or recording, or of a policy that was not made by package thresholds.
+func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Recording) (*Decision, error) {
+	if policy == nil || baseline == nil || head == nil {
+		return nil, errors.New("a comparison takes a policy, a baseline and a head, none of them nil")
+	}
+	if !(policy.Alpha > 0 && policy.Alpha < 1) {
+		return nil, fmt.Errorf("the policy has the error %v; make it with thresholds.Default or Parse", policy.Alpha)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b, h, err := profile.Sides(profile.Rule{}, &baseline.recorded, &head.recorded)
+	if r := (*model.Refusal)(nil); errors.As(err, &r) {
+		return decision(decide.Refuse(decide.Input{Policy: policy}, r)), nil
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := decision(decide.Judge(decide.Input{Baseline: b, Head: h, Policy: policy}))
+	d.Warnings = append(d.Warnings, baseline.recorded.Warnings...)
+	d.Warnings = append(d.Warnings, head.recorded.Warnings...)
+	return d, nil
+}
+
+func decision(r *result.Report) *Decision {
+	d := &Decision{Verdict: Verdict(r.Verdict), Undecided: r.Undecided, Reason: r.Reason, Next: r.Next}
+	d.Warnings = slices.Clone(r.Warnings)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		d.Findings = append(d.Findings, Finding{
+			Subject: Subject{Scope: Scope(f.Scope), Name: f.Name, Grid: f.Grid, Block: f.Block},
+			Metric:  f.Metric, Unit: f.Unit, Baseline: float64(f.Base), Head: float64(f.Head),
+			Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High),
+			Outcome: outcomes[f.Outcome], Fails: f.Outcome == result.Regressed && f.Gates, Reason: f.Reason,
+		})
+	}
+	return d
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -182,7 +181,7 @@ func many(t testing.TB, kernels, runs int) *result.Report {
 		s.SortSeries()
 		return []model.Session{s}
 	}
-	return gate.Compare(side(false), side(true), thresholds.Default())
+	return decide.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default()})
 }
 
 func rendered(t testing.TB, name string, r *result.Report) string {

@@ -60,7 +60,7 @@ var layout = map[string]struct {
 	"gate/internal/verdict":       {6, nil},
 	"gate/internal/decide":        {7, nil},
 	"gate/internal/calibrate":     {8, nil},
-	"gate":                        {8, nil},
+	"gate":                        {11, nil},
 	"gate/command":                {14, nil},
 	"gate/internal/why":           {4, nil},
 	"gate/internal/rank":          {3, nil},
@@ -145,7 +145,7 @@ func TestLayout(t *testing.T) {
 
 // TestExported limits the exported functions, methods, types, variables and constants of the packages outside internal.
 func TestExported(t *testing.T) {
-	const most = 150
+	const most = 190
 	total := 0
 	for _, pkg := range []string{"gate", "gate/command", "gate/measure", "thresholds"} {
 		files, err := filepath.Glob("../../" + pkg + "/*.go")

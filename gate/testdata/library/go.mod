@@ -1,0 +1,7 @@
+module example.com/library
+
+go 1.26.0
+
+require github.com/nsgate/nsgate v0.0.0
+
+replace github.com/nsgate/nsgate => ../../..
