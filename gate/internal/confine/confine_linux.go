@@ -66,8 +66,11 @@ func Run(ctx context.Context, by func() os.Signal, hidden string, args []string,
 	if n == 1 {
 		return int(said[0]), nil
 	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ctx.Err() != nil && status.Signaled() {
-		return 128 + int(status.Signal()), nil
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ctx.Err() != nil {
+		if status.Signaled() {
+			return 128 + int(status.Signal()), nil
+		}
+		return status.ExitStatus(), nil // it did not wait for its reading to end
 	}
 	return 0, diagnose(words.String(), cmd.ProcessState)
 }

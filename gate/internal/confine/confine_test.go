@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -65,6 +66,11 @@ func child(do string, args []string) int {
 		panic("a defect")
 	case "wait":
 		time.Sleep(time.Minute)
+	case "leave": // as one that does not wait for its work to end
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGTERM)
+		<-ended
+		os.Exit(143)
 	}
 	if errors.Is(err, syscall.EACCES) {
 		return 13
@@ -120,10 +126,11 @@ func TestRun(t *testing.T) {
 			t.Errorf("%v: standard error is %q", tt.args, got)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	if code, err := Run(ctx, func() os.Signal { return syscall.SIGTERM }, hidden, []string{"wait"}, os.Stdout,
-		os.Stderr); code != 143 || err != nil {
-		t.Errorf("after the signal: %d, %v", code, err)
+	for _, how := range []string{"wait", "leave"} {
+		ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
+		code, err := Run(ctx, func() os.Signal { return syscall.SIGTERM }, hidden, []string{how}, os.Stdout, os.Stderr)
+		if cancel(); code != 143 || err != nil {
+			t.Errorf("%s, after the signal: %d, %v", how, code, err)
+		}
 	}
 }
