@@ -82,6 +82,9 @@ var unstable = []rule{
 const (
 	// longestMangled is the length to which names are demangled, in bytes; the time goes with its square.
 	longestMangled = 8 << 10
+	// mostExpansions is the largest number of pack expansions of a name that is demangled: the time of nested ones is
+	// exponential in their number, 13 in 165 bytes take longer than anybody waits.
+	mostExpansions = 8
 	// longestDemangled bounds the length of a demangled name, as a power of two.
 	longestDemangled = 17
 	// passes is how often the rules are applied: twice to see that nothing is left, and some more for names that hold
@@ -93,10 +96,21 @@ const (
 // from build to build taken out, white space collapsed, control characters and invalid UTF-8 replaced by U+FFFD. It
 // changes nothing about a normalised name. The names that several profilers give to one kernel differ even so; their
 // [ShortName] is the same.
-func NormalizeName(raw string) string {
+func NormalizeName(raw string) string { return new(Normalizer).Name(raw) }
+
+// Normalizer normalises the names of one file, and sums what it costs to demangle them.
+type Normalizer struct {
+	// Cost is the sum of the squares of the lengths, in bytes, of the names that were demangled; one takes up to 10 ns.
+	Cost int
+	// Mangled is the number of names that stayed as they were because demangling them could take too long.
+	Mangled int
+}
+
+// Name is [NormalizeName].
+func (n *Normalizer) Name(raw string) string {
 	name := printable(raw)
 	for range passes {
-		next := opened(demangled(apply(suffixes, withoutFile(name))))
+		next := opened(n.demangled(apply(suffixes, withoutFile(name))))
 		if next = printable(apply(unstable, next)); next == name || next == "" {
 			return name
 		}
@@ -121,11 +135,17 @@ func printable(s string) string {
 	return NormalizeControl(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "))
 }
 
-// demangled is the name in C++ or Rust notation; a name that is not mangled, or is too long, comes back as it is.
-func demangled(name string) (out string) {
-	if len(name) > longestMangled || !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
+// demangled is the name in C++ or Rust notation; a name that is not mangled, or costs too much, comes back as it is.
+func (n *Normalizer) demangled(name string) (out string) {
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
 		return name
 	}
+	// "sp" is an expansion in an expression, and a part of some words: names with so many words stay mangled as well.
+	if len(name) > longestMangled || strings.Count(name, "Dp")+strings.Count(name, "sp") > mostExpansions {
+		n.Mangled++
+		return name
+	}
+	n.Cost += len(name) * len(name)
 	defer func() {
 		if recover() != nil { // the library's fault, and no reason to give no verdict
 			out = name

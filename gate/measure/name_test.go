@@ -272,6 +272,24 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// The time of nested pack expansions is exponential: a name of many stays mangled, whatever stands before it.
+func TestExpansions(t *testing.T) {
+	nested := "1fIJ1U1DiJEEEvT_1qT_DpDp1qT_DpT_DpT_T_U1q1qT_1qDpT_IU1qT_IDp1qT_JT_IDpT_IDpT_IJDpT_IJEDpU1qDpT_IJEU1qU1qT_T_T_T_T_IT_JT_EES_S_iES_E_S_EES_ET_EiES_EET_EEST_T_EES_iT"
+	flat := "1fIJ" + strings.Repeat("i", 1000) + "EEv" + strings.Repeat("DpT_", 100)
+	few := "_Z1fIJiEEv" + strings.Repeat("DpT_", mostExpansions)
+	for _, prefix := range []string{"_Z", " _Z", "_INTERNAL_e301b184_12_file_cu_1e3911aa::_Z", "__nv_static_3_abc__Z"} {
+		for _, name := range []string{nested, flat} {
+			var n Normalizer
+			if got := n.Name(prefix + name); got != "_Z"+name || n.Cost > 0 || n.Mangled == 0 {
+				t.Errorf("%s%.20s is %.40s, cost %d, %d mangled", prefix, name, got, n.Cost, n.Mangled)
+			}
+		}
+	}
+	if got := NormalizeName(few); !strings.HasPrefix(got, "void f<int>(int, int") {
+		t.Errorf("%s is %s", few, got)
+	}
+}
+
 func TestNamePropertiesByPart(t *testing.T) {
 	parts := []string{"_Z", "N", "1f", "E", "v", "<", ">", "(", ")", "::", " ", "_", "0", "12", "a", "Z1gv", "_R", "I", "S_", "[abi:", "]", "B2v1",
 		"_GLOBAL__N_", "_INTERNAL_", "12_", "cuda::", "__4::", "CUB_200802::", "cudapy::", "$241", "julia_", "1000", "__omp_offloading_", "1_2_", "::h", "0123456789abcdef",

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -14,7 +16,7 @@ const MostSubjects = 100_000
 
 // NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of
 // one subject. A trace of too many devices or kernels is a *[Refusal].
-func (t *Trace) NameKernels(file string, budget *NameBudget) error {
+func (t *Trace) NameKernels(file string, names *KernelNames) error {
 	if n := len(Devices(t.Launches)); n > mostDevices {
 		return Refuse(TooLarge, "record the workload with nsys profile again; no host has so many GPUs",
 			"%s: a process launched kernels on %d devices, more than %d", file, n, mostDevices)
@@ -24,19 +26,18 @@ func (t *Trace) NameKernels(file string, budget *NameBudget) error {
 			"%s: a process launched %d kernels of different names or geometries, more than %d",
 			file, n, MostSubjects)
 	}
-	names, launches := map[string]measure.Subject{}, make([]int, len(t.Kernels)) // few names differ
+	launches, mangled := make([]int, len(t.Kernels)), names.normalizer.Mangled
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		if err := budget.Add(file, k.Raw); err != nil {
+		subject, err := names.Subject(file, k.Raw)
+		if err != nil {
 			return err
-		}
-		subject, known := names[k.Raw]
-		if !known {
-			subject = KernelSubject(k.Raw, measure.Dim3{}, measure.Dim3{})
-			names[k.Raw] = subject
 		}
 		subject.Grid, subject.Block = k.Subject.Grid, k.Subject.Block
 		k.Subject = subject
+	}
+	if n := names.normalizer.Mangled - mangled; n > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s too long or too nested to demangle", measure.Count(n, "kernel name is", "kernel names are")))
 	}
 	for i := range t.Launches {
 		launches[t.Launches[i].Kernel]++

@@ -1,33 +1,35 @@
 package model
 
-import "strings"
+import (
+	"cmp"
+	"strings"
 
-// mostDemangling bounds the cost of demangling the names of one recording: the sum of the squares of their lengths, since the time
-// grows with the square. It allows 10,000 names of 300 bytes or 15 of 8 kB, the longest; both take about a second.
-const mostDemangling = 1_000_000_000
+	"github.com/nsgate/nsgate/gate/measure"
+)
 
-// NameBudget counts the cost of demangling the names of a recording.
-type NameBudget struct {
-	spent int
-	seen  map[string]bool
+// mostDemangling bounds the cost of demangling the kernel names of one recording, see [measure.Normalizer]. It allows
+// 2,700 names of 300 bytes or 4 of 8 kB, the longest; the slowest ones take three seconds.
+const mostDemangling = 250_000_000
+
+// KernelNames are the normalised kernel names of one recording, each computed once.
+type KernelNames struct {
+	normalizer measure.Normalizer
+	known      map[string]string
 }
 
-// Add counts a name, each once. The error is a *Refusal if all of them together take too long.
-func (b *NameBudget) Add(file, raw string) error {
-	if !strings.HasPrefix(raw, "_Z") && !strings.HasPrefix(raw, "_R") && !strings.HasPrefix(raw, "__nv_static_") || b.seen[raw] {
-		return nil
+// Subject is [KernelSubject] without a geometry. The error is a *Refusal if all names together take too long to demangle.
+func (n *KernelNames) Subject(file, raw string) (measure.Subject, error) {
+	name, known := n.known[raw]
+	if !known {
+		if name = cmp.Or(n.normalizer.Name(raw), unnamedKernel); n.known == nil {
+			n.known = map[string]string{}
+		}
+		n.known[strings.Clone(raw)] = name
 	}
-	if b.seen == nil {
-		b.seen = map[string]bool{}
+	if n.normalizer.Cost > mostDemangling {
+		return measure.Subject{}, Refuse(TooLarge, "record fewer kernels",
+			"%s: the mangled names of its kernels would take too long to read: the squares of their lengths add up to more than %d",
+			file, mostDemangling)
 	}
-	b.seen[raw] = true
-	const longest = 8 << 10 // longer names are not demangled
-	if n := len(raw); n <= longest {
-		b.spent += n * n
-	}
-	if b.spent > mostDemangling {
-		return Refuse(TooLarge, "record fewer kernels", "%s: the mangled names of its kernels would take too long to read: "+
-			"the squares of their lengths add up to more than %d", file, mostDemangling)
-	}
-	return nil
+	return measure.Subject{Scope: measure.ScopeKernel, Name: name}, nil
 }

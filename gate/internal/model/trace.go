@@ -75,9 +75,11 @@ type KernelInfo struct {
 	Registers, StaticShared, DynamicShared, LocalMemory int64
 }
 
+const unnamedKernel = "(unnamed kernel)"
+
 // KernelSubject is a kernel by the name that a profiler wrote. One without a name keeps its geometry as identity.
 func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
-	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)"), Grid: grid, Block: block}
+	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), unnamedKernel), Grid: grid, Block: block}
 }
 
 // MergeKernels merges the kernels of one subject, whose names differ in parts that [measure.NormalizeName] removes or which

@@ -31,11 +31,13 @@ var (
 
 // subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
 // range, and only named "range" where there is none.
-func (l *launch) subject() (measure.Subject, error) {
-	s := measure.Subject{Scope: measure.ScopeKernel}
-	s.Name = measure.NormalizeName(unnamed().ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
-	if s.Name == "" {
-		return s, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
+func (l *launch) subject(names *model.KernelNames) (measure.Subject, error) {
+	if strings.TrimSpace(l.is[kernel]) == "" {
+		return measure.Subject{}, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
+	}
+	s, err := names.Subject(l.file, unnamed().ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
+	if err != nil {
+		return s, err
 	}
 	for i, to := range []*measure.Dim3{&s.Grid, &s.Block} {
 		text := l.is[grid+i]
@@ -93,6 +95,6 @@ const (
 type builder struct {
 	profile *Profile
 	devices map[string]bool
-	budget  model.NameBudget
+	kernels model.KernelNames
 	raw     []string // names of ncu metrics that are metrics of their own
 }

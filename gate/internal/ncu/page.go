@@ -268,10 +268,7 @@ func (r *Record) keep(c *cell, v Value) {
 
 // record makes the record of a launch whose cells are read, within the budget of names.
 func (b *builder) record(l *launch, r Record) (err error) {
-	if err := b.budget.Add(l.file, l.is[kernel]); err != nil {
-		return err
-	}
-	if r.Subject, err = l.subject(); err != nil {
+	if r.Subject, err = l.subject(&b.kernels); err != nil {
 		return err
 	}
 	b.derive(&r)

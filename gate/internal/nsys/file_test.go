@@ -341,7 +341,7 @@ func TestNameBudget(t *testing.T) {
 		statements = append(statements, stringRow(1000+i, name), fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT %d, %d,
 			0, 1, 0, 7, %d, %d, %d, %d, NULL, 1, 1, 32, 4, 1, 1, 256, 1, 1, 16, 1024, 0, 0, 1, 32768, NULL, 0`, 10_000+100*i, 10_050+100*i, i+1, pidA, 1000+i, 1000+i))
 	}
-	refused(t, build(t, with(statements...)...), model.TooLarge, "the squares of their lengths add up to more than 1000000000")
+	refused(t, build(t, with(statements...)...), model.TooLarge, "the squares of their lengths add up to more than 250000000")
 }
 
 // A table whose pages lead back to themselves ends.

@@ -109,7 +109,7 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 	if slices.ContainsFunc(p.categories, func(c string) bool { return c != "" }) {
 		t.RangeCategories = p.categories
 	}
-	if err := t.NameKernels(r.db.name, &r.budget); err != nil {
+	if err := t.NameKernels(r.db.name, &r.names); err != nil {
 		return t, err
 	}
 	t.Callers = r.callers(p)

@@ -21,7 +21,7 @@ type reader struct {
 	// oneProcess is true if no launch names its process: the export counts as one process.
 	oneProcess bool
 	launches   int
-	budget     model.NameBudget
+	names      model.KernelNames
 	rangeNames model.Interned[rangeName]
 	groups     map[group]rangeName
 	strings    map[int64]string // the StringIds that are needed

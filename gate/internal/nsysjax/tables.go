@@ -336,7 +336,7 @@ func (r *reader) fill(t *model.Trace, spans []span, devices func(thread) int32) 
 		}
 		t.Launches = append(t.Launches, x)
 	}
-	if err := t.NameKernels(r.name, new(model.NameBudget)); err != nil {
+	if err := t.NameKernels(r.name, new(model.KernelNames)); err != nil {
 		return err
 	}
 	slices.SortStableFunc(t.Launches, func(a, b model.Launch) int {

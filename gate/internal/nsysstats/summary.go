@@ -57,11 +57,11 @@ func (t *table) readSums() ([]sum, error) {
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset", place(t.file, t.at),
 				measure.Quote(t.titles["name"]), measure.Quote(text))
 		case t.kind == kernSum:
-			if err := t.budget.Add(t.file, text); err != nil {
+			var err error
+			if s.subject, err = t.kernels.Subject(t.file, text); err != nil {
 				return err
 			}
 			s.truncated = strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")
-			s.subject = model.KernelSubject(text, measure.Dim3{}, measure.Dim3{})
 		}
 		percent, slack, total = percent+r.Share.Float(1), slack+r.Share.Step(1)/2, total+s.total
 		if t.kind != memSize {

@@ -35,7 +35,7 @@ type table struct {
 	// unclear is the refusal of the first number whose comma may separate thousands or decimals, unless english.
 	unclear error
 	english bool
-	budget  model.NameBudget
+	kernels model.KernelNames
 	step    float64 // the unit to which durations or totals are rounded, in ns
 }
 

@@ -188,7 +188,7 @@ func (x *tracer) finish() (*model.Trace, error) {
 	}
 	slices.SortStableFunc(x.Copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
 	slices.SortStableFunc(x.Launches, func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) })
-	if err := out.NameKernels(t.file, &t.budget); err != nil {
+	if err := out.NameKernels(t.file, &t.kernels); err != nil {
 		return nil, err
 	}
 	out.Silent = silent(x.calls)

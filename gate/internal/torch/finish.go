@@ -39,7 +39,7 @@ func (t *trace) finish() (*model.Trace, error) {
 	for i, l := range t.launches {
 		out.Launches[i] = l.Launch
 	}
-	if err := out.NameKernels(out.Source, new(model.NameBudget)); err != nil {
+	if err := out.NameKernels(out.Source, new(model.KernelNames)); err != nil {
 		return nil, err
 	}
 	out.Copies = []model.Copy{}

@@ -303,14 +303,11 @@ type work struct {
 // merge adds up the rows of one name, as tables grouped by stack have them, and the copies of one kind. Truncated names
 // that are equal may be different kernels, so that the time of one launch is not known.
 func (t *printed) merge(rows []work) ([]*work, error) {
-	var budget model.NameBudget
+	var kernels model.KernelNames
 	var works []*work
 	found := make(map[measure.Subject]*work)
 	for i := range rows {
 		w := &rows[i]
-		if err := budget.Add(string(t.src), w.name); err != nil {
-			return nil, err
-		}
 		if strings.HasPrefix(w.name, "Memcpy ") || strings.HasPrefix(w.name, "Memset (") {
 			kind, source, target := parseCopy(w.name)
 			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
@@ -318,7 +315,10 @@ func (t *printed) merge(rows []work) ([]*work, error) {
 				w.note = source.String() + " to " + w.note
 			}
 		} else {
-			w.subject = model.KernelSubject(w.name, measure.Dim3{}, measure.Dim3{})
+			var err error
+			if w.subject, err = kernels.Subject(string(t.src), w.name); err != nil {
+				return nil, err
+			}
 		}
 		have := found[w.subject]
 		if have == nil {
