@@ -37,7 +37,7 @@ var layout = map[string]struct {
 	"gate/internal/devicecode":    {0, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 	"gate/internal/locate":        {0, nil},
 	"gate/internal/sqlitepage":    {0, nil},
-	"gate/internal/nsys":          {2, []string{"zombiezen.com/go/sqlite"}},
+	"gate/internal/nsys":          {2, nil},
 	"gate/internal/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
 	"gate/internal/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
 	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},

@@ -22,7 +22,7 @@ const (
 // readCallers finds the CUDA calls whose stacks were recorded. nsys lists such a call twice: as any other, and with the
 // stack in a row of its own.
 func (r *reader) readCallers() error {
-	if r.db.columns[chainTable] == nil || !r.db.has(runtimeTable, "callchainId") {
+	if r.db.tables[chainTable] == nil || !r.db.has(runtimeTable, "callchainId") {
 		return nil
 	}
 	if err := r.db.require(runtimeTable, "start", "end", "globalTid", "correlationId", "nameId"); err != nil {
@@ -30,7 +30,7 @@ func (r *reader) readCallers() error {
 	}
 	columns := []string{"start", "end", "globalTid", "correlationId", "nameId", "callchainId"}
 	byThread := make(map[int64][]*backtraced)
-	err := r.db.scan(runtimeTable, "", columns, func(row *row) {
+	err := r.db.scan(runtimeTable, columns, func(row *row) {
 		if p := r.of(row.intOr(2, 0)); p != nil && !row.null(5) {
 			x := &backtraced{row.int(0), row.int(1), row.intOr(2, 0), row.intOr(3, 0), row.int(4), row.int(5), ""}
 			p.traced = append(p.traced, x)
@@ -43,9 +43,11 @@ func (r *reader) readCallers() error {
 	for _, calls := range byThread {
 		slices.SortFunc(calls, func(a, b *backtraced) int { return cmp.Compare(a.start, b.start) })
 	}
-	where := "eventType = " + strconv.Itoa(markEvent) + ` AND jsonText LIKE '{"` + pythonDomain + `"%'`
 	if r.db.has(rangeTable, "jsonText") {
-		err = r.db.scan(rangeTable, where, []string{"start", "globalTid", "jsonText"}, func(row *row) {
+		err = r.db.scan(rangeTable, []string{"start", "globalTid", "jsonText", "eventType"}, func(row *row) {
+			if kind, ok := row.integer(3); !ok || kind != markEvent || !row.begins(2, `{"`+pythonDomain+`"`) {
+				return
+			}
 			at, calls := row.int(0), byThread[row.intOr(1, 0)]
 			i, exact := slices.BinarySearchFunc(calls, at, func(x *backtraced, at int64) int { return cmp.Compare(x.start, at) })
 			if !exact {
@@ -73,7 +75,7 @@ func (r *reader) readFrames() error {
 		}
 	}
 	r.chains = make(map[int64][]nativeFrame)
-	err := r.db.scan(chainTable, "", []string{"id", "symbol", "module", "unresolved", "stackDepth"}, func(row *row) {
+	err := r.db.scan(chainTable, []string{"id", "symbol", "module", "unresolved", "stackDepth"}, func(row *row) {
 		if id := row.intOr(0, 0); needed[id] && row.intOr(3, 0) == 0 {
 			r.chains[id] = append(r.chains[id], nativeFrame{row.intOr(4, 0), row.intOr(1, noName), row.intOr(2, noName)})
 		}
@@ -85,7 +87,7 @@ func (r *reader) readFrames() error {
 		slices.SortStableFunc(frames, func(a, b nativeFrame) int { return cmp.Compare(a.depth, b.depth) })
 	}
 	// The strings that are missing so far: few, and only in recordings with stacks.
-	return r.db.scan("StringIds", "", []string{"id", "value"}, func(row *row) {
+	return r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {
 		id := row.int(0)
 		if _, known := r.strings[id]; !known {
 			r.strings[id] = strings.TrimSpace(row.text(1))

@@ -2,10 +2,8 @@ package nsys
 
 import (
 	"cmp"
-	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -54,7 +52,10 @@ func (n *names) of(id int64) callName {
 func (r *reader) readNames() (*names, error) {
 	n := &names{ids: make(map[int64]callName)}
 	n.texts.Of("a CUDA call") // one without a name
-	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
+	err := r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+		if !row.begins(1, "cu") {
+			return
+		}
 		name := row.text(1)
 		x := callName{id: row.int(0)}
 		for _, known := range roles {
@@ -73,7 +74,7 @@ func (r *reader) readNames() (*names, error) {
 // readCalls finds the CUDA call of each launch and copy with its range, the calls that switch profiling, and those
 // whose kernel is missing. The table of calls is read only if it can hold one of these.
 func (r *reader) readCalls() error {
-	if r.db.columns[runtimeTable] == nil {
+	if r.db.tables[runtimeTable] == nil {
 		for _, p := range r.processes {
 			if len(p.ranges) > 0 {
 				p.warnings = append(p.warnings, "no CUDA calls were recorded: no launch can be assigned to its NVTX range")
@@ -129,16 +130,13 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 		}
 	}
 	calls := int64(0)
-	err := r.db.scan(runtimeTable, "", []string{"nameId"}, func(row *row) {
+	err := r.db.scan(runtimeTable, []string{"nameId"}, func(row *row) {
 		if names.of(row.intOr(0, 0)).role == launchCall {
 			calls++
 		}
 	})
 	return calls > called, err
 }
-
-// nameIn is the SQL condition for rows with one of these names.
-func nameIn(ids []string) string { return "nameId IN (" + strings.Join(ids, ", ") + ")" }
 
 // dropFailed takes the launches that failed from those whose kernel is missing.
 func (r *reader) dropFailed(names *names) error {
@@ -150,13 +148,11 @@ func (r *reader) dropFailed(names *names) error {
 		start   int64
 	}
 	failed := make(map[call]bool)
-	var launches []string
-	for _, id := range slices.Sorted(maps.Keys(names.ids)) {
-		if names.ids[id].role == launchCall {
-			launches = append(launches, strconv.FormatInt(id, 10))
+	err := r.db.scan(runtimeTable, []string{"globalTid", "start", "nameId", "returnValue"}, func(row *row) {
+		result, ok := row.integer(3)
+		if row.null(3) || ok && result == 0 || names.of(row.intOr(2, noName)).role != launchCall {
+			return
 		}
-	}
-	err := r.db.scan(runtimeTable, "returnValue <> 0 AND "+nameIn(launches), []string{"globalTid", "start"}, func(row *row) {
 		tid := row.intOr(0, 0)
 		if p := r.of(tid); p != nil {
 			failed[call{p, row.int(1)}] = true
@@ -198,7 +194,7 @@ func (r *reader) readEveryCall(names *names) error {
 	callers := make(map[int64]*caller)
 	var by *caller
 	columns := []string{"globalTid", "correlationId", "start", "nameId", "end"}
-	return r.db.scan(runtimeTable, "", columns, func(row *row) {
+	return r.db.scan(runtimeTable, columns, func(row *row) {
 		if tid := row.intOr(0, 0); by == nil || by.tid != tid {
 			if by = callers[tid]; by == nil {
 				by = r.caller(tid)
@@ -308,7 +304,7 @@ func (r *reader) readStrings() error {
 		}
 	}
 	delete(r.strings, noName)
-	return r.db.scan("StringIds", "", []string{"id", "value"}, func(row *row) {
+	return r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {
 		if id := row.int(0); id != noName {
 			if _, needed := r.strings[id]; needed {
 				r.strings[id] = strings.TrimSpace(row.text(1))

@@ -22,7 +22,7 @@ func (db *database) checkRows(d diagnosis) error {
 	}
 	var rows int64
 	for _, table := range collectedTables {
-		if db.columns[table] == nil && !o.asked(table) {
+		if db.tables[table] == nil && !o.asked(table) {
 			return nil
 		}
 		n, err := db.count(table)

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -115,7 +113,7 @@ func (db *database) diagnose() (diagnosis, error) {
 	type count struct{ all, most int }
 	collected, produced := make(map[int64]count), make(map[int64]int)
 	columns := []string{"severity", "text", "globalPid"}
-	err := db.scan(diagnosticTable, "", columns, func(row *row) {
+	err := db.scan(diagnosticTable, columns, func(row *row) {
 		severity, text, process := row.intOr(0, 0), row.text(1), row.intOr(2, 0)
 		if severity != info {
 			for i, x := range lost[:found] {
@@ -190,20 +188,33 @@ func (db *database) hearStrings(d *diagnosis) error {
 		return err
 	}
 	said := make(map[int64]string)
-	err := db.scan("StringIds", "value GLOB 'N* CU* events *'", []string{"id", "value"}, func(row *row) {
-		said[row.intOr(0, noName)] = row.text(1)
+	err := db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+		if !row.begins(1, "N") {
+			return
+		}
+		text := row.text(1)
+		if _, after, _ := strings.Cut(text, " CU"); strings.Contains(after, " events ") {
+			said[row.intOr(0, noName)] = text
+		}
 	})
-	if err != nil {
+	if err != nil || len(said) == 0 {
 		return err
 	}
-	for _, x := range []struct{ table, column string }{
-		{kernelTable, "demangledName"}, {kernelTable, "mangledName"}, {kernelTable, "shortName"}, {runtimeTable, "nameId"},
-		{rangeTable, "textId"}, {rangeTable, "jsonTextId"},
+	for _, x := range []struct {
+		table   string
+		columns []string
+	}{
+		{kernelTable, []string{"demangledName", "mangledName", "shortName"}}, {runtimeTable, []string{"nameId"}}, {rangeTable, []string{"textId", "jsonTextId"}},
 	} {
-		for id := range said {
-			if db.has(x.table, x.column) && db.some(x.table, fmt.Sprintf("NOT INDEXED WHERE %s = %d", x.column, id)) {
-				delete(said, id)
+		err := db.scan(x.table, x.columns, func(row *row) {
+			for i := range x.columns {
+				if id, ok := row.integer(i); ok {
+					delete(said, id)
+				}
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(said)) {
@@ -212,28 +223,38 @@ func (db *database) hearStrings(d *diagnosis) error {
 	return nil
 }
 
-// some reports whether a table has a row; where is the rest of the SQL.
-func (db *database) some(table, where string) bool {
-	yes := false
-	if db.columns[table] != nil {
-		err := db.query("SELECT 1 FROM "+table+" "+where+" LIMIT 1", func(*sqlite.Stmt) { yes = true })
-		yes = yes && err == nil
+// calls reports whether the workload called CUDA, and whether one of the calls launches kernels.
+func (db *database) calls() (some, launches bool, err error) {
+	launch := make(map[int64]bool) // by id of StringIds
+	err = db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+		if id, ok := row.integer(0); ok && row.begins(1, "cu") && strings.Contains(row.text(1)[2:], "Launch") {
+			launch[id] = true
+		}
+	})
+	if err == nil {
+		err = db.scan(runtimeTable, []string{"nameId"}, func(row *row) {
+			id, ok := row.integer(0)
+			some, launches = true, launches || ok && launch[id]
+		})
 	}
-	return yes
+	return some, launches, err
 }
 
 // refuseNoKernels refuses an export without kernels, with the most precise reason that the export gives.
 func (db *database) refuseNoKernels(d diagnosis) error {
-	const launch = "JOIN StringIds ON nameId = id WHERE value GLOB 'cu*Launch*'"
+	calls, launches, err := db.calls()
+	if err != nil {
+		return err
+	}
 	on, off := db.traced()
 	switch {
-	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && db.some(runtimeTable, launch):
+	case launches:
 		return model.Refuse(model.KernelsLost, "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, and record again",
 			"%s holds no kernels: the workload launched some, but what the GPU recorded of them was lost", db.name)
-	case d.notAll && (!d.noEvents || db.some(runtimeTable, "")): // a helper without CUDA calls is told both
+	case d.notAll && (!d.noEvents || calls): // a helper without CUDA calls is told both
 		return model.Refuse(model.KernelsLost, "let the workload synchronise before the recording or its capture range ends, see that the capture range covers its kernels and that nsys is no older than the CUDA driver, and record again",
 			"%s holds no kernels: nsys says that not all CUDA events might have been collected", db.name)
-	case db.some(runtimeTable, ""):
+	case calls:
 		return model.Refuse(model.NoKernels, "see that it did not fail, and that the capture range covers its kernels",
 			"%s holds no kernels: the workload called CUDA but launched nothing while it was recorded", db.name)
 	case off:
@@ -253,13 +274,10 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 // traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not. The
 // same table holds the environment variables of the workload: nothing else is read.
 func (db *database) traced() (on, off bool) {
-	const table = "META_DATA_CAPTURE"
-	if !db.has(table, "name") || !db.has(table, "value") {
-		return false, false
-	}
+	wanted := func(name string) bool { return name == "CAPTURE_EVENT_TYPE" || name == "COLLECT_CUDA_TRACE" }
 	events := false
-	err := db.scan(table, "name IN ('CAPTURE_EVENT_TYPE', 'COLLECT_CUDA_TRACE')", []string{"name", "value"}, func(row *row) {
-		switch value := strings.ToLower(row.text(1)); row.text(0) {
+	err := db.values("META_DATA_CAPTURE", wanted, func(name, value string) {
+		switch value = strings.ToLower(value); name {
 		case "CAPTURE_EVENT_TYPE":
 			events, on = true, on || value == "cuda"
 		case "COLLECT_CUDA_TRACE":

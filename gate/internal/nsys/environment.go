@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
-	"zombiezen.com/go/sqlite"
 )
 
 // facts is the machine and the tools of an export, without anything that names a host or user.
@@ -42,7 +41,7 @@ func (db *database) readFacts() (*facts, error) {
 func (f *facts) readGPUs(db *database) error {
 	var others []gpu // adapters without multiprocessors: those of other makers, and Windows' own
 	columns := []string{"id", "deviceId", "cuDevice", "name", "uuid", "smCount"}
-	err := db.scan("TARGET_INFO_GPU", "", columns, func(row *row) {
+	err := db.scan("TARGET_INFO_GPU", columns, func(row *row) {
 		g := gpu{
 			id: row.intOr(0, row.intOr(1, -1)), ordinal: row.intOr(2, -1), pid: -1,
 			name: measure.NormalizeLine(row.text(3)), uuid: identity(row.text(4)),
@@ -57,7 +56,7 @@ func (f *facts) readGPUs(db *database) error {
 		return err
 	}
 	if len(f.gpus) == 0 { // before 2021.5
-		err = db.scan("TARGET_INFO_CUDA_GPU", "", []string{"deviceId", "name", "pid"}, func(row *row) {
+		err = db.scan("TARGET_INFO_CUDA_GPU", []string{"deviceId", "name", "pid"}, func(row *row) {
 			n := row.intOr(0, -1)
 			f.gpus = append(f.gpus, gpu{id: n, ordinal: n, pid: row.intOr(2, -1), name: measure.NormalizeLine(row.text(1))})
 		})
@@ -68,7 +67,7 @@ func (f *facts) readGPUs(db *database) error {
 	if len(f.gpus) == 0 {
 		f.gpus = others
 	}
-	return db.scan("TARGET_INFO_CUDA_DEVICE", "", []string{"gpuId", "cudaId", "pid"}, func(row *row) {
+	return db.scan("TARGET_INFO_CUDA_DEVICE", []string{"gpuId", "cudaId", "pid"}, func(row *row) {
 		if !row.null(0) {
 			f.ordinal[device{row.intOr(2, 0) & 0xFFFFFF, row.intOr(1, 0)}] = row.intOr(0, 0)
 		}
@@ -90,12 +89,11 @@ func identity(uuid string) string {
 // readDriver reads the driver's versions if the export has their table. The table also holds the host name and environment
 // variables, which are not read.
 func (f *facts) readDriver(db *database) error {
-	const table = "TARGET_INFO_SYSTEM_ENV"
-	if !db.has(table, "name") {
-		return nil
+	const suffix = "DriverVersion"
+	wanted := func(name string) bool {
+		return len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix)
 	}
-	return db.scan(table, "name LIKE '%DriverVersion'", []string{"name", "value"}, func(row *row) {
-		name, value := row.text(0), strings.TrimSpace(row.text(1))
+	return db.values("TARGET_INFO_SYSTEM_ENV", wanted, func(name, value string) {
 		if name == "CudaDriverVersion" {
 			if n, err := strconv.Atoi(value); err == nil && n >= 1000 { // 13000 is 13.0
 				value = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
@@ -110,12 +108,13 @@ func (f *facts) readDriver(db *database) error {
 }
 
 func (f *facts) readZero(db *database) error {
-	const table = "TARGET_INFO_SESSION_START_TIME"
-	if !db.has(table, "utcEpochNs") {
-		return nil
-	}
-	return db.query("SELECT utcEpochNs FROM "+table+" LIMIT 1", func(s *sqlite.Stmt) {
-		if ns := s.ColumnInt64(0); ns > 0 {
+	first := true
+	return db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *row) {
+		if !first {
+			return
+		}
+		first = false
+		if ns := row.intOr(0, 0); ns > 0 {
 			f.zero = time.Unix(0, ns).UTC()
 		}
 	})

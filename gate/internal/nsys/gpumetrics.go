@@ -42,7 +42,7 @@ type gpuSamples struct {
 
 // readGPUMetrics reads the samples of every GPU, nil if there are none.
 func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
-	if r.db.columns[gpuMetricTable] == nil {
+	if r.db.tables[gpuMetricTable] == nil {
 		return nil, nil
 	}
 	if err := r.db.require(gpuMetricTable, "timestamp", "typeId", "metricId", "value"); err != nil {
@@ -50,7 +50,7 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	}
 	type id struct{ typeID, metric int64 }
 	index := make(map[id]int) // in measure.GPUMetrics
-	err := r.db.scan(gpuMetricNameTable, "", []string{"typeId", "metricId", "metricName"}, func(x *row) {
+	err := r.db.scan(gpuMetricNameTable, []string{"typeId", "metricId", "metricName"}, func(x *row) {
 		if m, ok := gpuMetric(x.text(2)); ok {
 			index[id{x.intOr(0, 0), x.intOr(1, 0)}] = slices.Index(measure.GPUMetrics, m)
 		}
@@ -59,7 +59,7 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 		return nil, err
 	}
 	found := make(map[int64]*gpuSamples)
-	err = r.db.scan(gpuMetricTable, "", []string{"timestamp", "typeId", "metricId", "value"}, func(x *row) {
+	err = r.db.scan(gpuMetricTable, []string{"timestamp", "typeId", "metricId", "value"}, func(x *row) {
 		typeID := x.int(1)
 		m, ok := index[id{typeID, x.int(2)}]
 		if !ok {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -43,10 +42,7 @@ func (r *reader) readKernels() error {
 }
 
 func (r *reader) readLaunches() error {
-	expected, err := r.db.room(kernelTable)
-	if err != nil {
-		return err
-	}
+	expected := r.db.room(kernelTable)
 	columns := []string{
 		"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphNodeId",
 		"demangledName", "mangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
@@ -54,7 +50,7 @@ func (r *reader) readLaunches() error {
 	}
 	r.processes = make(map[int64]*process)
 	var p *process
-	return r.db.scan(kernelTable, "", columns, func(row *row) {
+	return r.db.scan(kernelTable, columns, func(row *row) {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			p = r.launching(id, expected)
@@ -80,7 +76,7 @@ func (r *reader) readGraphs() error {
 		return err
 	}
 	graph := variant{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1, dynamicShared: -1, localPerThread: -1}
-	return r.db.scan(graphTable, "", []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
+	return r.db.scan(graphTable, []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
 		start, end := row.span(0, 1)
 		p := r.launching(row.intOr(3, 0)&processMask, 0)
 		kernel, _ := p.variants.Of(graph)
@@ -124,17 +120,14 @@ func (r *reader) readCopies() error {
 	if err := r.db.require(copyTable, "start", "end", "bytes", "copyKind"); err != nil {
 		return err
 	}
-	expected, err := r.db.room(copyTable)
-	if err != nil {
-		return err
-	}
+	expected := r.db.room(copyTable)
 	for _, p := range r.processes {
 		if len(r.processes) == 1 {
 			p.copies, p.copyIDs = make([]model.Copy, 0, expected), make([]int64, 0, expected)
 		}
 	}
 	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "copyKind", "srcKind", "dstKind"}
-	return r.db.scan(copyTable, "", columns, func(row *row) {
+	return r.db.scan(copyTable, columns, func(row *row) {
 		kind := row.int(7)
 		if kind < 0 || kind >= int64(model.Memset) {
 			kind = 0
@@ -148,7 +141,7 @@ func (r *reader) readMemsets() error {
 		return err
 	}
 	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "memKind"}
-	return r.db.scan(setTable, "", columns, func(row *row) {
+	return r.db.scan(setTable, columns, func(row *row) {
 		r.addCopy(row, model.Memset, model.MemoryUnknown, memoryKind(row.intOr(7, -1)))
 	})
 }
@@ -182,10 +175,13 @@ func memoryKind(v int64) model.MemoryKind {
 func (r *reader) readOverhead() error {
 	// The names carry "CUPTI: " or "CUPTI ", and end in "overhead" or in when they were, by release.
 	holds := []string{"flush", "Instrumentation", "Resource Management", "stop overhead", "CUDA profiling overhead"}
-	var names []string
-	err := r.db.scan("StringIds", "value GLOB 'CU*'", []string{"id", "value"}, func(row *row) {
+	names := make(map[int64]bool)
+	err := r.db.scan("StringIds", []string{"id", "value"}, func(row *row) {
+		if !row.begins(1, "CU") {
+			return
+		}
 		if name := row.text(1); slices.ContainsFunc(holds, func(s string) bool { return strings.Contains(name, s) }) {
-			names = append(names, strconv.FormatInt(row.int(0), 10))
+			names[row.int(0)] = true
 		}
 	})
 	if err != nil || len(names) == 0 {
@@ -194,7 +190,10 @@ func (r *reader) readOverhead() error {
 	if err := r.db.require(overheadTable, "start", "end", "globalTid", "nameId"); err != nil {
 		return err
 	}
-	err = r.db.scan(overheadTable, nameIn(names), []string{"start", "end", "globalTid"}, func(row *row) {
+	err = r.db.scan(overheadTable, []string{"start", "end", "globalTid", "nameId"}, func(row *row) {
+		if name, ok := row.integer(3); !ok || !names[name] {
+			return
+		}
 		if p, start, end := r.of(row.intOr(2, 0)), row.int(0), row.int(1); p != nil && end > start {
 			p.overhead = append(p.overhead, model.Interval{Start: start, End: end})
 		}
@@ -221,7 +220,7 @@ func (r *reader) readMemory() error {
 	events := make(map[*process][]event)
 	const device = 2 // of CUpti_ActivityMemoryKind
 	columns := []string{"start", "address", "bytes", "memKind", "memoryOperationType", "globalPid"}
-	err := r.db.scan(memoryTable, "", columns, func(row *row) {
+	err := r.db.scan(memoryTable, columns, func(row *row) {
 		if p := r.of(row.intOr(5, 0)); p != nil && row.intOr(3, 0) == device {
 			e := event{row.int(0), row.int(1), row.int(2), row.int(4) == 1}
 			if e.bytes < 0 {

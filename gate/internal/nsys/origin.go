@@ -33,15 +33,13 @@ var version = input.Pattern(`^\d+(\.\d+){1,4}$`)
 // readOrigin reads versions and options of the export. The same tables name its user and host: nothing else is read.
 func (db *database) readOrigin() error {
 	o := origin{tool: "nsys"}
-	const wanted = "name IN ('EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION', 'EXPORT_TIME_UTC', " +
-		"'EXPORT_PARAM_TIME_NORMALIZE', 'EXPORT_PARAM_TABLES_TO_EXPORT', 'EXPORT_PARAM_TIMES_TO_EXPORT')"
+	wanted := func(name string) bool {
+		return slices.Contains([]string{"EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION", "EXPORT_TIME_UTC",
+			"EXPORT_PARAM_TIME_NORMALIZE", "EXPORT_PARAM_TABLES_TO_EXPORT", "EXPORT_PARAM_TIMES_TO_EXPORT"}, name)
+	}
 	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
-		if !db.has(table, "name") {
-			continue
-		}
-		err := db.scan(table, wanted, []string{"name", "value"}, func(row *row) {
-			value := strings.TrimSpace(row.text(1))
-			switch row.text(0) {
+		err := db.values(table, wanted, func(name, value string) {
+			switch name {
 			case "EXPORT_PRODUCT_VERSION":
 				if value, _, _ = strings.Cut(value, "-"); version().MatchString(value) { // "2025.3.2.474-26113717666v0"
 					parts := strings.Split(value, ".")

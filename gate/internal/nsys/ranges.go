@@ -25,15 +25,12 @@ func (r *reader) readRanges() error {
 	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
 		return err
 	}
-	expected, err := r.db.room(rangeTable)
-	if err != nil {
-		return err
-	}
+	expected := r.db.room(rangeTable)
 	r.groups = make(map[group]rangeName)
 	const longestRange = 4 << 10 // bytes: longer names are cut
-	buffer := make([]byte, longestText)
+	var digits [20]byte
 	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText", "category"}
-	return r.db.scan(rangeTable, "", columns, func(row *row) {
+	return r.db.scan(rangeTable, columns, func(row *row) {
 		kind := row.intOr(2, 0)
 		if !slices.Contains(ranged, kind) {
 			return
@@ -47,7 +44,7 @@ func (r *reader) readRanges() error {
 			return
 		}
 		n := rangeName{process: p, domain: row.intOr(5, 0), mark: kind == markEvent, category: row.intOr(9, 0)}
-		text := row.bytes(7, buffer)
+		text := row.bytes(7, digits[:])
 		text = text[:min(len(text), longestRange)]
 		if len(text) == 0 {
 			n.id = row.intOr(6, noName)

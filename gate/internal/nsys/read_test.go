@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"pgregory.net/rapid"
@@ -358,6 +359,9 @@ func TestRefusals(t *testing.T) {
 			stringRow(2, "Not all CUDA events might have been collected.")}, "kernels-lost", ""},
 		{"a view", []string{stringTable, "CREATE TABLE k (start)", "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k"},
 			"bad-table", "CUPTI_ACTIVITY_KIND_KERNEL is not a table of its own"},
+		{"a table without row numbers", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start PRIMARY KEY, end) WITHOUT ROWID"},
+			"bad-table", "table CUPTI_ACTIVITY_KIND_KERNEL has no row numbers (WITHOUT ROWID): nsys did not write it so"},
+		{"UTF-16", append([]string{"PRAGMA encoding = 'UTF-16'"}, base...), "bad-table", "its text is in UTF-16"},
 		{"other columns", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_ INTEGER, start, end)"},
 			"bad-table", "table CUPTI_ACTIVITY_KIND_KERNEL has no column gridX"},
 		{"text for a time", with(kernelRow("'soon'", 5, 1, pidA, 1)),
@@ -382,6 +386,29 @@ func TestRefusals(t *testing.T) {
 			"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 2"), "rows-missing", "has 3 rows, numbered up to 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, build(t, c.statements...), c.key, c.want) })
+	}
+}
+
+// Cells of rows that nobody asks for may hold anything.
+func TestOtherRows(t *testing.T) {
+	plain := with(callRow(100, 110, tidA, 11, 3), callRow(200, 210, tidA, 12, 3), callRow(300, 310, tidB, 13, 3), stringRow(20, "CUPTI buffer flush"),
+		"CREATE TABLE META_DATA_EXPORT (name, value)", "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2025.1.1')",
+		"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name, value)", "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('nvidiadriverversion', '580.1')",
+		"CREATE TABLE PROFILER_OVERHEAD (start, end, globalTid, nameId)", fmt.Sprintf("INSERT INTO PROFILER_OVERHEAD VALUES (5, 6, %d, 20)", tidA),
+		"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs)", "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000)")
+	odd := append(plain[:len(plain):len(plain)],
+		"INSERT INTO META_DATA_EXPORT VALUES (1.5, 2.5), ('EXPORT_LAZY', 1.5), (x'00', 'x'), (NULL, NULL), (7, 1.5)",
+		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Version', 1.5), (2.5, 2.5), ('DriverVersions', 1.5)",
+		"INSERT INTO PROFILER_OVERHEAD VALUES ('a', 'b', 'c', 4), ('a', 'b', 'c', NULL), ('a', 'b', 'c', 1.5)",
+		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ('later')",
+		"INSERT INTO StringIds VALUES (30, x'6375'), (31, 'Nothing of CUDA'), (32, 'C')")
+	want, got := read1(t, plain...), read1(t, odd...)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(model.Trace{}, "Source")); diff != "" {
+		t.Errorf("with odd rows (-without +with):\n%s", diff)
+	}
+	x := want[len(want)-1]
+	if x.Tool != "nsys 2025.1.1" || x.Driver != "580.1" || x.Zero.IsZero() || len(x.Overhead) != 1 {
+		t.Errorf("%+v, %v, overhead %v", x.Environment, x.Zero, x.Overhead)
 	}
 }
 

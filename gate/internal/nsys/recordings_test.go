@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // recordings are the exports in the repository and those beside it: public ones, and what lies in the directories that
@@ -42,23 +43,25 @@ type total struct{ Launches, Time, Copies, Bytes int64 }
 
 // totals asks SQLite for what the processes with kernels did, by pid.
 func totals(t *testing.T, file string) map[int]total {
-	db, err := open(t.Context(), file, filepath.Base(file))
+	conn, err := sqlite.OpenConn("file:"+file+"?mode=ro&immutable=1", sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.close()
+	defer conn.Close()
 	want := make(map[int]total)
 	sum := func(table, columns string, f func(*total, *sqlite.Stmt), some bool) {
-		if db.columns[table] == nil {
-			return
+		has, err := sqlitex.ResultBool(conn.Prep("SELECT count(*) FROM sqlite_schema WHERE name = '" + table + "'"))
+		if err == nil && has {
+			query := "SELECT globalPid, " + columns + " FROM " + table + " GROUP BY 1"
+			err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+				process := int(pid(s.ColumnInt64(0)))
+				if x, ok := want[process]; ok || !some {
+					f(&x, s)
+					want[process] = x
+				}
+				return nil
+			}})
 		}
-		err := db.query("SELECT globalPid, "+columns+" FROM "+table+" GROUP BY 1", func(s *sqlite.Stmt) {
-			process := int(pid(s.ColumnInt64(0)))
-			if x, ok := want[process]; ok || !some {
-				f(&x, s)
-				want[process] = x
-			}
-		})
 		if err != nil {
 			t.Fatal(err)
 		}

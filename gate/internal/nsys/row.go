@@ -1,11 +1,10 @@
 package nsys
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
-
-	"zombiezen.com/go/sqlite"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
@@ -14,8 +13,7 @@ import (
 type row struct {
 	kinds   []sqlitepage.Kind // by column
 	values  []int64           // of those that hold integers
-	stmt    *sqlite.Stmt      // has the texts, or
-	rows    *sqlitepage.Rows  // has them,
+	rows    *sqlitepage.Rows  // has the texts,
 	first   int               // from this cell on
 	table   string
 	columns []string
@@ -39,24 +37,11 @@ func (r *row) wrong(format string, args ...any) {
 	}
 }
 
-func (r *row) fromSQL() {
-	for i := range r.columns {
-		if r.kinds[i] = kinds[r.stmt.ColumnType(i)]; r.kinds[i] == sqlitepage.Integer {
-			r.values[i] = r.stmt.ColumnInt64(i)
-		}
-	}
-}
-
-// fromPages takes the cells of the i-th of rows.
-func (r *row) fromPages(rows *sqlitepage.Rows, i int) {
+// from takes the cells of the i-th of rows.
+func (r *row) from(rows *sqlitepage.Rows, i int) {
 	n := len(r.columns)
 	r.rows, r.number, r.first = rows, rows.Numbers[i], i*n
 	r.kinds, r.values = rows.Kinds[i*n:][:n], rows.Values[i*n:][:n]
-}
-
-var kinds = [...]sqlitepage.Kind{
-	sqlite.TypeInteger: sqlitepage.Integer, sqlite.TypeFloat: sqlitepage.Real, sqlite.TypeText: sqlitepage.Text, sqlite.TypeBlob: sqlitepage.Blob,
-	sqlite.TypeNull: sqlitepage.Null,
 }
 
 // int is the integer in a column that must hold one.
@@ -96,8 +81,15 @@ func (r *row) null(column int) bool { return r.kinds[column] == sqlitepage.Null 
 // text is the text in a column, "" where it is null.
 func (r *row) text(column int) string { return string(r.bytes(column, nil)) }
 
-// longestText is the number of bytes of a text that are read.
-const longestText = 64 << 10
+// begins reports whether a cell holds a text that begins so, without an error for any other cell.
+func (r *row) begins(column int, prefix string) bool {
+	return r.kinds[column] >= sqlitepage.Text && bytes.HasPrefix(r.rows.Bytes(r.first+column), []byte(prefix))
+}
+
+// integer is the integer in a cell, without an error for a cell that holds none.
+func (r *row) integer(column int) (v int64, ok bool) {
+	return r.values[column], r.kinds[column] == sqlitepage.Integer
+}
 
 // bytes is the text in a column, valid until the next row. It may use the buffer.
 func (r *row) bytes(column int, buffer []byte) []byte {
@@ -110,15 +102,7 @@ func (r *row) bytes(column int, buffer []byte) []byte {
 		r.wrong("column %s holds a fraction, not text", r.columns[column])
 		return nil
 	}
-	if r.stmt == nil {
-		b := r.rows.Bytes(r.first + column)
-		return b[:min(len(b), longestText)]
-	}
-	n := min(r.stmt.ColumnLen(column), longestText)
-	if cap(buffer) < n {
-		buffer = make([]byte, n)
-	}
-	return buffer[:r.stmt.ColumnBytes(column, buffer[:n])]
+	return r.rows.Bytes(r.first + column)
 }
 
 // span reads start and end of something that the GPU did.

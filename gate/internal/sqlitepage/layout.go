@@ -6,6 +6,7 @@ type layout struct {
 	kinds   []Kind
 	values  []int64 // of those that take no bytes
 	numbers []number
+	reals   []int // columns whose numbers are real, in the form of integers as well
 	texts   []text
 }
 
@@ -42,10 +43,14 @@ func (d *decoder) layout(head []byte) (l *layout, wrong string) {
 // widths are the bytes of a value by its serial type, for those of one byte below 12.
 var widths = [12]int{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}
 
-// read takes a header apart. By column, want is which of so many columns it is.
-func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
-	kinds, values := make([]Kind, columns), make([]int64, columns) // columns may be absent at the end: they were added to the table later
-	for column, i := 0, 0; i < len(head); column++ {
+// read takes a header apart. Want is by the place in a record, of so many columns that are wanted.
+func (l *layout) read(head []byte, want []field, columns int) (wrong string) {
+	kinds, values := make([]Kind, columns), make([]int64, columns)
+	place := 0
+	for i := 0; i < len(head); place++ {
+		if place == len(want) {
+			return "it has more values than its table has columns"
+		}
 		serial, n := varint(head[i:])
 		i += n
 		width := 0
@@ -63,10 +68,13 @@ func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
 		}
 		at := l.size
 		l.size += width
-		if column >= len(want) || want[column] < 0 {
+		to := want[place].to
+		if to < 0 {
 			continue
 		}
-		to := want[column]
+		if want[place].real && serial > 0 && serial < 10 {
+			l.reals = append(l.reals, to)
+		}
 		switch {
 		case serial == 0:
 		case serial < 8:
@@ -90,6 +98,11 @@ func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
 		n.left, n.word = uint8(8*(n.word-word)), word
 	}
 	l.kinds, l.values = kinds, values
+	for _, absent := range want[place:] { // the column was added to the table later
+		if absent.to >= 0 && absent.filled {
+			return "it has no value in a column with a default value, which is not read"
+		}
+	}
 	return ""
 }
 
@@ -130,6 +143,13 @@ const mostText = 64 << 10
 type scan struct {
 	file    *File
 	leaves  []leaf
-	want    []int // by column: its index among the wanted columns, -1 for none
-	columns int   // that were asked for
+	want    []field // by place in a record
+	columns int     // that were asked for
+	number  int     // the index among these of the column that is the row's number, -1 for none
+}
+
+// field is what a scan wants of a place in a record.
+type field struct {
+	to           int // the index among the wanted columns, -1 for none
+	real, filled bool
 }

@@ -31,6 +31,9 @@ func (d *decoder) decode(r *Rows, leaves []leaf) (err error) {
 	return nil
 }
 
+// mostRecord is the size in bytes of the largest row that is read. Those of nsys are much smaller.
+const mostRecord = 64 << 20
+
 func (d *decoder) rows(r *Rows, p *page, x leaf) error {
 	sum, after := 0, x.after
 	room := len(r.Kinds) + p.cells*d.columns
@@ -42,8 +45,8 @@ func (d *decoder) rows(r *Rows, p *page, x leaf) error {
 		}
 		size, n := varint(p.data[at:])
 		number, m := varint(p.data[at+n:])
-		if n == 0 || m == 0 || size > 1<<31-1 {
-			return malformed(p.number, "cell %d is cut off", i)
+		if n == 0 || m == 0 || size > mostRecord {
+			return malformed(p.number, "cell %d is cut off, or larger than %d bytes", i, mostRecord)
 		}
 		row := int64(number)
 		if row <= after && (i > 0 || after != math.MinInt64) || row > x.last {
@@ -70,6 +73,10 @@ func (d *decoder) rows(r *Rows, p *page, x leaf) error {
 		}
 		if err := d.record(r, payload); err != "" {
 			return malformed(p.number, "row %d: %s", row, err)
+		}
+		if d.number >= 0 {
+			at := len(r.Values) - d.columns + d.number
+			r.Kinds[at], r.Values[at] = Integer, row
 		}
 	}
 	return p.full(sum)
@@ -131,6 +138,13 @@ func (d *decoder) record(r *Rows, b []byte) string {
 	}
 	for _, n := range l.numbers {
 		values[n.column] = int64(binary.BigEndian.Uint64(body[n.word:])<<n.left) >> n.right // keeps the sign
+	}
+	for _, c := range l.reals {
+		if kind := &r.Kinds[to+c]; *kind == Integer {
+			*kind, values[c] = Real, int64(math.Float64bits(float64(values[c])))
+		} else if math.IsNaN(math.Float64frombits(uint64(values[c]))) {
+			*kind = Null // as SQLite takes it
+		}
 	}
 	for _, t := range l.texts {
 		values[t.column] = int64(len(r.bytes))<<32 | int64(t.size)

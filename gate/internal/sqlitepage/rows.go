@@ -3,28 +3,31 @@ package sqlitepage
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 )
 
-// Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0, each is there once at most; one below 0
-// is null in every row. The rows are only valid until visit returns. Scan ends with the first error: that of visit, that of ctx, a
-// [Malformed] page, or [ErrUnusual], before any row was shown.
-func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
-	if !f.plain {
-		return ErrUnusual
-	}
-	leaves, err := f.leaves(root)
+// Scan shows all rows of a table to visit, in order, some at a time. A column that the table does not have ([Table.Has])
+// is null in every row; each is there once at most. The rows are only valid until visit returns. Scan ends with the first
+// error: that of visit, that of ctx, or a [Malformed] page.
+func (f *File) Scan(ctx context.Context, t *Table, columns []string, visit func(*Rows) error) error {
+	leaves, err := f.leaves(t.root)
 	if err != nil {
 		return err
 	}
-	s := scan{file: f, columns: len(columns), leaves: leaves}
-	for i, c := range columns {
-		for len(s.want) <= c {
-			s.want = append(s.want, -1)
+	s := scan{file: f, columns: len(columns), leaves: leaves, number: -1}
+	for _, c := range t.columns {
+		if c.virtual {
+			continue
 		}
-		if c >= 0 {
-			s.want[c] = i
+		to := slices.Index(columns, c.name)
+		if c.generated {
+			to = -1
 		}
+		if c.number {
+			s.number, to = to, -1
+		}
+		s.want = append(s.want, field{to, c.real, c.filled})
 	}
 	return s.run(ctx, visit)
 }

@@ -1,10 +1,11 @@
-// Package sqlitepage reads the rows of a table straight from the pages of a rollback-mode SQLite database in UTF-8. Everything else is
-// [ErrUnusual], and SQLite itself has to read it. It runs no SQL, so nothing in the file is more than data. A page that breaks the
-// rules of https://www.sqlite.org/fileformat2.html ends the reading with an error: a row is never left out in silence.
+// Package sqlitepage reads a SQLite database straight from its pages: schema, columns and rows, with texts in UTF-8. It
+// runs no SQL, so nothing in the file is more than data. A page that breaks the rules of
+// https://www.sqlite.org/fileformat2.html ends the reading with an error: a row is never left out in silence.
 package sqlitepage
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 // ErrTruncated is the error for a file that is shorter than its header says.
 var ErrTruncated = errors.New("truncated")
 
-// ErrUnusual is the error for a file or table that may well be sound, but is not of the kind that this package reads.
-var ErrUnusual = errors.New("not a plain database in UTF-8 or not a table with row numbers")
+// Unsupported is the error for a database or table that may be sound, but is not of the kind that this package reads.
+type Unsupported struct{ What string }
+
+func (u *Unsupported) Error() string { return u.What }
 
 // Malformed is the error for a page that SQLite did not write so.
 type Malformed struct {
@@ -37,19 +40,22 @@ type File struct {
 	pageSize int
 	usable   int    // bytes of a page that hold content: extensions may reserve some at its end
 	pages    uint32 // numbered from 1
-	plain    bool   // of the kind whose rows are read
+	schema   []entry
 }
 
 const header = 100 // bytes, at the begin of the first page
 
-// Open opens a database file.
-func Open(path string) (*File, error) {
+// Open opens a database file and reads its schema. Changes in a journal or a write-ahead log beside it are not seen.
+func Open(ctx context.Context, path string) (*File, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	file := &File{f: f}
-	if err := file.readHeader(); err != nil {
+	if err = file.readHeader(); err == nil {
+		err = file.readSchema(ctx)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -88,13 +94,19 @@ func (f *File) readHeader() error {
 		}
 		f.pages = n
 	}
-	const rollback, utf8 = 1, 1
-	f.plain = head[18] == rollback && head[19] == rollback && bytes.Equal(head[21:24], []byte{64, 32, 32}) && binary.BigEndian.Uint32(head[56:]) == utf8
+	if version := head[19]; version != 1 && version != 2 || !bytes.Equal(head[21:24], []byte{64, 32, 32}) ||
+		binary.BigEndian.Uint32(head[44:]) > 4 {
+		return malformed(1, "its header is that of another version of the format")
+	}
+	switch encoding := binary.BigEndian.Uint32(head[56:]); encoding {
+	case 0, 1: // none yet, UTF-8
+	case 2, 3:
+		return &Unsupported{"its text is in UTF-16"}
+	default:
+		return malformed(1, "an unknown encoding of text, %d", encoding)
+	}
 	return nil
 }
-
-// Bytes is how many bytes its pages take.
-func (f *File) Bytes() int64 { return int64(f.pages) * int64(f.pageSize) }
 
 // read reads n consecutive pages into a buffer that it may reuse.
 func (f *File) read(buffer []byte, page uint32, n int) ([]byte, error) {

@@ -84,10 +84,47 @@ func (p *page) full(bytes int) error {
 	return nil
 }
 
-// Size is how many bytes the pages take that hold the rows of a table.
-func (f *File) Size(root uint32) (bytes int64, err error) {
-	leaves, err := f.leaves(root)
-	return int64(len(leaves)) * int64(f.pageSize), err
+// Room is the number of the last row of a table, or how many rows of so many bytes its pages can hold, if that is less.
+func (f *File) Room(t *Table, bytes int64) (int, error) {
+	last, err := f.Last(t)
+	if err != nil {
+		return 0, err
+	}
+	leaves, err := f.leaves(t.root)
+	return int(max(0, min(last, int64(len(leaves))*int64(f.pageSize)/bytes))), err
+}
+
+// Last is the number of the last row of a table, 0 for none.
+func (f *File) Last(t *Table) (int64, error) {
+	number := t.root
+	for depth := 0; ; depth++ {
+		data, err := f.read(nil, number, 1)
+		if err != nil {
+			return 0, err
+		}
+		p, err := f.page(number, data)
+		switch {
+		case err != nil:
+			return 0, err
+		case p.kind == interiorPage && depth == mostDepth:
+			return 0, malformed(number, "pages of a table repeat")
+		case p.kind == interiorPage:
+			number = binary.BigEndian.Uint32(p.data[p.at+8:])
+			continue
+		case p.cells == 0:
+			return 0, nil
+		}
+		at, err := p.cell(p.cells - 1)
+		if err != nil {
+			return 0, err
+		}
+		_, n := varint(p.data[at:])
+		row, m := varint(p.data[at+n:])
+		if n == 0 || m == 0 {
+			return 0, malformed(number, "its last cell is cut off")
+		}
+		return int64(row), nil
+	}
 }
 
 // leaves are the pages of a table that hold its rows, in the order of the rows.
@@ -119,9 +156,6 @@ func (w *walker) walk(x leaf, depth int) error {
 	}
 	p, err := w.file.page(x.page, data)
 	if err != nil {
-		if depth == 0 && p.kind != interiorPage && p.kind != leafPage {
-			return ErrUnusual // an index, as a table without row numbers is one
-		}
 		return err
 	}
 	if p.kind == leafPage {
@@ -161,11 +195,4 @@ func (w *walker) children(p *page, x leaf, depth int) error {
 		return err
 	}
 	return w.walk(leaf{binary.BigEndian.Uint32(p.data[p.at+8:]), after, x.last}, depth+1)
-}
-
-// CheckSchema walks the pages of the schema, whatever the journal and encoding of the database. The error is a *[Malformed] where
-// they repeat: SQLite would read them again and again before its first answer.
-func (f *File) CheckSchema() error {
-	_, err := f.Size(1)
-	return err
 }
