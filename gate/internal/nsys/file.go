@@ -44,9 +44,8 @@ func inspect(file, name string) (s state, err error) {
 	case len(head) < header:
 		return s, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
 	}
-	if sign := unfinished(file, name, f); sign != "" {
-		return s, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
-			"%s is being written: %s", name, sign)
+	if sign, next := unfinished(file, name, f); sign != "" {
+		return s, model.Refuse(model.BeingWritten, next, "%s is being written: %s", name, sign)
 	}
 	return s, nil
 }
@@ -80,23 +79,24 @@ func changed(file string, before state) bool {
 	return err != nil || after.size != before.size || !after.modified.Equal(before.modified) || after.counter != before.counter
 }
 
-// unfinished gives the sign by which another program writes to the database, "" for none.
-func unfinished(file, name string, f *os.File) string {
+// unfinished gives the sign by which another program writes to the database, "" for none, and the next step.
+func unfinished(file, name string, f *os.File) (sign, next string) {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
-		return "unfinished changes lie in " + name + "-wal"
+		return "unfinished changes lie in " + name + "-wal",
+			"close the program that has the file open, merge them with `sqlite3 FILE 'PRAGMA wal_checkpoint'`, or export the report again"
 	}
 	if journal, err := input.Open(file + "-journal"); err == nil {
 		defer journal.Close()
 		// A journal that was used and is kept begins with zeros.
 		first := make([]byte, len(journalMagic))
 		if n, _ := io.ReadFull(journal, first); n > 0 && first[0] != 0 {
-			return "unfinished changes lie in " + name + "-journal"
+			return "unfinished changes lie in " + name + "-journal", untilWritten
 		}
 	}
 	if lockedForWriting(f) {
-		return "another program holds a lock to write to it"
+		return "another program holds a lock to write to it", untilWritten
 	}
-	return ""
+	return "", ""
 }
 
 var formats = []struct{ magic, next, what string }{

@@ -204,7 +204,7 @@ func TestBeingWritten(t *testing.T) {
 	}
 	os.Remove(journal)
 	side("-wal", "\x37\x7f\x06\x82")
-	refused(t, file, "being-written", "unfinished changes lie in built.sqlite-wal")
+	refused(t, file, "being-written", "unfinished changes lie in built.sqlite-wal; close the program that has the file open, merge them with `sqlite3 FILE 'PRAGMA wal")
 	side("-wal", "")
 	if _, err := Read(t.Context(), file); err != nil {
 		t.Errorf("an empty log: %v", err)

@@ -33,8 +33,7 @@ func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 	r := reader{db: db}
 	traces, err := r.read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
-		return nil, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
-			"%s is being written: %s", db.name, "it changed while it was read")
+		return nil, model.Refuse(model.BeingWritten, untilWritten, "%s is being written: %s", db.name, "it changed while it was read")
 	}
 	return traces, err
 }
