@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -293,22 +294,22 @@ func (o *outputFlags) writePatch(e *env, r *result.Report, by basis, home string
 
 // locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI
 // host's workspace or where .git is.
-func locate(e *env) report.Locator {
+func locate(e *env) story.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
-		return report.NewLocator(input.Tree(top))
+		return story.NewLocator(input.Tree(top))
 	}
 	return nil
 }
 
 // sourceHost is where the CI host shows the repository, or else where its remote lies.
-func sourceHost(e *env) report.Source {
+func sourceHost(e *env) story.Source {
 	if server, name := e.getenv("GITHUB_SERVER_URL"), e.getenv("GITHUB_REPOSITORY"); server != "" && name != "" {
-		return report.Source{URL: server + "/" + name}
+		return story.Source{URL: server + "/" + name}
 	}
 	if project := e.getenv("CI_PROJECT_URL"); project != "" {
-		return report.Source{URL: project, GitLab: true}
+		return story.Source{URL: project, GitLab: true}
 	}
-	return report.SourceOf(app.Origin(e.ctx, app.Repository()))
+	return story.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
 func (o *outputFlags) coloured(e *env) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -19,20 +20,20 @@ type bencherValue struct {
 }
 
 // bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a verdict.
-func bencher(v *view) (string, error) {
+func bencher(v *story.Story) (string, error) {
 	out := make(map[string]map[string]bencherValue)
-	for _, w := range v.each {
+	for _, w := range v.Each {
 		for _, r := range w.Rows {
 			name := benchmark(w.Workload, r.F)
-			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(word(r.F.Metric), "_", "-")), "-"), "value")
-			if _, seen := out[name][slug]; seen || !w.judged() || !r.F.Head.Known() || r.F.SumsListed() {
+			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"), "value")
+			if _, seen := out[name][slug]; seen || !w.Judged() || !r.F.Head.Known() || r.F.SumsListed() {
 				continue
 			}
 			if out[name] == nil {
 				out[name] = make(map[string]bencherValue)
 			}
 			x := bencherValue{r.F.Head, r.F.Head, r.F.Head}
-			if runs := known(r.F.HeadRuns); len(runs) > 0 {
+			if runs := story.Known(r.F.HeadRuns); len(runs) > 0 {
 				x.Lower, x.Upper = slices.Min(runs), slices.Max(runs)
 			}
 			out[name][slug] = x
@@ -44,11 +45,11 @@ func bencher(v *view) (string, error) {
 // benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
 func benchmark(workload string, f result.Finding) string {
 	s := f.Subject()
-	name := Clean(trimmed(s.ID()))
+	name := story.Clean(story.Trimmed(s.ID()))
 	if s.Scope != measure.ScopeWorkload {
-		name = word(string(s.Scope)) + " " + name
+		name = story.Word(string(s.Scope)) + " " + name
 	}
-	if short := Elide(name, 200); short != name {
+	if short := story.Elide(name, 200); short != name {
 		sum := sha256.Sum256([]byte(name))
 		name = short + " #" + hex.EncodeToString(sum[:4])
 	}

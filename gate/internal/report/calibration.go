@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -41,9 +42,9 @@ func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 		p.title("Measured")
 		unit := "per run"
 		if m.Step != "" {
-			unit = fmt.Sprintf("per step %q", Clean(m.Step))
+			unit = fmt.Sprintf("per step %q", story.Clean(m.Step))
 		}
-		p.line(2, 4, span{join(" · ", Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
+		p.line(2, 4, span{story.Join(" · ", story.Clean(m.Environment.GPU), story.Clean(m.Environment.Tool), story.Count(m.Runs, "run"), unit,
 			m.Skipped+" are warm-up"), none})
 	}
 	p.next(c.Next)
@@ -51,27 +52,27 @@ func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 }
 
 // calibrated is the verdict of a calibration with its reason.
-func calibrated(c *calibrate.Calibration) (word string, t tone, reason string) {
+func calibrated(c *calibrate.Calibration) (word string, t story.Tone, reason string) {
 	i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold })
 	switch {
 	case !c.Sound:
-		return "NOT CALIBRATED", bad, c.Reason
+		return "NOT CALIBRATED", story.Bad, c.Reason
 	case i >= 0 && c.Plan[i].Runs > 0:
-		return "CALIBRATED", good, "to gate " + percent(c.Threshold) + " here: " + takes(c.Plan[i])
+		return "CALIBRATED", story.Good, "to gate " + story.Percent(c.Threshold) + " here: " + takes(c.Plan[i])
 	case i >= 0:
-		return "CALIBRATED", doubtful, percent(c.Threshold) + " cannot be gated here: " + takes(c.Plan[i])
+		return "CALIBRATED", story.Doubtful, story.Percent(c.Threshold) + " cannot be gated here: " + takes(c.Plan[i])
 	}
-	return "CALIBRATED", good, ""
+	return "CALIBRATED", story.Good, ""
 }
 
 // takes prints a plan: "4 runs, 9 s".
 func takes(p calibrate.Plan) string {
 	if p.Runs == 0 {
-		return "not with 40 runs, because of " + Elide(Clean(p.Hardest), 60)
+		return "not with 40 runs, because of " + story.Elide(story.Clean(p.Hardest), 60)
 	}
-	text := count(p.Runs, "run")
+	text := story.Count(p.Runs, "run")
 	if p.Seconds.Known() {
-		text += ", " + seconds(p.Seconds)
+		text += ", " + story.Seconds(p.Seconds)
 	}
 	return text
 }
@@ -91,37 +92,37 @@ func (p *page) noise(c *calibrate.Calibration) {
 	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
 		room += 8
 	}
-	bars := max(10, min(maxSpark, p.Width-room))
-	t := &table{Columns: []column{{least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
-		{Title: "within", Right: true, optional: true}, {Title: "MDE", Right: true}, {Title: "runs", least: 8}}}
+	bars := max(10, min(story.MaxSpark, p.Width-room))
+	t := &story.Table{Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
+		{Title: "within", Right: true, Optional: true}, {Title: "MDE", Right: true}, {Title: "runs", Least: 8}}}
 	for _, n := range c.Noise {
 		mde, within := measure.Unknown, ""
 		if c.Sound {
-			mde = deviation(n.MDE)
+			mde = story.Deviation(n.MDE)
 		}
 		if n.Within != nil {
-			within = deviation(*n.Within)
+			within = story.Deviation(*n.Within)
 		}
-		t.add(Elide(named(n), maxName), share(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit), deviation(n.SD), within, mde, barsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"), story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, mde, story.BarsOf(n.Runs, bars))
 	}
-	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", count(left, "kernel")) })
-	t.More = join("; ", t.More, wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
+	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, "kernel")) })
+	t.More = story.Join("; ", t.More, story.Wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
 	p.title("Noise between runs")
 	p.table(t)
 	if c.Sound {
 		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
-			count(c.Gates.Runs, "run"), unitOf(c.Measured)))
+			story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if l := n.Levels; l != nil {
 			p.line(2, 4, span{"! ", yellow}, span{fmt.Sprintf("%s is bimodal: %d of %s near %s, the others near %s; no number of runs makes one value of it",
-				named(n), l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit)), none})
+				named(n), l.Runs, story.Count(len(n.Runs), "run"), story.Quantity(l.Low, n.Unit), story.Quantity(l.High, n.Unit)), none})
 		}
 	}
 }
 
 func named(n calibrate.Noise) string {
-	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
+	return story.Subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
 func (p *page) gates(c *calibrate.Calibration) {
@@ -134,30 +135,32 @@ func (p *page) gates(c *calibrate.Calibration) {
 		span{fmt.Sprintf(" (under %s), %d undecided (under %s)",
 			rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound)), none})
 	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The bounds, of 95%s%% "+
-		"confidence, are about gates of these runs: another session may be quieter or louder.", count(g.Runs, "run"), c.Measured.Runs, percent(c.Threshold), Clean(c.Rule), nb), dim})
+		"confidence, are about gates of these runs: another session may be quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs, story.Percent(c.Threshold), story.Clean(c.Rule), story.NB), dim})
 }
 
 // rate prints a bound of a share with two digits.
-func rate(n result.Number) string { return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + nb + "%" }
+func rate(n result.Number) string {
+	return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + story.NB + "%"
+}
 
-func mdeTable(c *calibrate.Calibration) *table {
-	t := &table{Columns: []column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
+func mdeTable(c *calibrate.Calibration) *story.Table {
+	t := &story.Table{Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
 		{Title: "with the limit", Right: true}}}
 	for _, m := range c.MDE {
-		t.add(strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited))
+		t.Add(strconv.Itoa(m.Runs), story.Deviation(m.Workload), story.Deviation(m.Kernels), story.Deviation(m.Limited))
 	}
 	return t
 }
 
-func planTable(c *calibrate.Calibration) *table {
-	t := &table{Columns: []column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
-		{Title: "time", Right: true}, {Title: "hardest", least: 8}}}
+func planTable(c *calibrate.Calibration) *story.Table {
+	t := &story.Table{Columns: []story.Column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
+		{Title: "time", Right: true}, {Title: "hardest", Least: 8}}}
 	for _, x := range c.Plan {
 		runs := strconv.Itoa(x.Runs)
 		if x.Runs == 0 {
 			runs = "over 40"
 		}
-		t.add(percent(x.Threshold), runs, seconds(x.Seconds), Elide(Clean(x.Hardest), 40))
+		t.Add(story.Percent(x.Threshold), runs, story.Seconds(x.Seconds), story.Elide(story.Clean(x.Hardest), 40))
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
 // calibrationsIn reads every calibration of testdata/calibration.
@@ -50,7 +51,7 @@ func TestCalibrationText(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, l := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-					if n := columns(l); n > max(width, 40) {
+					if n := story.Columns(l); n > max(width, 40) {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 					if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {

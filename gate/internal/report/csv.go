@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -16,14 +17,14 @@ var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid
 
 // csvReport writes for each workload a row for its verdict, of scope "gate", then a row a comparison. The verdict on several workloads
 // comes first, without a workload. Changes and shares are fractions, other numbers are in the unit beside them; unknown ones are empty.
-func csvReport(v *view) (string, error) {
+func csvReport(v *story.Story) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.Write(csvColumns)
-	if v.several() {
+	if v.Several() {
 		csvVerdict(v, w, "")
 	}
-	for _, of := range v.each {
+	for _, of := range v.Each {
 		csvVerdict(of, w, csvText(of.Workload))
 		for _, r := range of.Rows {
 			f := r.F
@@ -37,7 +38,7 @@ func csvReport(v *view) (string, error) {
 	return b.String(), w.Error() // the first error
 }
 
-func csvVerdict(v *view, w *csv.Writer, workload string) {
+func csvVerdict(v *story.Story, w *csv.Writer, workload string) {
 	verdict := make([]string, len(csvColumns))
 	verdict[0], verdict[1], verdict[3], verdict[len(verdict)-1] = workload, strings.ToLower(v.Word), "gate", csvText(v.Reason)
 	w.Write(verdict)
@@ -45,7 +46,7 @@ func csvVerdict(v *view, w *csv.Writer, workload string) {
 
 // csvText puts an apostrophe before a text that begins like a formula, also in full-width forms, for a spreadsheet.
 func csvText(s string) string {
-	s = strings.TrimSpace(Clean(s))
+	s = strings.TrimSpace(story.Clean(s))
 	if strings.IndexAny(s, "=+-@＝＋－＠") == 0 {
 		s = "'" + s
 	}

@@ -3,13 +3,14 @@ package report
 import (
 	"fmt"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
-func dotenv(v *view) (string, error) {
+func dotenv(v *story.Story) (string, error) {
 	r, verdict, code := v.Report, result.NoVerdict, 3
-	if v.judged() {
+	if v.Judged() {
 		verdict, code = r.Verdict, map[result.Verdict]int{result.Fail: 1}[r.Verdict]
 	}
 	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_REGRESSED=%d\n"+

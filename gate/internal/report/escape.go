@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
 // Texts of a workload, a policy or a saved report are hostile input. This file escapes them. HTML is escaped by html/template, JSON by encoding/json, workflow commands of GitHub by go-githubactions; what a CI
@@ -20,12 +22,12 @@ func clip(s string, n int) string {
 
 // prose is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
 func prose(s string) string {
-	return markdownText(strings.TrimRight(clip(Clean(s), maxProse), " "))
+	return markdownText(strings.TrimRight(clip(story.Clean(s), story.MaxProse), " "))
 }
 
 // code shows a name literally in Markdown. Backticks would leave HTML unescaped; mentions are inert in <code>.
 func code(s string) string {
-	return "<code>" + breakable(Elide(Clean(s), 80), markdownText) + "</code>"
+	return "<code>" + breakable(story.Elide(story.Clean(s), 80), markdownText) + "</code>"
 }
 
 // breakable escapes a name, whose long words a page may break behind their punctuation marks.
@@ -36,7 +38,7 @@ func breakable(name string, escape func(string) string) string {
 		from := len(part)
 		for i, r := range word {
 			part += string(r)
-			if columns(word) > long && strings.ContainsRune("_:,<>(", r) && len(part)-from >= least && columns(word[i+1:]) >= least {
+			if story.Columns(word) > long && strings.ContainsRune("_:,<>(", r) && len(part)-from >= least && story.Columns(word[i+1:]) >= least {
 				text, part, from = text+escape(part)+"<wbr>", "", 0
 			}
 		}
@@ -45,14 +47,14 @@ func breakable(name string, escape func(string) string) string {
 }
 
 // pre shows a command literally in Markdown. Inside <pre> nothing is Markdown, so only HTML needs care.
-func pre(s string) string { return "<pre>" + entities.Replace(clip(s, maxCommand)) + "</pre>" }
+func pre(s string) string { return "<pre>" + entities.Replace(clip(s, story.MaxCommand)) + "</pre>" }
 
 var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "#", "&#35;", "`", "&#96;")
 
 // markdownText writes text so that Markdown shows it as it is, in table cells too.
 func markdownText(s string) string {
 	const gap = "&#8203;" // zero width space
-	runes := []rune(Clean(s))
+	runes := []rune(story.Clean(s))
 	at := func(i int) rune {
 		if i < 0 || i >= len(runes) {
 			return ' '
@@ -92,7 +94,7 @@ func markdownText(s string) string {
 // xmlLines puts each text that is not empty on a line of its own, escaped for XML.
 func xmlLines(texts []string) string {
 	var b strings.Builder
-	for _, t := range nonempty(texts...) {
+	for _, t := range story.Nonempty(texts...) {
 		b.WriteByte('\n')
 		xml.EscapeText(&b, []byte(t)) // a strings.Builder takes everything
 	}
@@ -102,6 +104,6 @@ func xmlLines(texts []string) string {
 
 // label replaces the characters that break readers of OpenMetrics. Backslash and quote could be
 // escaped, but GitLab splits a line as a shell does and takes # for a comment.
-func label(s string) string { return labelCharacters.Replace(Clean(s)) }
+func label(s string) string { return labelCharacters.Replace(story.Clean(s)) }
 
 var labelCharacters = strings.NewReplacer(`\`, "∖", `"`, "”", "'", "’", "`", "‵", "#", "♯")

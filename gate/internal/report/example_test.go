@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -69,7 +70,7 @@ func ExampleRender_markdown() {
 
 func ExampleRemarks() {
 	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T a, const T *x, T *y) {}")}}
-	for _, r := range report.Remarks(slower, report.Options{Locate: report.NewLocator(repository)}) {
+	for _, r := range story.Remarks(slower, report.Options{Locate: story.NewLocator(repository)}) {
 		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
 		for _, l := range r.Lines {
 			fmt.Println(" ", l)

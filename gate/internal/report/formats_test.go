@@ -28,6 +28,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -413,10 +414,10 @@ func TestFormats(t *testing.T) {
 			checkDotenv(t, env)
 			checkHTML(t, render(t, "html", r, Options{}))
 
-			findings, noVerdict, failed, rows, of := 0, 0, 0, 0, make(map[class]int)
+			findings, noVerdict, failed, rows, of := 0, 0, 0, 0, make(map[story.Class]int)
 			for _, w := range r.Each() {
-				v := newView(w, Options{})
-				rows += len(v.of(failing))
+				v := story.Tell(w, Options{})
+				rows += len(v.Of(story.Failing))
 				for _, c := range slices.Concat(v.Causes, v.Open) {
 					of[c.Class]++
 				}
@@ -446,7 +447,7 @@ func TestFormats(t *testing.T) {
 				}
 				return n
 			}
-			if count("major") != of[failing]+noVerdict || count("minor") != of[warned] || count("info") != of[open] {
+			if count("major") != of[story.Failing]+noVerdict || count("minor") != of[story.Warned] || count("info") != of[story.Open] {
 				t.Errorf("code quality has %d issues", len(issues))
 			}
 			if len(r.Workloads) > 0 {
@@ -612,7 +613,7 @@ func checkFormats(t *testing.T, s string) {
 	checkCSV(t, render(t, "csv", several, Options{}))
 	checkSchema(t, bencherSchema, render(t, "bencher", several, Options{}))
 	// A name is shown as it is, not only harmless.
-	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
+	if name := strings.TrimSpace(story.Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {
 			t.Errorf("the page lost %q", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -18,7 +19,7 @@ func TestHeadlineKeepsItsMarks(t *testing.T) {
 	} {
 		r := &result.Report{Verdict: result.NoVerdict, Reason: reason, Workload: "train"}
 		for _, width := range []int{40, 80, 160} {
-			text := flat(render(t, "text", r, Options{Width: width}))
+			text := story.Flat(render(t, "text", r, Options{Width: width}))
 			if want := "NO VERDICT train " + reason; text != want {
 				t.Errorf("%d columns: %q, want %q", width, text, want)
 			}
@@ -44,7 +45,7 @@ func TestHeadlineOfProfiledLaunches(t *testing.T) {
 		r := &result.Report{Verdict: result.Fail, Reason: "reduce is slower", Workload: "train",
 			Findings: []result.Finding{slow, other}}
 		first, _, _ := strings.Cut(render(t, "text", r, Options{Width: 100}), "\n")
-		if got := flat(first); got != want {
+		if got := story.Flat(first); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -71,7 +72,7 @@ func TestRefusedHeadlineNamesTheChange(t *testing.T) {
 	} {
 		r := &result.Report{Verdict: result.NoVerdict, Reason: reason, ReasonArgs: c.args, Workload: "train", Findings: c.findings}
 		first, _, _ := strings.Cut(render(t, "text", r, Options{Width: 100}), "\n")
-		if got := flat(first); got != c.want {
+		if got := story.Flat(first); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -85,7 +86,7 @@ func TestUndecidedNamesIncreases(t *testing.T) {
 		Outcome: result.Grew, Evidence: []string{"cudaStreamSynchronize 0 → 1, in training_step"}}
 	r := &result.Report{Verdict: result.Pass, Undecided: true, Workload: "train", Findings: []result.Finding{step, calls}}
 	r.Head.Step = "training_step"
-	text := flat(render(t, "text", r, Options{Width: 200}))
+	text := story.Flat(render(t, "text", r, Options{Width: 200}))
 	for _, want := range []string{"New synchronising calls 0 → 1 a step, cudaStreamSynchronize 0 → 1, in training_step", "Open batches differ by about 1.41 % Settle measure the base build"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
@@ -102,7 +103,7 @@ func TestUndecidedOfTheHeadline(t *testing.T) {
 	copies := open("copy_time", "interval of the copies", 1e6, 4e6)
 	copies.Kernel, copies.Name = "memcpy HtoD", "memcpy HtoD"
 	r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: []result.Finding{copies, open("step_time", "interval of the step", 7e6, 7.2e6)}}
-	text := flat(render(t, "text", r, Options{Width: 200}))
+	text := story.Flat(render(t, "text", r, Options{Width: 200}))
 	if !strings.Contains(text, "step 7.000 → 7.200 ms") || !strings.Contains(text, "Open interval of the step; 1 more comparison") {
 		t.Error(text)
 	}

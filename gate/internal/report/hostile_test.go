@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -131,7 +132,7 @@ func checkMarkdown(t *testing.T, s string) {
 	}
 	rows, columns := 0, 0
 	for _, l := range strings.Split(md, "\n") {
-		checkLine(t, unbind(l))
+		checkLine(t, strings.ReplaceAll(l, story.NB, " "))
 		if !strings.HasPrefix(l, "|") {
 			columns = 0
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
 //go:embed html
@@ -19,7 +20,7 @@ var files embed.FS
 
 // templates parses the templates, once for all pages.
 var templates = sync.OnceValue(func() *template.Template {
-	functions := template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed, "bound": bound, "side": sideOf}
+	functions := template.FuncMap{"svg": drawing, "soft": soft, "brief": story.Brief, "signed": story.Signed, "bound": story.Bound, "side": sideOf}
 	return template.Must(template.New("page").Funcs(functions).ParseFS(files, "html/*.tmpl"))
 })
 
@@ -28,7 +29,7 @@ func drawing(p plot.SVG) template.HTML { return template.HTML(p) }
 
 // soft is a name of bounded length that may be broken behind its punctuation marks.
 func soft(name string) template.HTML {
-	return template.HTML(breakable(Elide(name, maxName), template.HTMLEscapeString))
+	return template.HTML(breakable(story.Elide(name, story.MaxName), template.HTMLEscapeString))
 }
 
 // sheet is a page, or the part of a page on one of several workloads.
@@ -58,18 +59,21 @@ type part struct {
 	Nav              string // title in the list of parts, "" for none
 	Mark             string // class of the title
 	Said             []string
-	Facts            []fact
+	Facts            []story.Fact
 	Pictures         []picture
-	Legend           []fact // each with the class of its colour
-	Table            *table
+	Legend           []meaning
+	Table            *story.Table
 	Falls            []fallBar
 	Ranks            []rankBars
 	Changes          *changes
 	Search           bool // the changes can be searched
 	Findings         []finding
 	More             string // note on findings that are left out
-	Commands         []fact
+	Commands         []story.Fact
 }
+
+// meaning says what a CSS class of a picture stands for.
+type meaning struct{ Class, Text string }
 
 func (p *part) empty() bool {
 	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 &&
@@ -84,7 +88,7 @@ type rankBars struct {
 
 // fallBar is a part of a waterfall, drawn around zero.
 type fallBar struct {
-	fallRow
+	story.FallRow
 	Link, Colour string
 	Picture      plot.SVG
 }
@@ -141,7 +145,7 @@ func digest(text []byte) string {
 }
 
 // sideOf are the CSS classes of a cell of the column.
-func sideOf(c column, x cell) string {
+func sideOf(c story.Column, x story.Cell) string {
 	side := ""
 	switch {
 	case c.Pic:
@@ -149,5 +153,5 @@ func sideOf(c column, x cell) string {
 	case c.Right:
 		side = "n"
 	}
-	return join(" ", side, c.Class, x.Class)
+	return story.Join(" ", side, c.Class, x.Class)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -19,7 +20,7 @@ type changes struct {
 }
 
 type change struct {
-	row
+	story.Row
 	Name, About string
 	Colour      string        // class of the numbers
 	Outcome     string        // by which rows are filtered
@@ -29,31 +30,31 @@ type change struct {
 }
 
 // colour is the CSS class of a row, by which a page colours and filters it.
-func colourOf(r *row) string {
+func colourOf(r *story.Row) string {
 	switch r.Class {
-	case failing, warned, increased:
+	case story.Failing, story.Warned, story.Increased:
 		return "worse"
-	case open, harmless:
+	case story.Open, story.Harmless:
 		return "doubt"
-	case improved:
+	case story.Improved:
 		return "better"
-	case added, removed, differing:
+	case story.Added, story.Removed, story.Differing:
 		return "new"
 	}
 	return "same"
 }
 
 // changes adds the table of comparisons, one row a kernel or range and one a number of the workload.
-func (s *reportSheet) changes(all []group) {
+func (s *reportSheet) changes(all []story.Group) {
 	var list []change
 	for _, g := range all {
 		if g[0].F.Scope != measure.ScopeWorkload {
-			list = append(list, change{row: g[0], Adds: g.cost()})
+			list = append(list, change{Row: g[0], Adds: g.Cost()})
 			continue
 		}
 		for _, r := range g { // each number of the workload has a row
-			if r.Class != unchanged || r.F.Unit == ns {
-				list = append(list, change{row: r, Adds: r.cost()})
+			if r.Class != story.Unchanged || r.F.Unit == story.NS {
+				list = append(list, change{Row: r, Adds: r.Cost()})
 			}
 		}
 	}
@@ -64,7 +65,7 @@ func (s *reportSheet) changes(all []group) {
 		return math.Abs(float64(c.Adds))
 	}
 	slices.SortStableFunc(list, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.Class/same, b.Class/same), cmp.Compare(size(b), size(a)))
+		return cmp.Or(cmp.Compare(a.Class/story.Same, b.Class/story.Same), cmp.Compare(size(b), size(a)))
 	})
 	more := ""
 	if left := len(list) - maxChanges; left > 0 {
@@ -93,18 +94,18 @@ func (s *reportSheet) changes(all []group) {
 	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more,
 		Changes: &changes{list, forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
 		About: "Kernels, ranges and numbers of the workload, by the time that each adds to a step. " +
-			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
+			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " + story.Percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
 // change completes a row; named are the subjects with an earlier row.
 func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Subject]bool) {
 	f, subject := c.F, c.F.Subject()
-	c.Name, c.About, c.Outcome = c.Subject, c.Metric, colourOf(&c.row)
+	c.Name, c.About, c.Outcome = c.Subject, c.Metric, colourOf(&c.Row)
 	if subject == measure.Workload {
 		c.Name, c.About = c.Metric, "of the workload"
 	}
 	if f.Scope == measure.ScopeKernel && len(c.Parts) == 0 {
-		c.FullName = join(" ", c.FullName, wrapped("[", c.Geometry, "]"))
+		c.FullName = story.Join(" ", c.FullName, story.Wrapped("[", c.Geometry, "]"))
 	}
 	switch {
 	case s.articles[subject]:
@@ -131,9 +132,9 @@ func tidy(text string) string {
 	if !ok {
 		return number
 	}
-	return number + nb + unit
+	return number + story.NB + unit
 }
 
 func tick(unit string) func(float64) string {
-	return func(v float64) string { return tidy(measure.Quantity(v, Clean(unit))) }
+	return func(v float64) string { return tidy(measure.Quantity(v, story.Clean(unit))) }
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // finding is the article on one subject; its row is the first of the subject.
 type finding struct {
-	row
+	story.Row
 	ID, Colour string
 	Source     *sourceLink
 	Said       []string
@@ -23,12 +24,12 @@ type finding struct {
 type counters struct {
 	Summary, Limits string
 	Guides          []result.Guide
-	Table           *table // nil for none
+	Table           *story.Table // nil for none
 }
 
 // findings are the articles on failing, warned and undecided subjects, the worst first.
 func (s *reportSheet) findings() part {
-	all := groups(untold(s.of(failing, warned, open)))
+	all := story.Groups(story.Untold(s.Of(story.Failing, story.Warned, story.Open)))
 	p := part{ID: "findings", Title: "Findings", Nav: "Findings", About: "Kernels, ranges and numbers that fail the gate, are slower without failing it, or are undecided. Every dot is a run: the first at the top, " +
 		"runs of a session close together. The solid line is the typical value, the dashed line the limit. Paper shows the first eight, four of them with pictures."}
 	if len(all) > maxArticles {
@@ -41,9 +42,9 @@ func (s *reportSheet) findings() part {
 	return p
 }
 
-func (s *reportSheet) finding(g group) finding {
-	a := finding{row: g[0], ID: s.links[g[0].F.Subject()], Colour: colourOf(&g[0])}
-	if a.Class == warned || a.Class == open {
+func (s *reportSheet) finding(g story.Group) finding {
+	a := finding{Row: g[0], ID: s.links[g[0].F.Subject()], Colour: colourOf(&g[0])}
+	if a.Class == story.Warned || a.Class == story.Open {
 		a.Colour = "doubt"
 	}
 	if len(a.Parts) > 0 { // each has its own
@@ -52,27 +53,27 @@ func (s *reportSheet) finding(g group) finding {
 	if len(a.Parts) > 0 || a.F.Scope != measure.ScopeKernel {
 		a.FullName = ""
 	}
-	if file, line := s.place(a.F); file != "" {
-		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.view.Source.file(s.Report.Head.Commit, file, line)}
+	if file, line := s.Place(a.F); file != "" {
+		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.Story.Source.File(s.Report.Head.Commit, file, line)}
 	}
-	a.Said = g.said()
+	a.Said = g.Said()
 	for i, x := range g {
 		if svg := s.runs(x); svg != "" && i < 3 {
-			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: join(" · ", x.Values, x.delta(), x.Allowed), SVG: svg})
+			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: story.Join(" · ", x.Values, x.Delta(), x.Allowed), SVG: svg})
 		}
 	}
 	a.Pictures = append(a.Pictures, s.launches(a.F.Subject())...)
-	if c := g.cause(); c != nil {
-		a.Cause = &counters{Summary: because(c), Limits: bounds(c), Guides: guides(c)}
+	if c := g.Cause(); c != nil {
+		a.Cause = &counters{Summary: story.Because(c), Limits: story.Bounds(c), Guides: story.Guides(c)}
 		if len(c.Metrics) > 0 {
-			a.Cause.Table = counterTable(c)
+			a.Cause.Table = story.CounterTable(c)
 		}
 	}
 	return a
 }
 
-func (s *reportSheet) runs(r row) plot.SVG {
-	if len(known(r.F.BaseRuns)) == 0 || len(known(r.F.HeadRuns)) == 0 {
+func (s *reportSheet) runs(r story.Row) plot.SVG {
+	if len(story.Known(r.F.BaseRuns)) == 0 || len(story.Known(r.F.HeadRuns)) == 0 {
 		return ""
 	}
 	limit := math.NaN()
@@ -128,7 +129,7 @@ func (s *reportSheet) launches(subject measure.Subject) []picture {
 	}
 	return []picture{{Title: "time of single launches",
 		About: measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below",
-		SVG:   plot.Spread(Clean(subject.Short())+": how the times of its launches are distributed", base.Quantiles, head.Quantiles, tick(ns))}}
+		SVG:   plot.Spread(story.Clean(subject.Short())+": how the times of its launches are distributed", base.Quantiles, head.Quantiles, tick(story.NS))}}
 }
 
 // drawnOf is the drawing of a kernel's launches, nil for none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -50,16 +51,16 @@ func (s *reportSheet) steps() {
 	var pictures []picture
 	for _, x := range sides {
 		step := x.Step
-		about := fmt.Sprintf("run %d, %s", step.Run, quantity(result.Number(step.Length), ns))
+		about := fmt.Sprintf("run %d, %s", step.Run, story.Quantity(result.Number(step.Length), story.NS))
 		if step.Step > 0 && step.Steps > 0 {
-			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, quantity(result.Number(step.Length), ns))
+			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, story.Quantity(result.Number(step.Length), story.NS))
 		}
-		about = wrapped("", Clean(step.Rank), ", ") + about
+		about = story.Wrapped("", story.Clean(step.Rank), ", ") + about
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}
 		pictures = append(pictures, picture{Title: x.name, About: about, Zoom: true,
-			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length, tick(ns))})
+			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length, tick(story.NS))})
 	}
 	said := "The step nearest the median of its side, by the GPU's clock"
 	if len(pictures) > 1 {
@@ -67,7 +68,7 @@ func (s *reportSheet) steps() {
 	}
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
 		About:  said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + and - zoom, 0 shows all, arrows move.",
-		Legend: []fact{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
+		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
 }
 
 // kinds are the lanes of a step, by the level of their spans.
@@ -90,15 +91,15 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		}
 		if x.Length() == 0 {
 			marks.Spans = append(marks.Spans, plot.Span{Class: "range", Start: float64(x.Start()), Length: 0.003 * float64(d.Step.Length),
-				Tip: Elide(Clean(subject.Name), 60) + " at " + quantity(result.Number(x.Start()), ns)})
+				Tip: story.Elide(story.Clean(subject.Name), 60) + " at " + story.Quantity(result.Number(x.Start()), story.NS)})
 			continue
 		}
 		for len(ranges) <= x.Level() {
 			ranges = append(ranges, plot.Lane{Height: 17})
 		}
-		name := Elide(Clean(subject.Name), 60)
+		name := story.Elide(story.Clean(subject.Name), 60)
 		ranges[x.Level()].Spans = append(ranges[x.Level()].Spans, plot.Span{Class: "range", Label: name,
-			Tip: name + ": " + quantity(result.Number(x.Length()), ns) + " on the GPU", Start: float64(x.Start()), Length: float64(x.Length())})
+			Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " on the GPU", Start: float64(x.Start()), Length: float64(x.Length())})
 	}
 	if len(ranges) > 0 {
 		ranges[0].Name = "NVTX ranges"
@@ -113,16 +114,16 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		if !ok || x.Level() < 0 || x.Level() >= len(kinds) {
 			continue
 		}
-		name := Clean(Elide(cmp.Or(titles[subject], subject.Short()), maxName))
+		name := story.Clean(story.Elide(cmp.Or(titles[subject], subject.Short()), story.MaxName))
 		if class, where := subject.Idle(); class != "" {
-			name = Elide(owner(class, where, true), maxName)
+			name = story.Elide(story.Owner(class, where, true), story.MaxName)
 		}
 		class := kinds[x.Level()].class
 		if x.Level() < 2 {
 			class = cmp.Or(classes[subject], class)
 		}
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: strings.TrimPrefix(name, "GPU idle: "), Start: float64(x.Start()), Length: float64(x.Length()), Link: s.links[subject],
-			Tip: name + ": " + quantity(result.Number(x.Length()), ns) + " from " + quantity(result.Number(x.Start()), ns) + " on"})
+			Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " from " + story.Quantity(result.Number(x.Start()), story.NS) + " on"})
 	}
 	return slices.DeleteFunc(slices.Concat(ranges, []plot.Lane{marks}, rows[:]), func(l plot.Lane) bool { return len(l.Spans) == 0 })
 }

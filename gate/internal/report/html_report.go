@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -18,66 +19,66 @@ const (
 
 type reportSheet struct {
 	*sheet
-	*view
+	*story.Story
 	links    map[measure.Subject]string // the name by which a subject is linked to
 	articles map[measure.Subject]bool   // subjects that have an article
 }
 
 // htmlReport writes one page on a workload; on several, the verdict on all, then a sheet on each.
-func htmlReport(v *view) (string, error) {
+func htmlReport(v *story.Story) (string, error) {
 	form, err := jsonReport(v)
 	if err != nil {
 		return "", err
 	}
 	s := newReportSheet(v, "")
-	for i, w := range v.each {
-		if v.several() {
+	for i, w := range v.Each {
+		if v.Several() {
 			s.Sheets = append(s.Sheets, newReportSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
 		}
 	}
 	return s.html(form)
 }
 
-func newReportSheet(v *view, at string) *sheet {
-	s := &reportSheet{view: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
-	name, headline := v.Workload, v.lead()
+func newReportSheet(v *story.Story, at string) *sheet {
+	s := &reportSheet{Story: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
+	name, headline := v.Workload, v.Lead()
 	switch {
-	case v.several():
-		name, headline = measure.Count(len(v.each), "workload"), v.Reason
+	case v.Several():
+		name, headline = measure.Count(len(v.Each), "workload"), v.Reason
 	case name != "default":
 		headline = name + ": " + headline
 	}
-	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[v.Tone], Headline: headline,
-		Title:  join(" · ", name+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate"),
-		Kicker: join(" · ", "nsgate", name, trimmed(v.Report.Head.Environment.GPU)),
-		Notes:  nonempty(v.unsaid(), wrapped("Not judged: ", v.unjudged(), ""))}
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{story.Good: "good", story.Bad: "bad", story.Doubtful: "doubtful"}[v.Tone], Headline: headline,
+		Title:  story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12), "nsgate"),
+		Kicker: story.Join(" · ", "nsgate", name, story.Trimmed(v.Report.Head.Environment.GPU)),
+		Notes:  story.Nonempty(v.Unsaid(), story.Wrapped("Not judged: ", v.Unjudged(), ""))}
 	if at != "" {
 		s.Title = name + ": " + v.Word
 	}
 	link := func(label, commit string) {
-		s.Source = append(s.Source, sourceLink{label + Elide(Clean(commit), 12), v.Source.commit(commit)})
+		s.Source = append(s.Source, sourceLink{label + story.Elide(story.Clean(commit), 12), v.Source.Commit(commit)})
 	}
 	switch base, head := v.Report.Base.Commit, v.Report.Head.Commit; {
 	case base != "" && head != "" && base != head:
 		link("baseline ", base)
 		link("head ", head)
-	case trimmed(cmp.Or(head, base)) != "":
-		link("", trimmed(cmp.Or(head, base)))
+	case story.Trimmed(cmp.Or(head, base)) != "":
+		link("", story.Trimmed(cmp.Or(head, base)))
 	}
-	all := groups(untold(v.Rows))
+	all := story.Groups(story.Untold(v.Rows))
 	s.name(all)
 	s.figures()
 	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
-		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].places())})
+		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places())})
 	}
 	s.add(part{ID: "next", Title: "What to do next", Said: v.Next})
 	s.warnings(v.Warnings)
-	guilty := v.slowRank()
+	guilty := v.SlowRank()
 	if guilty {
 		s.ranks()
 	}
 	s.falls()
-	sides := overview(v)
+	sides := story.Overview(v)
 	s.add(part{ID: "sides", Title: sides.Title, Nav: "Both sides", Table: sides})
 	s.steps()
 	articles := s.findings()
@@ -91,7 +92,7 @@ func newReportSheet(v *view, at string) *sheet {
 }
 
 // name gives each subject its ID on the page.
-func (s *reportSheet) name(all []group) {
+func (s *reportSheet) name(all []story.Group) {
 	taken := map[string]bool{}
 	for _, g := range all {
 		link := slug(g[0].Subject)
@@ -121,17 +122,17 @@ func slug(name string) string {
 
 // figures adds the numbers of the whole program, and the counts of outcomes.
 func (s *reportSheet) figures() {
-	add := func(label string, r row) {
-		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), colourOf(&r), true})
+	add := func(label string, r story.Row) {
+		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, story.NB+"→", " →", 1), r.Delta(), colourOf(&r), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
-		if r := s.number(x); r != nil {
-			add(metric(x), *r)
+		if r := s.Number(x); r != nil {
+			add(story.Metric(x), *r)
 		}
 	}
 	for _, r := range s.Rows {
 		if r.F.Scope == measure.ScopeOutput && len(s.Figures) < 4 {
-			add(Elide(r.Subject, 30), r)
+			add(story.Elide(r.Subject, 30), r)
 		}
 	}
 	c := s.Report.Counts
@@ -139,7 +140,7 @@ func (s *reportSheet) figures() {
 		n                  int
 		label, note, class string
 	}{{c.Regressed, "regressed", "that fail the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
-		{len(s.of(open)), "undecided", "that could fail the gate", "doubt"}, {c.Improved, "improved", "", "better"}, {c.Unchanged, "unchanged", "within their limits", ""}} {
+		{len(s.Of(story.Open)), "undecided", "that could fail the gate", "doubt"}, {c.Improved, "improved", "", "better"}, {c.Unchanged, "unchanged", "within their limits", ""}} {
 		if x.n > 0 && len(s.Rows) > 0 {
 			s.Figures = append(s.Figures, figure{x.label, fmt.Sprint(x.n), x.note, x.class, false})
 		}
@@ -147,23 +148,23 @@ func (s *reportSheet) figures() {
 }
 
 func (s *reportSheet) ranks() {
-	if s.view.Ranks == nil {
+	if s.Story.Ranks == nil {
 		return
 	}
 	list := s.Report.Ranks.Ranks[:min(len(s.Report.Ranks.Ranks), maxChanges)]
 	most := result.Number(0)
 	for _, k := range list {
-		for _, v := range known([]result.Number{k.Base, k.Compute}) {
+		for _, v := range story.Known([]result.Number{k.Base, k.Compute}) {
 			most = max(most, v)
 		}
 	}
 	p := part{ID: "ranks", Title: "Ranks", Nav: "Ranks",
 		About: "The compute time of each rank in a step: baseline above, head below, on one scale. A rank waits in collectives for the others."}
-	if len(s.Causes) == 0 || !s.Causes[0].rank {
-		p.Said = s.view.Ranks.Told
+	if len(s.Causes) == 0 || !s.Causes[0].Rank {
+		p.Said = s.Story.Ranks.Told
 	}
 	for _, k := range list {
-		b := rankBars{Name: Elide(Clean(k.Name), 40), Base: cellOf(k.Base, ns), Head: cellOf(k.Compute, ns), Wait: cellOf(k.Wait, ns)}
+		b := rankBars{Name: story.Elide(story.Clean(k.Name), 40), Base: story.CellOf(k.Base, story.NS), Head: story.CellOf(k.Compute, story.NS), Wait: story.CellOf(k.Wait, story.NS)}
 		if k.Base.Known() && k.Compute > k.Base*1.01 {
 			b.Colour = "worse"
 		}
@@ -182,7 +183,7 @@ func (s *reportSheet) falls() {
 		parts = append(parts, [3]float64{float64(x.Change), float64(x.Low), float64(x.High)})
 	}
 	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
-		About: "The " + s.Fall.about() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
+		About: "The " + s.Fall.About() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
 	for i, x := range s.Fall.Rows {
 		b := fallBar{x, s.links[x.Subject], "worse", plot.Fall(parts, i)}
 		if x.Change < 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -49,9 +50,9 @@ type junitResult struct {
 
 // junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to run. What fails the
 // gate is a failure, no verdict an error; undecided, added, removed and merely slower comparisons are skipped, with their reason.
-func junit(v *view) (string, error) {
+func junit(v *story.Story) (string, error) {
 	all := junitSuites{Name: "nsgate"}
-	for _, w := range v.each {
+	for _, w := range v.Each {
 		s := newSuite(w)
 		all.Suites = append(all.Suites, s)
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
@@ -60,30 +61,30 @@ func junit(v *view) (string, error) {
 	return xml.Header + string(text) + "\n", err
 }
 
-func newSuite(v *view) junitSuite {
+func newSuite(v *story.Story) junitSuite {
 	suite := junitSuite{Name: "nsgate: " + v.Workload}
 	first := junitCase{Class: v.Workload, Name: "verdict"}
 	suite.Tests = 1 + len(v.Rows)
 	switch {
-	case !v.judged():
+	case !v.Judged():
 		suite.Errors++
-		first.Error = &junitResult{Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(),
+		first.Error = &junitResult{story.Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(),
 			v.Next))}
 	case v.Report.Verdict == result.Fail:
 		suite.Failures++
 		var why []string
 		for _, c := range v.Causes {
-			if c.Class == failing {
+			if c.Class == story.Failing {
 				why = append(why, c.Why...)
 			}
 		}
-		first.Failure = &junitResult{Clean(flat(v.headline())), v.Word,
+		first.Failure = &junitResult{story.Clean(story.Flat(v.Headline())), v.Word,
 			xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
 	for _, r := range v.Rows {
-		c := junitCase{Class: v.Workload, Name: Clean(id(r.F) + " · " + r.Metric)}
+		c := junitCase{Class: v.Workload, Name: story.Clean(id(r.F) + " · " + r.Metric)}
 		if r.F.Unit == "ns" && r.F.Head.Known() {
 			c.Time = strconv.FormatFloat(measure.Round(float64(r.F.Head))/1e9, 'f', -1, 64)
 		}
@@ -91,8 +92,8 @@ func newSuite(v *view) junitSuite {
 		if names[c.Name]++; names[c.Name] > 1 {
 			c.Name += fmt.Sprintf(" (%d)", names[c.Name])
 		}
-		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.runs(), r.Match, r.place()}, r.Evidence...)
-		if file, line := v.place(r.F); file != "" && r.place() == "" {
+		lines := append([]string{r.Metric + ": " + r.Describe(), r.Reason, r.Runs(), r.Match, r.Place()}, r.Evidence...)
+		if file, line := v.Place(r.F); file != "" && r.Place() == "" {
 			lines = append(lines, fmt.Sprintf("%s:%d", file, line))
 		}
 		if r.F.Metric == measure.StepTime.Name {
@@ -101,12 +102,12 @@ func newSuite(v *view) junitSuite {
 		if r.F.Cause != nil {
 			lines = append(lines, r.F.Cause.Summary)
 		}
-		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, Elide(r.FullName, 600)))}
+		result := &junitResult{r.Title(), string(r.F.Outcome), xmlLines(append(lines, story.Elide(r.FullName, 600)))}
 		switch r.Class {
-		case failing:
+		case story.Failing:
 			suite.Failures++
 			c.Failure = result
-		case improved, unchanged, increased:
+		case story.Improved, story.Unchanged, story.Increased:
 		default:
 			suite.Skipped++
 			c.Skipped = result
@@ -119,9 +120,9 @@ func newSuite(v *view) junitSuite {
 // id is a unique name of a finding's subject, the same in every run, as in the baseline's rows.
 func id(f result.Finding) string {
 	s := f.Subject()
-	name := trimmed(s.ID())
+	name := story.Trimmed(s.ID())
 	if s.Scope != measure.ScopeWorkload {
-		name = Clean(string(s.Scope)) + " " + name
+		name = story.Clean(string(s.Scope)) + " " + name
 	}
-	return Elide(name, 150)
+	return story.Elide(name, 150)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -22,7 +23,7 @@ const (
 	dim    style = "2"
 )
 
-var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red, minor: dim}
+var styles = [...]style{story.Plain: none, story.Good: green, story.Doubtful: yellow, story.Bad: red, story.Minor: dim}
 
 // span is text in one style. A line may end at any space but a bound one (nb).
 type span struct {
@@ -42,7 +43,7 @@ func newPage(o Options) *page {
 }
 
 func (p *page) verdict(word string, s style, reason string) {
-	p.line(0, columns(word)+2, span{bind(word) + nb + " ", s}, span{reason, none})
+	p.line(0, story.Columns(word)+2, span{story.Bind(word) + story.NB + " ", s}, span{reason, none})
 }
 
 func (p *page) title(s string) {
@@ -62,9 +63,9 @@ func (p *page) list(title, mark string, s style, texts []string) {
 	}
 }
 
-func (p *page) facts(list []fact, width int) {
+func (p *page) facts(list []story.Fact, width int) {
 	for _, f := range list {
-		p.line(2, width+4, span{pad(f.Label, width) + nb + " ", dim}, span{f.Text, none})
+		p.line(2, width+4, span{story.Pad(f.Label, width) + story.NB + " ", dim}, span{f.Text, none})
 	}
 }
 
@@ -76,10 +77,10 @@ func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.Width/2)
 	var words [][]span
-	breaks := func(r rune) bool { return string(r) != nb && unicode.IsSpace(r) }
+	breaks := func(r rune) bool { return string(r) != story.NB && unicode.IsSpace(r) }
 	open := false // the next span continues the last word
 	for _, s := range spans {
-		text := bound(s.text)
+		text := story.Bound(s.text)
 		if p.ASCII {
 			text = terminal.ASCII(text)
 		}
@@ -89,7 +90,7 @@ func (p *page) line(first, rest int, spans ...span) {
 				words = append(words, nil)
 			}
 			last := len(words) - 1
-			words[last] = append(words[last], span{Clean(word), s.style})
+			words[last] = append(words[last], span{story.Clean(word), s.style})
 		}
 		if end, _ := utf8.DecodeLastRuneInString(text); text != "" {
 			open = !breaks(end)
@@ -108,7 +109,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	for _, w := range words {
 		n := 0
 		for _, x := range w {
-			n += columns(x.text)
+			n += story.Columns(x.text)
 		}
 		long := n > p.Width-rest && p.Width-used > 20 // shortened on any line, so it stays on this one
 		if len(line) > 0 && used+1+n > p.Width && !long {
@@ -123,7 +124,7 @@ func (p *page) line(first, rest int, spans ...span) {
 			for _, x := range w {
 				whole += x.text
 			}
-			w = []span{{Elide(whole, room), w[0].style}}
+			w = []span{{story.Elide(whole, room), w[0].style}}
 			n = room
 		}
 		line = append(line, w...)
@@ -154,5 +155,5 @@ func (p *page) writeTo(w io.Writer) error { return write(w, terminal.Text, p.b.S
 
 // unbroken writes a text on one line, whatever its length, so that it can be copied.
 func (p *page) unbroken(text string) {
-	p.b.WriteString("  " + Clean(text) + "\n")
+	p.b.WriteString("  " + story.Clean(text) + "\n")
 }

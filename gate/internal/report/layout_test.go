@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -25,12 +26,12 @@ func TestListAtAnyWidth(t *testing.T) {
 		}
 		text := out.String()
 		for _, cell := range slices.Concat(rows...) {
-			if !strings.Contains(unbind(text), cell) {
+			if !strings.Contains(strings.ReplaceAll(text, story.NB, " "), cell) {
 				t.Errorf("%d columns: %q is not in\n%s", width, cell, text)
 			}
 		}
 		for line := range strings.Lines(text) {
-			if columns(strings.TrimSuffix(line, "\n")) > width {
+			if story.Columns(strings.TrimSuffix(line, "\n")) > width {
 				t.Errorf("%d columns: %q is too long", width, line)
 			}
 		}
@@ -51,7 +52,7 @@ func TestHistoryAtAnyWidth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = unbind(text)
+		text = strings.ReplaceAll(text, story.NB, " ")
 		for i := range names {
 			if number := fmt.Sprintf("%d.4 µs", 374+i); !strings.Contains(text, number) {
 				t.Errorf("%d columns: %s is not in\n%s", width, number, text)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -19,30 +20,30 @@ const (
 
 // markdown writes the report for a job summary or a comment on a merge request of GitHub or GitLab: the verdict, why, where the time
 // went, and what changed. It never exceeds Options.MaxBytes; rows that do not fit are counted.
-func markdown(v *view) (string, error) {
+func markdown(v *story.Story) (string, error) {
 	limit := cmp.Or(max(v.MaxBytes, 0), defaultMaxBytes)
-	if v.several() {
+	if v.Several() {
 		return markdowns(v, limit), nil
 	}
 	return markdownOf(v, "## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit, true), nil
 }
 
 // markdownOf writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
-func markdownOf(v *view, title string, limit int, next bool) string {
-	head := title + "\n\n**" + prose(v.lead()) + "**" + wrapped(" ", prose(flat(v.unsaid())), "") + wrapped(" · ", prose(v.sides()), "") + "\n"
+func markdownOf(v *story.Story, title string, limit int, next bool) string {
+	head := title + "\n\n**" + prose(v.Lead()) + "**" + story.Wrapped(" ", prose(story.Flat(v.Unsaid())), "") + story.Wrapped(" · ", prose(v.Sides()), "") + "\n"
 	body := ""
-	if v.judged() && v.Report.Undecided {
+	if v.Judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
 	}
-	body += wrapped("\nNot judged: ", prose(v.unjudged()), "\n") + whyMarkdown(v, limit/3) + bullets("Warnings", v.Warnings, limit/4)
+	body += story.Wrapped("\nNot judged: ", prose(v.Unjudged()), "\n") + whyMarkdown(v, limit/3) + bullets("Warnings", v.Warnings, limit/4)
 	if v.Report.Verdict != result.Pass && v.Fall != nil && len(v.Fall.Rows) > 0 {
-		body += tableMarkdown(v.Fall.table(), limit/4)
+		body += tableMarkdown(v.Fall.Table(), limit/4)
 	}
 	if s := v.Report.Measured; s != nil {
-		body += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
+		body += panelsMarkdown("\nMeasured: "+prose(story.Headline(s))+"\n", s, false, limit/3)
 	}
 	body += ranksMarkdown(v.Ranks, limit/4)
-	if t := overview(v); len(t.Rows) > 0 {
+	if t := story.Overview(v); len(t.Rows) > 0 {
 		body += tableMarkdown(t, limit/4)
 	}
 	foot := comparedMarkdown(v, limit/4)
@@ -51,23 +52,23 @@ func markdownOf(v *view, title string, limit int, next bool) string {
 	}
 	room := limit - len(head) - len(foot)
 	if room < 0 {
-		return Cut(head, limit)
+		return story.Cut(head, limit)
 	}
 	if len(body) > room {
 		body = whyMarkdown(v, room)
 	}
-	rows := slices.Concat(v.of(failing, warned, open, increased), notable(v.of(differing)), v.of(improved, added, removed))
+	rows := slices.Concat(v.Of(story.Failing, story.Warned, story.Open, story.Increased), story.Notable(v.Of(story.Differing)), v.Of(story.Improved, story.Added, story.Removed))
 	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
 
 // markdowns writes the verdict on all workloads with a row for each, then the report on each that does not plainly pass.
-func markdowns(whole *view, limit int) string {
+func markdowns(whole *story.Story, limit int) string {
 	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
-	var changed []*view
-	for _, v := range whole.each {
-		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.told(maxHeadline)))
-		if v.Tone != good || len(v.Warnings) > 0 {
+	var changed []*story.Story
+	for _, v := range whole.Each {
+		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.Told(story.MaxHeadline)))
+		if v.Tone != story.Good || len(v.Warnings) > 0 {
 			changed = append(changed, v)
 		}
 	}
@@ -79,7 +80,7 @@ func markdowns(whole *view, limit int) string {
 	}
 	foot += nextMarkdown(whole, limit/8)
 	if room := limit - len(text) - len(foot); room < 0 {
-		return Cut(text, limit)
+		return story.Cut(text, limit)
 	}
 	for i, v := range changed {
 		room := (limit - len(text) - len(foot)) / (len(changed) - i)
@@ -88,10 +89,10 @@ func markdowns(whole *view, limit int) string {
 	return text + foot
 }
 
-func whyMarkdown(v *view, room int) string {
+func whyMarkdown(v *story.Story, room int) string {
 	var lines []string
 	for _, c := range slices.Concat(v.Causes, v.Open) {
-		name, line := Elide(c.lead().Subject, 60), ""
+		name, line := story.Elide(c.Lead().Subject, 60), ""
 		for i, t := range c.Why[:min(len(c.Why), 6)] {
 			if rest, ok := strings.CutPrefix(t, name); ok && i == 0 {
 				line = code(name) + prose(rest)
@@ -99,14 +100,14 @@ func whyMarkdown(v *view, room int) string {
 			}
 			line += "; " + prose(t)
 		}
-		if c.Class != increased && c.Class != failing && c.lead().Reason != "" {
-			line += "; " + prose(c.lead().Reason)
+		if c.Class != story.Increased && c.Class != story.Failing && c.Lead().Reason != "" {
+			line += "; " + prose(c.Lead().Reason)
 		}
-		if file, n := v.at(c); file != "" {
+		if file, n := v.PlaceOf(c); file != "" {
 			line += "; " + linkedMarkdown(v, file, n)
 		}
-		if cause := group(c.Rows).cause(); cause != nil {
-			for i, g := range guides(cause) {
+		if cause := story.Group(c.Rows).Cause(); cause != nil {
+			for i, g := range story.Guides(cause) {
 				line += [...]string{". Read ", ", "}[min(i, 1)] + "[" + prose(g.Title) + "](" + g.Link + ")"
 			}
 		}
@@ -116,40 +117,40 @@ func whyMarkdown(v *view, room int) string {
 }
 
 // linkedMarkdown is a file and line, with a link where the host is known.
-func linkedMarkdown(v *view, file string, line int) string {
+func linkedMarkdown(v *story.Story, file string, line int) string {
 	at := code(fmt.Sprintf("%s:%d", file, line))
-	if link := v.Source.file(v.Report.Head.Commit, file, line); link != "" {
+	if link := v.Source.File(v.Report.Head.Commit, file, line); link != "" {
 		return `<a href="` + entities.Replace(link) + `">` + at + "</a>"
 	}
 	return at
 }
 
 // changedMarkdown is the table of changed rows. Three columns fit GitHub's page without scrolling; details stand below in smaller type.
-func changedMarkdown(v *view, rows []row, room int) string {
-	t := &table{limit: maxRows, Columns: []column{{Title: "Name", markup: true}, {Title: "Before → after", markup: true}, {Title: "Change", Right: true, markup: true}}}
-	for _, r := range untold(rows) {
-		t.add(wrapped("", classes[r.Class].mark, nb)+code(r.Subject)+below(prose(Elide(r.Metric, 30)), prose(Elide(r.Result(), 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
-			bind(prose(r.Values))+below(r.runs()), bind(prose(r.Change))+below(join(", ", bind(prose(r.Interval)), bind(prose(wrapped("limit ", r.Limit, ""))))))
+func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
+	t := &story.Table{Limit: maxRows, Columns: []story.Column{{Title: "Name", Markup: true}, {Title: "Before → after", Markup: true}, {Title: "Change", Right: true, Markup: true}}}
+	for _, r := range story.Untold(rows) {
+		t.Add(story.Wrapped("", story.Classes[r.Class].Mark, story.NB)+code(r.Subject)+below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)), story.Bind(prose(story.Wrapped("", r.Share, " of GPU time"))), prose(story.Elide(r.Geometry, 60))),
+			story.Bind(prose(r.Values))+below(r.Runs()), story.Bind(prose(r.Change))+below(story.Join(", ", story.Bind(prose(r.Interval)), story.Bind(prose(story.Wrapped("limit ", r.Limit, ""))))))
 	}
 	return tableMarkdown(t, room)
 }
 
 // below puts details under the text of a cell, in smaller type.
 func below(texts ...string) string {
-	return wrapped("<br><sub>", join(" · ", texts...), "</sub>")
+	return story.Wrapped("<br><sub>", story.Join(" · ", texts...), "</sub>")
 }
 
 // countersMarkdown are the tables of counters behind causes, folded away, as many as fit into room bytes.
-func countersMarkdown(v *view, room int) string {
+func countersMarkdown(v *story.Story, room int) string {
 	text := ""
 	for _, c := range slices.Concat(v.Causes, v.Open) {
-		i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Cause != nil && len(r.F.Cause.Metrics) > 0 })
+		i := slices.IndexFunc(c.Rows, func(r story.Row) bool { return r.F.Cause != nil && len(r.F.Cause.Metrics) > 0 })
 		if i < 0 {
 			continue
 		}
-		t := counterTable(c.Rows[i].F.Cause)
+		t := story.CounterTable(c.Rows[i].F.Cause)
 		t.Title = ""
-		more := folded("Counters of "+code(c.Rows[i].Subject), wrapped("\n", prose(bounds(c.Rows[i].F.Cause)), "\n")+tableMarkdown(t, room-len(text)-200))
+		more := folded("Counters of "+code(c.Rows[i].Subject), story.Wrapped("\n", prose(story.Bounds(c.Rows[i].F.Cause)), "\n")+tableMarkdown(t, room-len(text)-200))
 		if len(text)+len(more) > room {
 			return text
 		}
@@ -158,7 +159,7 @@ func countersMarkdown(v *view, room int) string {
 	return text
 }
 
-func comparedMarkdown(v *view, room int) string {
+func comparedMarkdown(v *story.Story, room int) string {
 	text := ""
 	for _, f := range v.Facts {
 		text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
@@ -166,11 +167,11 @@ func comparedMarkdown(v *view, room int) string {
 	if len(text) > room {
 		return ""
 	}
-	return folded("What was compared", wrapped("\n", text, ""))
+	return folded("What was compared", story.Wrapped("\n", text, ""))
 }
 
 // nextMarkdown lists next steps and commands, in at most room bytes.
-func nextMarkdown(v *view, room int) string {
+func nextMarkdown(v *story.Story, room int) string {
 	text := bullets("Next", v.Next, room)
 	for _, c := range v.Commands {
 		if more := "\n" + c.Label + ":\n\n" + pre(c.Text) + "\n"; len(text)+len(more) <= room {
@@ -182,7 +183,7 @@ func nextMarkdown(v *view, room int) string {
 
 // folded hides a text that is not empty under a title.
 func folded(title, body string) string {
-	return wrapped("\n<details><summary>"+title+"</summary>\n", body, "\n</details>\n")
+	return story.Wrapped("\n<details><summary>"+title+"</summary>\n", body, "\n</details>\n")
 }
 
 // bullets lists texts under a title, at most [maxNotes] and as many as fit into room bytes.
@@ -212,7 +213,7 @@ func listed(title string, lines []string, room int) string {
 }
 
 // tableMarkdown writes the table in at most room bytes, and counts the rows that do not fit.
-func tableMarkdown(t *table, room int) string {
+func tableMarkdown(t *story.Table, room int) string {
 	at := t.Shown(false)
 	if len(t.Rows) == 0 || len(at) == 0 {
 		return ""
@@ -236,17 +237,17 @@ func tableMarkdown(t *table, room int) string {
 		line := "|"
 		for _, i := range at {
 			switch text := row.Cells[i].Text; {
-			case t.Columns[i].markup:
+			case t.Columns[i].Markup:
 				line += " " + text + " |"
 			case t.Columns[i].Name && text != "":
 				line += " " + code(text) + " |"
-			case t.Columns[i].wrap:
+			case t.Columns[i].Wrap:
 				line += " " + prose(text) + " |"
 			default:
-				line += " " + bind(prose(text)) + " |"
+				line += " " + story.Bind(prose(text)) + " |"
 			}
 		}
-		if b.Len()+len(line)+note > room || r+1 > cmp.Or(t.limit, math.MaxInt) {
+		if b.Len()+len(line)+note > room || r+1 > cmp.Or(t.Limit, math.MaxInt) {
 			if r == 0 {
 				return ""
 			}
@@ -260,33 +261,33 @@ func tableMarkdown(t *table, room int) string {
 // summaryMarkdown writes the summary for a page of GitHub or GitLab, never more than Options.MaxBytes.
 func summaryMarkdown(s *result.Summary, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
-	text := "## nsgate: " + prose(headline(s)) + "\n\n"
-	for _, f := range recording(s) {
+	text := "## nsgate: " + prose(story.Headline(s)) + "\n\n"
+	for _, f := range story.Recording(s) {
 		text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
 	}
-	text += bullets("Patterns", sentences(s.Patterns), limit/4) + bullets("Warnings", nonempty(s.Warnings...), limit/4)
+	text += bullets("Patterns", story.Sentences(s.Patterns), limit/4) + bullets("Warnings", story.Nonempty(s.Warnings...), limit/4)
 	return panelsMarkdown(text, s, o.Verbose, limit), nil
 }
 
 // panelsMarkdown adds the tables of a summary to a text, to at most limit bytes in all.
 func panelsMarkdown(text string, s *result.Summary, all bool, limit int) string {
-	for _, t := range panels(s, all, all, func(path []string) string { return strings.Join(path, "/") }) {
+	for _, t := range story.Panels(s, all, all, func(path []string) string { return strings.Join(path, "/") }) {
 		more := tableMarkdown(t, limit-len(text)-100)
 		if text += more; more == "" || strings.Contains(more, "more rows are cut here") {
-			return Cut(text, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n"
+			return story.Cut(text, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n"
 		}
 	}
-	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit)
+	return story.Cut(text+ranksMarkdown(story.NewRanks(s.Ranks), limit-len(text)), limit)
 }
 
 // ranksMarkdown is [page.ranks] in Markdown, in at most room bytes.
-func ranksMarkdown(r *ranks, room int) string {
+func ranksMarkdown(r *story.Ranks, room int) string {
 	if r == nil {
 		return ""
 	}
 	text := bullets("Ranks", r.Told, room)
 	for _, f := range r.About {
-		text += "\n" + f.Label + ": " + bind(prose(f.Text)) + "\n"
+		text += "\n" + f.Label + ": " + story.Bind(prose(f.Text)) + "\n"
 	}
 	list := *r.Table
 	list.Title, list.About = "", ""

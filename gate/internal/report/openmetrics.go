@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -20,9 +21,9 @@ type family struct {
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
 // compares such values as text, so they are rounded to the width of the change's interval.
-func openMetrics(v *view) (string, error) {
+func openMetrics(v *story.Story) (string, error) {
 	families := make(map[string]family)
-	for _, w := range v.each {
+	for _, w := range v.Each {
 		measured(w, families)
 	}
 	var b strings.Builder
@@ -40,7 +41,7 @@ func openMetrics(v *view) (string, error) {
 	return b.String() + "# EOF\n", nil
 }
 
-func measured(v *view, families map[string]family) {
+func measured(v *story.Story, families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 			name += "_" + unit
@@ -66,7 +67,7 @@ func measured(v *view, families map[string]family) {
 		if !f.Head.Known() || f.SumsListed() {
 			continue
 		}
-		scale, unit := 1.0, word(f.Unit)
+		scale, unit := 1.0, story.Word(f.Unit)
 		switch f.Unit {
 		case "ns":
 			scale, unit = 1e9, "seconds"
@@ -82,15 +83,15 @@ func measured(v *view, families map[string]family) {
 			id := s.ID()
 			set = []string{"kernel", r.Subject, "geometry", r.Geometry, "id", id[strings.LastIndexByte(id, '#')+1:]}
 		case s.Scope != measure.ScopeWorkload:
-			set = []string{word(string(s.Scope)), s.Name}
+			set = []string{story.Word(string(s.Scope)), s.Name}
 		case s.Name != "":
 			set = []string{"copy", s.Name}
 		}
-		add("nsgate_"+word(f.Metric), unit, "Head of the comparison: "+r.Metric+".", signal(f, scale), set...)
+		add("nsgate_"+story.Word(f.Metric), unit, "Head of the comparison: "+r.Metric+".", signal(f, scale), set...)
 	}
 	if w := v.Report.Waterfall; w != nil {
 		for _, p := range w.Parts {
-			f := result.Finding{Unit: ns, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
+			f := result.Finding{Unit: story.NS, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
 			if p.Head.Known() {
 				set := []string{"class", p.Class}
 				if p.Where != "" {
@@ -120,7 +121,7 @@ func signal(f result.Finding, scale float64) string {
 func labels(pairs []string) string {
 	var set []string
 	for i := 0; i+1 < len(pairs); i += 2 {
-		set = append(set, fmt.Sprintf(`%s="%s"`, pairs[i], label(Elide(Clean(pairs[i+1]), 150))))
+		set = append(set, fmt.Sprintf(`%s="%s"`, pairs[i], label(story.Elide(story.Clean(pairs[i+1]), 150))))
 	}
 	return "{" + strings.Join(set, ",") + "}"
 }

@@ -1,5 +1,5 @@
-// Package report renders what a gate found. A report becomes one view, with comparisons sorted and folded into causes, numbers printed
-// and names cleaned; every format, in a file of its own, escapes its texts. A saved report gives the same output as a fresh one.
+// Package report renders what a gate found: every format, in a file of its own, prints the story of a report and escapes its texts. A
+// saved report gives the same output as a fresh one.
 package report
 
 import (
@@ -13,9 +13,17 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
+
+// Options are those of the story and of the formats that print it.
+type Options = story.Options
+
+// Clean makes hostile text fit for one line; Elide shortens it to at most n columns.
+func Clean(s string) string        { return story.Clean(s) }
+func Elide(s string, n int) string { return story.Elide(s, n) }
 
 // Kind is the type of a value that can be rendered.
 type Kind struct{ reflect.Type }
@@ -48,8 +56,8 @@ func as[T any](render func(T, Options) (string, error)) form {
 	return func(value any, o Options) (string, error) { return render(value.(T), o) }
 }
 
-func viewed(render func(*view) (string, error)) form {
-	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o)) })
+func viewed(render func(*story.Story) (string, error)) form {
+	return as(func(r *result.Report, o Options) (string, error) { return render(story.Tell(r, o)) })
 }
 
 // formats holds every format by its name.

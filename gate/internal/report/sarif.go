@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -63,25 +64,25 @@ type (
 
 // sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other slower ones as
 // warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a tool.
-func sarif(v *view) (string, error) {
-	judged := !slices.ContainsFunc(v.each, func(w *view) bool { return !w.judged() })
+func sarif(v *story.Story) (string, error) {
+	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return !w.Judged() })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
-	for _, i := range v.remarks() {
+	for _, i := range v.Remarks() {
 		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.Check }) {
 			short, help := about(i.Check)
 			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
-			Rule: i.Check, Level: [...]string{NoVerdict: "error", Fails: "error", Warns: "warning", Undecided: "note"}[i.Class],
-			Message: sarifMessage{sarifText(i.brief)},
+			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning", story.Undecided: "note"}[i.Class],
+			Message: sarifMessage{sarifText(i.Brief)},
 			// GitHub matches results of two runs by this fingerprint.
 			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},
 			Locations:    make([]sarifLocation, 1),
 		}
 		at := &x.Locations[0].Physical
-		file, line := i.place()
+		file, line := i.Place()
 		at.Artifact.URI, at.Artifact.Base, at.Region.Line = (&url.URL{Path: file}).String(), "%SRCROOT%", line
 		run.Results = append(run.Results, x)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -76,7 +77,7 @@ func TestSummaryText(t *testing.T) {
 			for _, verbose := range []bool{false, true} {
 				for l := range strings.Lines(renderSummary(t, "text", s, Options{Width: width, Verbose: verbose})) {
 					l = strings.TrimSuffix(l, "\n")
-					if n := columns(l); n > max(width, 40) {
+					if n := story.Columns(l); n > max(width, 40) {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 					checkLine(t, l)

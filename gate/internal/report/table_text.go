@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
 // table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
-func (p *page) table(t *table) {
+func (p *page) table(t *story.Table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.Shown(false)
 	widths, rank := widthsOf(t, at)
@@ -18,13 +20,13 @@ func (p *page) table(t *table) {
 	over := func(width func(i int) int) int {
 		total := indent - gap
 		for _, i := range at {
-			if t.Columns[i].rank <= rank {
+			if t.Columns[i].Rank <= rank {
 				total += width(i) + gap
 			}
 		}
 		return total - p.Width
 	}
-	least := func(i int) int { return min(widths[i], cmp.Or(t.Columns[i].least, widths[i])) }
+	least := func(i int) int { return min(widths[i], cmp.Or(t.Columns[i].Least, widths[i])) }
 	for rank > 0 && over(least) > 0 {
 		rank--
 	}
@@ -32,9 +34,9 @@ func (p *page) table(t *table) {
 		p.cards(t, at)
 		return
 	}
-	at = slices.DeleteFunc(at, func(i int) bool { return t.Columns[i].rank > rank })
+	at = slices.DeleteFunc(at, func(i int) bool { return t.Columns[i].Rank > rank })
 	for _, i := range at {
-		if n := over(func(i int) int { return widths[i] }); n > 0 && t.Columns[i].least > 0 {
+		if n := over(func(i int) int { return widths[i] }); n > 0 && t.Columns[i].Least > 0 {
 			widths[i] = min(widths[i], max(widths[i]-n, shortest))
 		}
 	}
@@ -42,24 +44,24 @@ func (p *page) table(t *table) {
 	write := func(s style, text func(i int) string) {
 		line, in := "", indent
 		for _, i := range at {
-			if t.Columns[i].wrap && i == last {
+			if t.Columns[i].Wrap && i == last {
 				p.line(indent, in, span{line, s}, span{text(i), s})
 				return
 			}
-			cell := bind(Elide(text(i), widths[i]))
+			cell := story.Bind(story.Elide(text(i), widths[i]))
 			if t.Columns[i].Right {
-				cell = strings.Repeat(nb, widths[i]-columns(cell)) + cell
+				cell = strings.Repeat(story.NB, widths[i]-story.Columns(cell)) + cell
 			}
-			line += pad(cell, widths[i]+gap)
+			line += story.Pad(cell, widths[i]+gap)
 			in += widths[i] + gap
 		}
-		p.line(indent, indent, span{strings.TrimRight(line, nb), s})
+		p.line(indent, indent, span{strings.TrimRight(line, story.NB), s})
 	}
 	if slices.ContainsFunc(at, func(i int) bool { return t.Columns[i].Title != "" }) {
 		write(dim, func(i int) string { return t.Columns[i].Title })
 	}
 	for r := range t.Rows {
-		write(styles[t.Rows[r].tone], func(i int) string {
+		write(styles[t.Rows[r].Tone], func(i int) string {
 			if i == 0 {
 				return names[r]
 			}
@@ -70,26 +72,26 @@ func (p *page) table(t *table) {
 }
 
 // widthsOf are the full widths of the columns at these indices; rank is the highest of their ranks.
-func widthsOf(t *table, at []int) (widths []int, rank int) {
+func widthsOf(t *story.Table, at []int) (widths []int, rank int) {
 	widths = make([]int, len(t.Columns))
 	for _, i := range at {
-		widths[i] = columns(t.Columns[i].Title)
+		widths[i] = story.Columns(t.Columns[i].Title)
 		for _, row := range t.Rows {
-			widths[i] = max(widths[i], columns(row.Cells[i].Text))
+			widths[i] = max(widths[i], story.Columns(row.Cells[i].Text))
 		}
-		if t.Columns[i].wrap {
+		if t.Columns[i].Wrap {
 			widths[i] = min(widths[i], 24)
 		}
-		rank = max(rank, t.Columns[i].rank)
+		rank = max(rank, t.Columns[i].Rank)
 	}
 	return widths, rank
 }
 
 // cards writes each row as a paragraph: its first cell, then the other cells behind the titles of their columns.
-func (p *page) cards(t *table, at []int) {
+func (p *page) cards(t *story.Table, at []int) {
 	names := apart(t.Rows, p.Width-2)
 	for r, row := range t.Rows {
-		s := styles[row.tone]
+		s := styles[row.Tone]
 		p.line(2, 4, span{names[r], s})
 		var spans []span
 		for _, i := range at[1:] {
@@ -98,13 +100,13 @@ func (p *page) cards(t *table, at []int) {
 				continue
 			}
 			if len(spans) > 0 {
-				spans = append(spans, span{nb + "· ", none})
+				spans = append(spans, span{story.NB + "· ", none})
 			}
 			if c.Title != "" {
-				spans = append(spans, span{bind(c.Title) + nb, dim})
+				spans = append(spans, span{story.Bind(c.Title) + story.NB, dim})
 			}
-			if c.least == 0 && !c.wrap && columns(c.Title)+columns(text)+len("    · ") < p.Width { // a longer one would lose its middle
-				text = bind(text)
+			if c.Least == 0 && !c.Wrap && story.Columns(c.Title)+story.Columns(text)+len("    · ") < p.Width { // a longer one would lose its middle
+				text = story.Bind(text)
 			}
 			spans = append(spans, span{text, s})
 		}
@@ -115,20 +117,20 @@ func (p *page) cards(t *table, at []int) {
 
 // apart are the first cells of rows in at most n columns, shortened so that different names stay different: where cutting out the
 // middle makes two names alike, their common start is cut out.
-func apart(rows []tableRow, n int) []string {
+func apart(rows []story.TableRow, n int) []string {
 	alike := make(map[string][]string)
 	for _, row := range rows {
 		name := row.Cells[0].Text
-		if short := Elide(name, n); !slices.Contains(alike[short], name) {
+		if short := story.Elide(name, n); !slices.Contains(alike[short], name) {
 			alike[short] = append(alike[short], name)
 		}
 	}
 	out := make([]string, len(rows))
 	for i, row := range rows {
 		name := row.Cells[0].Text
-		out[i] = Elide(name, n)
+		out[i] = story.Elide(name, n)
 		// Indented names differ by their place.
-		if names := alike[out[i]]; len(names) > 1 && !strings.HasPrefix(name, nb) {
+		if names := alike[out[i]]; len(names) > 1 && !strings.HasPrefix(name, story.NB) {
 			out[i] = fromDifference(name, names, n)
 		}
 	}
@@ -139,24 +141,24 @@ func apart(rows []tableRow, n int) []string {
 func List(w io.Writer, title string, titles []string, rows [][]string, o Options) error {
 	p := newPage(o)
 	p.line(0, 2, span{title, none})
-	t := &table{}
+	t := &story.Table{}
 	const spare = "kernels" // a column that may be left out
 	for i, title := range titles {
-		c := column{Title: title, optional: i > 0}
+		c := story.Column{Title: title, Optional: i > 0}
 		if i == len(titles)-1 {
-			c.least = 24
+			c.Least = 24
 		}
 		if title == spare {
-			c.rank = 1
+			c.Rank = 1
 		}
 		t.Columns = append(t.Columns, c)
 	}
 	for _, row := range rows {
 		texts := make([]string, len(row))
 		for i := range row {
-			texts[i] = Clean(row[i])
+			texts[i] = story.Clean(row[i])
 		}
-		t.add(texts...)
+		t.Add(texts...)
 	}
 	p.table(t)
 	return p.writeTo(w)
@@ -167,11 +169,11 @@ func fromDifference(name string, others []string, n int) string {
 	same := len(name)
 	for _, o := range others {
 		if o != name {
-			same = min(same, len(prefix(name, o)))
+			same = min(same, len(story.Prefix(name, o)))
 		}
 	}
 	const before = 4 // columns of the common start that stay on either side of the gap
-	head, _ := split(name, before)
+	head, _ := story.Split(name, before)
 	start := same - before
 	for start > 0 && start < len(name) && !utf8.RuneStart(name[start]) {
 		start--
@@ -179,8 +181,8 @@ func fromDifference(name string, others []string, n int) string {
 	if start > len(head) {
 		name = head + "…" + name[start:]
 	}
-	if columns(name) > n {
-		name, _ = split(name, n-1)
+	if story.Columns(name) > n {
+		name, _ = story.Split(name, n-1)
 		name += "…"
 	}
 	return name

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -33,7 +34,7 @@ func TestUnjudged(t *testing.T) {
 		r.Unjudged = tt.of
 		for format, label := range map[string]string{"text": "Not judged ", "markdown": "Not judged: ", "html": ">Not judged: "} {
 			for _, verbose := range []bool{false, true} {
-				text := flat(html.UnescapeString(render(t, format, r, Options{Width: 300, Verbose: verbose})))
+				text := story.Flat(html.UnescapeString(render(t, format, r, Options{Width: 300, Verbose: verbose})))
 				if first := strings.Contains(text, label+tt.want); first != tt.much {
 					t.Errorf("%s, verbose %t: in the first lines %t, want %t of %q:\n%.2000s", format, verbose, first, tt.much, tt.want, text)
 				}

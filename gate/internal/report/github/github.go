@@ -12,7 +12,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
-	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
@@ -33,7 +33,7 @@ type Options struct {
 	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; outputs and summary are written where these are set.
 	Getenv func(string) string
 	// Locate finds the definition of a finding's kernel in the repository; nil for none.
-	Locate report.Locator
+	Locate story.Locator
 	// Notices are annotations without a warning.
 	Notices []Notice
 }
@@ -51,7 +51,7 @@ func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	all := annotations(r, o.Locate)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
 		all = append(all, annotation{(*githubactions.Action).Noticef,
-			Notice{report.Clean(n.Title), message(n.Message), n.File, n.Line}})
+			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
 		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
@@ -140,24 +140,24 @@ func levelOf(fails bool) level {
 }
 
 // annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
-func annotations(r *result.Report, locate report.Locator) []annotation {
+func annotations(r *result.Report, locate story.Locator) []annotation {
 	var out []annotation
-	remarks := report.Remarks(r, report.Options{Locate: locate})
+	remarks := story.Remarks(r, story.Options{Locate: locate})
 	shown := remarks
 	if len(remarks) > maxAnnotations {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
 		title := x.Title
-		if x.Class == report.NoVerdict {
+		if x.Class == story.NoVerdict {
 			title = "nsgate: " + title
 		}
-		out = append(out, annotation{levelOf(x.Class <= report.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
+		out = append(out, annotation{levelOf(x.Class <= story.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := 0
 		for _, x := range rest {
-			if x.Class <= report.Fails {
+			if x.Class <= story.Fails {
 				failed++
 			}
 		}
@@ -177,9 +177,9 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 // message joins cleaned lines, cut to the length that GitHub shows.
 func message(lines ...string) string {
 	for i, l := range lines {
-		lines[i] = report.Clean(l)
+		lines[i] = story.Clean(l)
 	}
-	return report.Cut(strings.Join(lines, "\n"), maxMessage)
+	return story.Cut(strings.Join(lines, "\n"), maxMessage)
 }
 
 // fit cuts a summary to the size that GitHub accepts, at the end of a line.
@@ -188,7 +188,7 @@ func fit(summary string) string {
 		return summary
 	}
 	const note = "\n\nThe rest of this summary is cut: GitHub shows no more than 1 MiB.\n"
-	s := report.Cut(summary, maxSummary-len(note))
+	s := story.Cut(summary, maxSummary-len(note))
 	if i := strings.LastIndexByte(s, '\n'); i > 0 {
 		s = s[:i]
 	}

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// lead is the row that names the cause: a time of its class, else the first row; of a rank the step, or its own row.
-func (c *cause) lead() row {
-	if c.rank {
-		if step := group(c.Rows).of(measure.StepTime.Name); step != nil {
+// Lead is the row that names the cause: a time of its class, else the first row; of a rank the step, or its own row.
+func (c *Cause) Lead() Row {
+	if c.Rank {
+		if step := Group(c.Rows).of(measure.StepTime.Name); step != nil {
 			return *step
 		}
-		if i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Scope == measure.ScopeDevice }); i >= 0 {
+		if i := slices.IndexFunc(c.Rows, func(r Row) bool { return r.F.Scope == measure.ScopeDevice }); i >= 0 {
 			return c.Rows[i]
 		}
 	}
@@ -31,11 +31,11 @@ func (c *cause) lead() row {
 }
 
 // tell sets the texts of a cause; shown is the row of the headline.
-func (v *view) tell(c *cause, shown *row) {
-	r := c.lead()
+func (v *Story) tell(c *Cause, shown *Row) {
+	r := c.Lead()
 	headed := shown != nil && shown.F.Subject() == r.F.Subject() && shown.F.Metric == r.F.Metric
 	switch {
-	case c.rank:
+	case c.Rank:
 		if v.Ranks != nil {
 			c.Why = v.Ranks.Told
 		}
@@ -48,51 +48,51 @@ func (v *view) tell(c *cause, shown *row) {
 		if v.Fall.Mean {
 			every = "a step on average"
 		}
-		c.Why, c.Short = []string{waits(*c.idle, every, unitOf(v.Report.Head), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
+		c.Why, c.Short = []string{waits(*c.idle, every, UnitOf(v.Report.Head), Group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(c.totals) > 0:
-		c.Why, c.Short = moreLaunches(c, unitOf(v.Report.Head))
+		c.Why, c.Short = moreLaunches(c, UnitOf(v.Report.Head))
 	case len(r.Parts) > 0:
-		c.Why, c.Short = replaced(r, unitOf(v.Report.Head))
+		c.Why, c.Short = replaced(r, UnitOf(v.Report.Head))
 	default:
 		c.Why, c.Short = []string{v.slower(c, r, headed)}, Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
-		if n := group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
+		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
 			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
 		}
 	}
-	for _, e := range group(c.Rows).evidence() {
+	for _, e := range Group(c.Rows).evidence() {
 		if c.idle == nil && !strings.HasPrefix(e, "mostly ") { // the waterfall says it
 			c.Why = append(c.Why, e)
 		}
 	}
-	if x := group(c.Rows).cause(); x != nil {
-		c.Why = append(c.Why, because(x))
+	if x := Group(c.Rows).Cause(); x != nil {
+		c.Why = append(c.Why, Because(x))
 	}
 	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
 // slower says how a kernel or number changed and where it runs; headed leaves out the numbers of the headline.
-func (v *view) slower(c *cause, r row, headed bool) string {
+func (v *Story) slower(c *Cause, r Row, headed bool) string {
 	of := ""
 	switch r.F.Metric {
 	case measure.Time.Name:
 		of = " a launch"
 	case measure.Total.Name, measure.CopyTime.Name:
-		of = " a " + unitOf(v.Report.Head)
+		of = " a " + UnitOf(v.Report.Head)
 	}
 	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
 		return "Several parts of a step take longer: " + parts
 	}
 	if x := v.undecidedPart(r); headed && x != nil {
-		return x.changeText(" a "+unitOf(v.Report.Head), true) + wrapped(", ", x.Share, " of GPU time") +
+		return x.changeText(" a "+UnitOf(v.Report.Head), true) + Wrapped(", ", x.Share, " of GPU time") +
 			"; alone it is undecided"
 	}
 	text := r.changeText(of, headed)
 	for _, x := range c.Rows {
-		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == increased || x.F.Metric == measure.Launches.Name) {
+		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == Increased || x.F.Metric == measure.Launches.Name) {
 			text += ", " + x.Metric + " " + x.Values
 		}
 	}
-	text += wrapped(", in range ", Clean(r.F.Role), "")
+	text += Wrapped(", in range ", Clean(r.F.Role), "")
 	if r.Share != "" && r.F.Scope == measure.ScopeKernel {
 		text += ", " + r.Share + " of GPU time"
 	}
@@ -101,7 +101,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 
 // undecidedPart is the kernel that is more than half of a longer GPU time and was not decided by itself, as one of
 // few launches, nil where there is none.
-func (v *view) undecidedPart(whole row) *row {
+func (v *Story) undecidedPart(whole Row) *Row {
 	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (v *view) undecidedPart(whole row) *row {
 }
 
 // changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the headline.
-func (r row) changeText(of string, headed bool) string {
+func (r Row) changeText(of string, headed bool) string {
 	name := Elide(r.Subject, 60)
 	if r.F.Subject() == measure.Workload {
 		name = r.Metric
@@ -126,25 +126,25 @@ func (r row) changeText(of string, headed bool) string {
 	base, head := r.F.Base, r.F.Head
 	switch {
 	case headed && of != "" && base.Known() && head > base:
-		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
+		return name + " takes " + Quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput:
 		return "No kernel, copy or step got slower with " + name + ": the cause lies outside of the profiled steps, or the profiler hides it"
 	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:
 		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s", measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
 		if what != "" {
-			return fmt.Sprintf(what, quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
+			return fmt.Sprintf(what, Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
 		}
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:
 		return "No kernel, copy or cause of idle time changed enough to explain it"
 	}
-	return name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
+	return name + ": " + r.Values + of + Wrapped(", ", r.Change, "") + Wrapped(" (", Join(", ", r.Interval, r.Allowed), ")")
 }
 
 // parts are the kernels of a sum that only one side has, each with its time; several geometries of a kernel are one part.
-func (r row) parts(gone bool) (names, timed []string) {
-	of := map[string][]row{}
+func (r Row) parts(gone bool) (names, timed []string) {
+	of := map[string][]Row{}
 	var order []string
 	for _, x := range r.Parts {
 		if x.Gone() != gone {
@@ -165,15 +165,15 @@ func (r row) parts(gone bool) (names, timed []string) {
 			}
 		}
 		if len(all) > 1 {
-			name = Elide(Clean(all[0].F.Kernel), 40) + " in " + count(len(all), "geometry", "geometries")
+			name = Elide(Clean(all[0].F.Kernel), 40) + " in " + Count(len(all), "geometry", "geometries")
 		}
-		names, timed = append(names, name), append(timed, name+" "+quantity(total, all[0].F.Unit))
+		names, timed = append(names, name), append(timed, name+" "+Quantity(total, all[0].F.Unit))
 	}
 	return names, timed
 }
 
 // replaced names the kernels that are gone and the ones that took their place.
-func replaced(r row, per string) (why []string, short string) {
+func replaced(r Row, per string) (why []string, short string) {
 	var times [2][]string
 	var gone, fresh []string
 	gone, times[0] = r.parts(true)
@@ -188,7 +188,7 @@ func replaced(r row, per string) (why []string, short string) {
 	if len(fresh) > 1 {
 		verb, verbs = "take", "replace"
 	}
-	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, join(", ", r.Interval, r.Allowed))
+	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, Join(", ", r.Interval, r.Allowed))
 	if r.F.Match == "rest" {
 		why = []string{few(gone, " and ") + " gone, " + few(fresh, " and ") + " new" + change}
 	} else {
@@ -201,7 +201,7 @@ func replaced(r row, per string) (why []string, short string) {
 		if len(names) == 1 {
 			return Elide(names[0], 28)
 		}
-		return count(len(names), "kernel")
+		return Count(len(names), "kernel")
 	}
 	if len(fresh) == 1 && len(gone) == 1 {
 		return why, Elide(r.Subject, 60)
@@ -213,8 +213,8 @@ func replaced(r row, per string) (why []string, short string) {
 }
 
 // waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil where their count did not increase.
-func waits(part fallRow, every, per string, calls *row) string {
-	more := quantity(part.Change, ns) + " "
+func waits(part FallRow, every, per string, calls *Row) string {
+	more := Quantity(part.Change, NS) + " "
 	if part.Base > part.Head/10 {
 		more += "longer "
 	}
@@ -232,7 +232,7 @@ func waits(part fallRow, every, per string, calls *row) string {
 	default:
 		text = "The GPU is idle " + more + every
 	}
-	text = join(", ", text, where)
+	text = Join(", ", text, where)
 	if calls == nil {
 		return text
 	}
@@ -253,11 +253,11 @@ func waits(part fallRow, every, per string, calls *row) string {
 	return text + " (" + told + ")"
 }
 
-// places are the source lines that launch the kernels of a cause, or make its CUDA calls.
-func (c *cause) places() []string {
+// Places are the source lines that launch the kernels of a cause, or make its CUDA calls.
+func (c *Cause) Places() []string {
 	var out []string
 	for _, r := range c.Rows {
-		if at := r.place(); at != "" && !slices.Contains(out, at) {
+		if at := r.Place(); at != "" && !slices.Contains(out, at) {
 			out = append(out, at)
 		}
 	}

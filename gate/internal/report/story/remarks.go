@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"crypto/sha256"
@@ -23,7 +23,7 @@ type Remark struct {
 	// Fingerprint holds no measured value, so that it is the same from run to run.
 	Fingerprint string
 
-	brief string // the title and why, in one line
+	Brief string // the title and why, in one line
 	limit string // where the policy states the limit: "nsgate.toml:12"
 }
 
@@ -39,9 +39,9 @@ const (
 )
 
 // Remarks are the remarks on a report, the worst first, each fingerprint once: code hosts drop repeated ones.
-func Remarks(r *result.Report, o Options) []Remark { return newView(r, o).remarks() }
+func Remarks(r *result.Report, o Options) []Remark { return Tell(r, o).Remarks() }
 
-func (v *view) remarks() []Remark {
+func (v *Story) Remarks() []Remark {
 	var out []Remark
 	seen := make(map[string]bool)
 	add := func(x Remark) {
@@ -50,16 +50,16 @@ func (v *view) remarks() []Remark {
 			out = append(out, x)
 		}
 	}
-	for _, w := range v.each {
+	for _, w := range v.Each {
 		of := ""
-		if v.several() {
+		if v.Several() {
 			of = w.Workload + ": "
 		}
-		if !w.judged() {
+		if !w.Judged() {
 			add(w.refusal(of))
 		}
 		for _, c := range slices.Concat(w.Causes, w.Open) {
-			if i := slices.Index([]class{failing, warned, open}, c.Class); i >= 0 {
+			if i := slices.Index([]Class{Failing, Warned, Open}, c.Class); i >= 0 {
 				add(w.remark(of, c, Fails+Severity(i)))
 			}
 		}
@@ -69,55 +69,55 @@ func (v *view) remarks() []Remark {
 }
 
 // refusal is the remark on a gate without a verdict; of goes before its title.
-func (v *view) refusal(of string) Remark {
+func (v *Story) refusal(of string) Remark {
 	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Clean(of + "no verdict"),
 		Fingerprint: v.fingerprint("no-verdict"),
-		Lines:       lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), brief: oneLine(of + "no verdict: " + v.Reason)}
+		Lines:       lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), Brief: oneLine(of + "no verdict: " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.
-func (v *view) remark(of string, c cause, class Severity) Remark {
-	lead := c.lead()
+func (v *Story) remark(of string, c Cause, class Severity) Remark {
+	lead := c.Lead()
 	f := lead.F
 	title := of + v.effectLine(&lead, 200, false)
-	if c.rank {
+	if c.Rank {
 		title += ": " + c.Short
 	}
 	said := slices.Clone(c.Why)
-	if len(said) > 0 && !c.rank && c.idle == nil && len(lead.Parts) == 0 {
-		said[0] = join(", ", wrapped("in range ", Clean(f.Role), ""), wrapped("", lead.Share, " of GPU time")) // the title has the numbers
+	if len(said) > 0 && !c.Rank && c.idle == nil && len(lead.Parts) == 0 {
+		said[0] = Join(", ", Wrapped("in range ", Clean(f.Role), ""), Wrapped("", lead.Share, " of GPU time")) // the title has the numbers
 	}
-	x := Remark{Class: class, Check: "nsgate/" + word(f.Metric), Title: Clean(flat(title)), limit: f.Rule,
+	x := Remark{Class: class, Check: "nsgate/" + Word(f.Metric), Title: Clean(Flat(title)), limit: f.Rule,
 		Fingerprint: v.fingerprint(strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00"))}
-	x.File, x.Line = v.at(c)
-	if x.brief = join("; ", append([]string{title}, said[:min(len(said), 3)]...)...); class == Undecided {
-		x.brief = of + "undecided: " + strings.TrimPrefix(x.brief, of)
+	x.File, x.Line = v.PlaceOf(c)
+	if x.Brief = Join("; ", append([]string{title}, said[:min(len(said), 3)]...)...); class == Undecided {
+		x.Brief = of + "undecided: " + strings.TrimPrefix(x.Brief, of)
 	}
-	x.brief = oneLine(x.brief)
+	x.Brief = oneLine(x.Brief)
 	if class != Fails {
 		said = append(said, lead.Reason)
 	}
-	if group(c.Rows).of(measure.StepTime.Name) != nil {
+	if Group(c.Rows).of(measure.StepTime.Name) != nil {
 		said = append(said, v.Fall.Lines()...)
 	}
-	if x.Lines = lines(slices.Concat(said, c.places(), []string{Elide(lead.FullName, 600)})); len(x.Lines) == 0 {
-		x.Lines = lines([]string{lead.describe()})
+	if x.Lines = lines(slices.Concat(said, c.Places(), []string{Elide(lead.FullName, 600)})); len(x.Lines) == 0 {
+		x.Lines = lines([]string{lead.Describe()})
 	}
 	return x
 }
 
-// at is the first place in the source of a cause.
-func (v *view) at(c cause) (file string, line int) {
+// PlaceOf is the first place in the source of a cause.
+func (v *Story) PlaceOf(c Cause) (file string, line int) {
 	for _, r := range c.Rows {
-		if file, line = v.place(r.F); file != "" {
+		if file, line = v.Place(r.F); file != "" {
 			return file, line
 		}
 	}
 	return "", 0
 }
 
-// place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a place.
-func (x Remark) place() (file string, line int) {
+// Place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a place.
+func (x Remark) Place() (file string, line int) {
 	if x.File != "" {
 		return relative(x.File), max(x.Line, 1)
 	}
@@ -128,18 +128,18 @@ func (x Remark) place() (file string, line int) {
 	return "nsgate.toml", 1
 }
 
-func (v *view) fingerprint(key string) string {
+func (v *Story) fingerprint(key string) string {
 	sum := sha256.Sum256([]byte(v.Workload + "\x00" + key))
 	return hex.EncodeToString(sum[:])
 }
 
-func oneLine(s string) string { return Clean(Elide(flat(s), maxProse)) }
+func oneLine(s string) string { return Clean(Elide(Flat(s), MaxProse)) }
 
 // lines are texts that are not empty, each made harmless.
 func lines(texts []string) []string {
-	out := nonempty(texts...)
+	out := Nonempty(texts...)
 	for i, t := range out {
-		out[i] = Clean(flat(t))
+		out[i] = Clean(Flat(t))
 	}
 	return out
 }

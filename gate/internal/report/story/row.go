@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// row is a finding, printed. A text is "" where there is nothing to say.
-type row struct {
+// Row is a finding, printed. A text is "" where there is nothing to say.
+type Row struct {
 	F     result.Finding
-	Class class
+	Class Class
 
 	Subject  string // the kernel, range or workload in short
 	FullName string // where it differs from the subject
@@ -31,15 +31,15 @@ type row struct {
 	Evidence []string
 	// Parts are the kernels of a replacement, removed ones first. Told marks the rows of these kernels, which formats for people
 	// leave out.
-	Parts []row
+	Parts []Row
 	Told  bool
 }
 
-func newRow(f result.Finding) row {
-	r := row{
-		F: f, Class: classOf(f), Subject: subject(f.Scope, f.Title()), Metric: metric(f.Metric), Values: values(f),
+func newRow(f result.Finding) Row {
+	r := Row{
+		F: f, Class: classOf(f), Subject: Subject(f.Scope, f.Title()), Metric: Metric(f.Metric), Values: Values(f),
 		Interval: interval(f.Change, f.Low, f.High), Limit: strings.Join(limits(f, "", "≥ ", "≤ "), ", "),
-		Match: match(f), Reason: trimmed(f.Reason),
+		Match: match(f), Reason: Trimmed(f.Reason),
 	}
 	if f.Name != f.Kernel {
 		r.FullName = Clean(f.Name)
@@ -48,10 +48,10 @@ func newRow(f result.Finding) row {
 		r.Geometry = geometry(f.Grid, f.Block)
 	}
 	if f.Change.Known() {
-		r.Change = changed(f.Change)
+		r.Change = Changed(f.Change)
 	}
 	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput && f.Scope != measure.ScopeSection {
-		r.Share = share(f.Share)
+		r.Share = Share(f.Share)
 	}
 	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
@@ -84,10 +84,10 @@ func allowed(f result.Finding) string {
 }
 
 // tell moves the rows of removed kernels and of their replacements into the row that judges both together.
-func tell(rows []row) {
+func tell(rows []Row) {
 	for i := range rows {
 		story := &rows[i]
-		if !story.F.Replaces() || story.F.Match == "place" || story.Class == differing {
+		if !story.F.Replaces() || story.F.Match == "place" || story.Class == Differing {
 			continue
 		}
 		in := map[string]string{"role": story.F.Role}[story.F.Match]
@@ -103,36 +103,36 @@ func tell(rows []row) {
 }
 
 // Time is the time of a kernel that only one side has.
-func (r row) Time() string {
+func (r Row) Time() string {
 	if r.Gone() {
-		return quantity(r.F.Base, r.F.Unit)
+		return Quantity(r.F.Base, r.F.Unit)
 	}
-	return quantity(r.F.Head, r.F.Unit)
+	return Quantity(r.F.Head, r.F.Unit)
 }
 
 // Gone reports whether only the baseline has the kernel.
-func (r row) Gone() bool { return r.F.Outcome == result.Removed }
+func (r Row) Gone() bool { return r.F.Outcome == result.Removed }
 
-func (r row) Tone() tone { return classes[r.Class].tone }
+func (r Row) Tone() Tone { return Classes[r.Class].tone }
 
 // Result is the outcome in a word; the reason of a comparison that was not judged.
-func (r row) Result() string {
+func (r Row) Result() string {
 	if r.F.NotJudged() {
-		return cmp.Or(r.Reason, classes[r.Class].result)
+		return cmp.Or(r.Reason, Classes[r.Class].result)
 	}
-	return classes[r.Class].result
+	return Classes[r.Class].result
 }
 
 // About is the range, the share of GPU time and the geometry of the subject.
-func (r row) About() string {
-	return join(" · ", wrapped("in ", r.Role(), ""), wrapped("", r.Share, nb+"of GPU time"), r.Geometry)
+func (r Row) About() string {
+	return Join(" · ", Wrapped("in ", r.Role(), ""), Wrapped("", r.Share, NB+"of GPU time"), r.Geometry)
 }
 
 // Role is the path of ranges that the kernel is launched in.
-func (r row) Role() string { return Elide(Clean(r.F.Role), maxName) }
+func (r Row) Role() string { return Elide(Clean(r.F.Role), MaxName) }
 
-// place is the source line that launches the kernel or makes the CUDA call: "train.py:73 in forward".
-func (r row) place() string {
+// Place is the source line that launches the kernel or makes the CUDA call: "train.py:73 in forward".
+func (r Row) Place() string {
 	o := r.F.Origin
 	if o == nil {
 		return ""
@@ -141,7 +141,7 @@ func (r row) place() string {
 	if o.File != "" {
 		at = fmt.Sprintf("%s:%d in %s", Clean(o.File), o.Line, at)
 	}
-	at += wrapped(", which calls ", Clean(o.Call), "")
+	at += Wrapped(", which calls ", Clean(o.Call), "")
 	if o.Share.Known() && o.Share < 0.9995 {
 		of := "its launches"
 		switch {
@@ -150,33 +150,33 @@ func (r row) place() string {
 		case o.Call != "":
 			of = "the time in it"
 		}
-		at += " (" + share(o.Share) + " of " + of + ")"
+		at += " (" + Share(o.Share) + " of " + of + ")"
 	}
 	return at
 }
 
-// title names a finding in at most 100 columns: "saxpy: time +4.87 %".
-func (r row) title() string {
+// Title names a finding in at most 100 columns: "saxpy: time +4.87 %".
+func (r Row) Title() string {
 	what := cmp.Or(r.Change, string(r.F.Outcome))
 	return Clean(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
 }
 
-func (r row) delta() string {
+func (r Row) Delta() string {
 	if r.Change != "" && r.Interval != "" {
-		return r.Change + ", interval" + nb + r.Interval
+		return r.Change + ", interval" + NB + r.Interval
 	}
 	return r.Change
 }
 
-// describe is a finding's numbers: "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
-func (r row) describe() string {
-	return unbind(join(", ", r.Values+wrapped(" (", r.delta(), ")"), r.Allowed))
+// Describe is a finding's numbers: "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
+func (r Row) Describe() string {
+	return unbind(Join(", ", r.Values+Wrapped(" (", r.Delta(), ")"), r.Allowed))
 }
 
-func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit) }
+func (r Row) Runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit) }
 
-// cost is the time that the finding adds to a step, in ns; unknown for counts and sections outside of the steps.
-func (r row) cost() result.Number {
+// Cost is the time that the finding adds to a step, in ns; unknown for counts and sections outside of the steps.
+func (r Row) Cost() result.Number {
 	if r.F.Scope == measure.ScopeSection { // which lies outside of the steps
 		return result.Unknown
 	}
@@ -194,9 +194,9 @@ func (r row) cost() result.Number {
 	return result.Unknown
 }
 
-// subject is the name by which a kernel, range, output or workload is called.
-func subject(scope measure.Scope, kernel string) string {
-	name := trimmed(kernel)
+// Subject is the name by which a kernel, range, output or workload is called.
+func Subject(scope measure.Scope, kernel string) string {
+	name := Trimmed(kernel)
 	switch {
 	case name == "" && scope == measure.ScopeWorkload:
 		return "workload"
@@ -212,13 +212,13 @@ func subject(scope measure.Scope, kernel string) string {
 func limits(f result.Finding, limit, least, most string) []string {
 	var parts []string
 	if f.Limit.Known() {
-		parts = append(parts, bind(limit)+percent(f.Limit))
+		parts = append(parts, Bind(limit)+Percent(f.Limit))
 	}
 	if f.AtLeast != nil {
-		parts = append(parts, bind(least)+quantity(*f.AtLeast, f.Unit))
+		parts = append(parts, Bind(least)+Quantity(*f.AtLeast, f.Unit))
 	}
 	if f.AtMost != nil {
-		parts = append(parts, bind(most)+quantity(*f.AtMost, f.Unit))
+		parts = append(parts, Bind(most)+Quantity(*f.AtMost, f.Unit))
 	}
 	return parts
 }
@@ -252,29 +252,29 @@ func match(f result.Finding) string {
 	}[f.Match] + was)
 }
 
-func comparisons(rows []row) *table {
-	t := &table{Title: "All comparisons", Columns: []column{{Title: "outcome"}, {Title: "name", least: 20}, {Title: "geometry", rank: 5, optional: true}, {Title: "metric"},
-		{Title: "values", rank: 1, Right: true}, {Title: "change", Right: true}, {Title: "interval", rank: 2, Right: true},
-		{Title: "limit", rank: 4, Right: true}, {Title: "share", rank: 3, Right: true, optional: true}}}
+func Comparisons(rows []Row) *Table {
+	t := &Table{Title: "All comparisons", Columns: []Column{{Title: "outcome"}, {Title: "name", Least: 20}, {Title: "geometry", Rank: 5, Optional: true}, {Title: "metric"},
+		{Title: "values", Rank: 1, Right: true}, {Title: "change", Right: true}, {Title: "interval", Rank: 2, Right: true},
+		{Title: "limit", Rank: 4, Right: true}, {Title: "share", Rank: 3, Right: true, Optional: true}}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, tableRow{tone: r.Tone(), Cells: cells(string(r.F.Outcome), r.Subject, Elide(r.Geometry, 30), Elide(r.Metric, 16), r.Values,
+		t.Rows = append(t.Rows, TableRow{Tone: r.Tone(), Cells: cells(string(r.F.Outcome), r.Subject, Elide(r.Geometry, 30), Elide(r.Metric, 16), r.Values,
 			cmp.Or(r.Change, measure.Unknown), r.Interval, cmp.Or(r.Limit, measure.Unknown), r.Share)})
 	}
 	return t
 }
 
 // differences is the table of differing values that were not judged.
-func differences(rows []row) *table {
-	t := &table{Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"}, {Title: "before → after", Right: true},
-		{Title: "change", Right: true}, {Title: "share", rank: 1, Right: true, optional: true}}}
+func differences(rows []Row) *Table {
+	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "geometry", Rank: 3, Optional: true}, {Title: "metric"}, {Title: "before → after", Right: true},
+		{Title: "change", Right: true}, {Title: "share", Rank: 1, Right: true, Optional: true}}}
 	for _, r := range rows {
-		t.add(Elide(r.Subject, 60), r.Geometry, r.Metric, r.Values, cmp.Or(r.Change, measure.Unknown), r.Share)
+		t.Add(Elide(r.Subject, 60), r.Geometry, r.Metric, r.Values, cmp.Or(r.Change, measure.Unknown), r.Share)
 	}
 	return t
 }
 
 // unfollowed leaves out total times of kernels whose time of a launch is listed and whose launches did not change.
-func unfollowed(rows []row) []row {
+func unfollowed(rows []Row) []Row {
 	timed, recounted := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for i := range rows {
 		switch f := &rows[i].F; f.Metric {
@@ -284,7 +284,7 @@ func unfollowed(rows []row) []row {
 			recounted[f.Subject()] = true
 		}
 	}
-	return slices.DeleteFunc(rows, func(r row) bool {
+	return slices.DeleteFunc(rows, func(r Row) bool {
 		if r.F.Metric != measure.Total.Name {
 			return false
 		}
@@ -293,21 +293,21 @@ func unfollowed(rows []row) []row {
 	})
 }
 
-// notable leaves out times and rates that changed by less than 1 %, which are noise as long as nothing is judged.
-func notable(rows []row) []row {
+// Notable leaves out times and rates that changed by less than 1 %, which are noise as long as nothing is judged.
+func Notable(rows []Row) []Row {
 	const least = 0.01
-	return slices.DeleteFunc(unfollowed(rows), func(r row) bool {
+	return slices.DeleteFunc(unfollowed(rows), func(r Row) bool {
 		m, _ := measure.MetricByName(r.F.Metric)
 		return !m.Exact && r.F.Change.Known() && math.Abs(float64(r.F.Change)) < least
 	})
 }
 
-// group are the rows on one kernel, range or workload.
-type group []row
+// Group are the rows on one kernel, range or workload.
+type Group []Row
 
-// groups splits rows by subject, in the order of first rows.
-func groups(rows []row) []group {
-	var out []group
+// Groups splits rows by subject, in the order of first rows.
+func Groups(rows []Row) []Group {
+	var out []Group
 	index := make(map[measure.Subject]int)
 	for _, r := range rows {
 		s := r.F.Subject()
@@ -323,7 +323,7 @@ func groups(rows []row) []group {
 }
 
 // evidence are the distinct facts of the rows.
-func (g group) evidence() []string {
+func (g Group) evidence() []string {
 	var out []string
 	for _, r := range g {
 		for _, e := range r.Evidence {
@@ -335,8 +335,8 @@ func (g group) evidence() []string {
 	return out
 }
 
-// said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
-func (g group) said() []string {
+// Said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
+func (g Group) Said() []string {
 	out := []string{g[0].Match}
 	for i, r := range g {
 		switch {
@@ -347,11 +347,11 @@ func (g group) said() []string {
 			out = append(out, r.Reason)
 		}
 	}
-	return nonempty(append(append(out, g.evidence()...), wrapped("at ", g[0].place(), ""))...)
+	return Nonempty(append(append(out, g.evidence()...), Wrapped("at ", g[0].Place(), ""))...)
 }
 
 // find is the first row of a kind, nil for none.
-func (g group) find(is func(r *row) bool) *row {
+func (g Group) find(is func(r *Row) bool) *Row {
 	for i := range g {
 		if is(&g[i]) {
 			return &g[i]
@@ -360,23 +360,23 @@ func (g group) find(is func(r *row) bool) *row {
 	return nil
 }
 
-// cause is the first cause that counters gave, nil for none.
-func (g group) cause() *result.Cause {
-	if r := g.find(func(r *row) bool { return r.F.Cause != nil }); r != nil {
+// Cause is the first cause that counters gave, nil for none.
+func (g Group) Cause() *result.Cause {
+	if r := g.find(func(r *Row) bool { return r.F.Cause != nil }); r != nil {
 		return r.F.Cause
 	}
 	return nil
 }
 
-// cost is that of the first row that has one.
-func (g group) cost() result.Number {
-	if r := g.find(func(r *row) bool { return r.cost().Known() }); r != nil {
-		return r.cost()
+// Cost is that of the first row that has one.
+func (g Group) Cost() result.Number {
+	if r := g.find(func(r *Row) bool { return r.Cost().Known() }); r != nil {
+		return r.Cost()
 	}
 	return result.Unknown
 }
 
 // of is the row of a metric, nil for none.
-func (g group) of(metric string) *row {
-	return g.find(func(r *row) bool { return r.F.Metric == metric })
+func (g Group) of(metric string) *Row {
+	return g.find(func(r *Row) bool { return r.F.Metric == metric })
 }

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -9,15 +9,15 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
-func overview(v *view) *table {
+// Overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
+func Overview(v *Story) *Table {
 	r := v.Report
-	t := &table{Title: "Both sides, not judged", Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"},
-		{Title: "baseline → head", Right: true}, {Title: "change", rank: 1, Right: true, optional: true}}}
-	if len(untold(v.of(failing, warned, open, increased)))+len(notable(untold(v.of(differing)))) > 0 {
+	t := &Table{Title: "Both sides, not judged", Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "geometry", Rank: 3, Optional: true}, {Title: "metric"},
+		{Title: "baseline → head", Right: true}, {Title: "change", Rank: 1, Right: true, Optional: true}}}
+	if len(Untold(v.Of(Failing, Warned, Open, Increased)))+len(Notable(Untold(v.Of(Differing)))) > 0 {
 		return t
 	}
-	base, head := unitOf(r.Base), unitOf(r.Head)
+	base, head := UnitOf(r.Base), UnitOf(r.Head)
 	if base != head {
 		t.Title += ": baseline per " + base + ", head per " + head
 	}
@@ -33,10 +33,10 @@ func overview(v *view) *table {
 				continue
 			}
 		}
-		t.add(Elide(cmp.Or(trimmed(x.Name), "workload"), 60), Clean(x.Geometry), metric(x.Metric), pair(x.Base, x.Head, x.Unit, 4), change)
+		t.Add(Elide(cmp.Or(Trimmed(x.Name), "workload"), 60), Clean(x.Geometry), Metric(x.Metric), pair(x.Base, x.Head, x.Unit, 4), change)
 	}
 	if same > 0 {
-		t.add(fmt.Sprintf("%d more", same), "", "", "", "under 1 %")
+		t.Add(fmt.Sprintf("%d more", same), "", "", "", "under 1 %")
 	}
 	return t
 }
@@ -44,8 +44,8 @@ func overview(v *view) *table {
 // unjudgedMost is the share of a run without a limit above which the first lines of a report name it.
 const unjudgedMost = 0.1
 
-// unjudged prints the part of a run that no limit covers, "" for a small one.
-func (v *view) unjudged() string {
+// Unjudged prints the part of a run that no limit covers, "" for a small one.
+func (v *Story) Unjudged() string {
 	if u := v.Report.Unjudged; u != nil && (u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
 		return unjudged(u)
 	}
@@ -72,10 +72,10 @@ func unjudged(u *result.Unjudged) string {
 		var parts []string
 		for _, part := range u.Parts {
 			if n := x.part(part); n > 0 {
-				parts = append(parts, trimmed(part.What)+nb+share(n))
+				parts = append(parts, Trimmed(part.What)+NB+Share(n))
 			}
 		}
-		out = append(out, bind(share(x.whole)+" of "+x.of)+wrapped(" (", strings.Join(parts, ", "), ")"))
+		out = append(out, Bind(Share(x.whole)+" of "+x.of)+Wrapped(" (", strings.Join(parts, ", "), ")"))
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"math"
@@ -32,14 +32,14 @@ func TestDescribe(t *testing.T) {
 		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: result.Regressed,
 		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
 	}
-	if got, want := newRow(f).describe(), "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
+	if got, want := newRow(f).Describe(), "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := newRow(f).title(), "saxpy: time +5.00 %"; got != want {
+	if got, want := newRow(f).Title(), "saxpy: time +5.00 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	f.Rule, f.Unit, f.Base, f.Head, f.Low, f.High = "nsgate.toml:12", "B", 4194304, 4194308, 1e-6, 1e-6
-	if got, want := newRow(f).describe(), "4194304 → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
+	if got, want := newRow(f).Describe(), "4194304 → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -124,10 +124,10 @@ func TestSource(t *testing.T) {
 		{SourceOf("https://user:secret@gitlab.com/o/n.git"), "https://gitlab.com/o/n/-/blob/" + id + "/src/a%20b.cu#L7"},
 		{SourceOf("/srv/git/n.git"), ""}, {SourceOf("ssh://example.org/n"), ""}, {Source{URL: "javascript:alert(1)"}, ""}, {Source{}, ""},
 	} {
-		if got := c.source.file(id, "src/a b.cu", 7); got != c.want {
+		if got := c.source.File(id, "src/a b.cu", 7); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.source, got, c.want)
 		}
-		if got := c.source.commit("HEAD\" onclick"); got != "" {
+		if got := c.source.Commit("HEAD\" onclick"); got != "" {
 			t.Errorf("%+v leads to %q", c.source, got)
 		}
 	}

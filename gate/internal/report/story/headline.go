@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,25 +11,25 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// maxHeadline is how many columns the first line of a report has at most.
-const maxHeadline = 80
+// MaxHeadline is how many columns the first line of a report has at most.
+const MaxHeadline = 80
 
 // effect is the row that the headline is about: the largest effect on the program, output before step before GPU time, else the cause
 // that costs most; nil where nothing was compared.
-func (v *view) effect() *row {
-	classes := []class{failing, warned}
+func (v *Story) effect() *Row {
+	classes := []Class{Failing, Warned}
 	switch {
 	case v.Report.Verdict == result.Fail:
-		classes = []class{failing}
+		classes = []Class{Failing}
 	case v.Report.Undecided:
-		classes = []class{open, failing}
+		classes = []Class{Open, Failing}
 	case v.Report.Verdict == result.Pass:
-		classes = []class{warned, improved, unchanged, harmless, same}
-		r := v.program(improved)
+		classes = []Class{Warned, Improved, Unchanged, Harmless, Same}
+		r := v.program(Improved)
 		if r != nil && r.F.Metric != measure.GPUTime.Name { // which pays for a part that got worse
 			return r
 		}
-		if r == nil && v.program(warned) == nil {
+		if r == nil && v.program(Warned) == nil {
 			if r = v.fastest(); r != nil {
 				return r
 			}
@@ -39,10 +39,10 @@ func (v *view) effect() *row {
 		if r := v.program(c); r != nil {
 			return r
 		}
-		if c == failing || c == open {
-			for _, list := range [][]cause{v.Causes, v.Open} {
+		if c == Failing || c == Open {
+			for _, list := range [][]Cause{v.Causes, v.Open} {
 				if len(list) > 0 && list[0].Class == c {
-					r := list[0].lead()
+					r := list[0].Lead()
 					return &r
 				}
 			}
@@ -52,11 +52,11 @@ func (v *view) effect() *row {
 }
 
 // fastest is the row of the kernel whose improvement saves most, nil for none.
-func (v *view) fastest() (most *row) {
-	saved := func(r *row) float64 { return -float64(r.F.Change) * float64(r.F.Share) }
+func (v *Story) fastest() (most *Row) {
+	saved := func(r *Row) float64 { return -float64(r.F.Change) * float64(r.F.Share) }
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		if r.Class == improved && r.F.Scope == measure.ScopeKernel && r.F.Unit == ns && (most == nil || saved(r) > saved(most)) {
+		if r.Class == Improved && r.F.Scope == measure.ScopeKernel && r.F.Unit == NS && (most == nil || saved(r) > saved(most)) {
 			most = r
 		}
 	}
@@ -64,13 +64,13 @@ func (v *view) fastest() (most *row) {
 }
 
 // program is the row of the whole program in a class: that of an output, the step or the GPU time; nil for none.
-func (v *view) program(c class) *row {
+func (v *Story) program(c Class) *Row {
 	for _, is := range []func(f result.Finding) bool{
 		func(f result.Finding) bool { return f.Scope == measure.ScopeOutput },
 		func(f result.Finding) bool { return f.Metric == measure.StepTime.Name },
 		func(f result.Finding) bool { return f.Metric == measure.GPUTime.Name },
 	} {
-		var worst *row
+		var worst *Row
 		for i := range v.Rows {
 			r := &v.Rows[i]
 			if (r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload) && r.Class == c && r.F.Base.Known() && is(r.F) &&
@@ -85,29 +85,29 @@ func (v *view) program(c class) *row {
 	return nil
 }
 
-// headline says the verdict, the workload and the largest effect on the program in at most [maxHeadline] columns.
-func (v *view) headline() string {
-	start := v.Word + nb + " "
+// Headline says the verdict, the workload and the largest effect on the program in at most [MaxHeadline] columns.
+func (v *Story) Headline() string {
+	start := v.Word + NB + " "
 	r := v.effect()
-	if r == nil || !v.judged() {
+	if r == nil || !v.Judged() {
 		if v.Workload != "default" {
-			start += bind(Elide(v.Workload, 30)) + nb + " "
+			start += Bind(Elide(v.Workload, 30)) + NB + " "
 		}
-		told, rest := v.clauses(maxHeadline - columns(start))
+		told, rest := v.clauses(MaxHeadline - Columns(start))
 		if rest != "" && v.Report.Verdict == result.NoVerdict {
-			told += v.moved(maxHeadline - columns(start) - columns(told) - 1)
+			told += v.moved(MaxHeadline - Columns(start) - Columns(told) - 1)
 		}
 		return start + told
 	}
-	start += bind(Elide(v.Workload, 30)) + nb + " "
-	return start + v.effectLine(r, maxHeadline-columns(start), true)
+	start += Bind(Elide(v.Workload, 30)) + NB + " "
+	return start + v.effectLine(r, MaxHeadline-Columns(start), true)
 }
 
 // moved is a space and the change that a refusal is about, or else the largest of the program or of a kernel, in at most room
 // columns; "" where nothing moved by 1 %.
-func (v *view) moved(room int) string {
+func (v *Story) moved(room int) string {
 	about, named := v.Report.ReasonArgs["finding"].(result.Number)
-	var most *row
+	var most *Row
 	for i := range v.Rows {
 		r := &v.Rows[i]
 		switch by := math.Abs(float64(r.F.Change)); {
@@ -120,14 +120,14 @@ func (v *view) moved(room int) string {
 		return ""
 	}
 	change := roughly(most.F.Change)
-	text := pair(most.F.Base, most.F.Head, most.F.Unit, 4) + nb + " " + change
+	text := pair(most.F.Base, most.F.Head, most.F.Unit, 4) + NB + " " + change
 	forms := []string{text, change} // the reason has the name
 	if !named {
 		name := most.effectName()
-		forms = []string{bind(Elide(name, 40)) + " " + text, bind(Elide(name, 20)) + " " + text, bind(Elide(name, 20)) + " " + change}
+		forms = []string{Bind(Elide(name, 40)) + " " + text, Bind(Elide(name, 20)) + " " + text, Bind(Elide(name, 20)) + " " + change}
 	}
 	for _, form := range forms {
-		if columns(form) <= room {
+		if Columns(form) <= room {
 			return " " + form
 		}
 	}
@@ -136,7 +136,7 @@ func (v *view) moved(room int) string {
 
 // outweighs reports whether a row tells more of the program than another, which may be nil: the largest change of an output, the
 // step or the GPU time before the first kernel's time.
-func (r *row) outweighs(other *row) bool {
+func (r *Row) outweighs(other *Row) bool {
 	switch whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name); {
 	case whole:
 		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
@@ -146,45 +146,45 @@ func (r *row) outweighs(other *row) bool {
 	return false
 }
 
-// told is the largest effect on the program in at most room columns, or else the whole reason.
-func (v *view) told(room int) string {
-	if r := v.effect(); r != nil && v.judged() {
+// Told is the largest effect on the program in at most room columns, or else the whole reason.
+func (v *Story) Told(room int) string {
+	if r := v.effect(); r != nil && v.Judged() {
 		return v.effectLine(r, room, true)
 	}
 	return v.Reason
 }
 
-// lead is the headline without the verdict and the workload, for formats that say these beside it.
-func (v *view) lead() string {
-	rest := strings.TrimPrefix(v.headline(), v.Word+nb+" ")
-	return flat(strings.TrimPrefix(rest, bind(Elide(v.Workload, 30))+nb+" "))
+// Lead is the headline without the verdict and the workload, for formats that say these beside it.
+func (v *Story) Lead() string {
+	rest := strings.TrimPrefix(v.Headline(), v.Word+NB+" ")
+	return Flat(strings.TrimPrefix(rest, Bind(Elide(v.Workload, 30))+NB+" "))
 }
 
-// unsaid is what a headline without an effect leaves out of the reason.
-func (v *view) unsaid() string {
-	if v.judged() && v.effect() != nil || v.several() {
+// Unsaid is what a headline without an effect leaves out of the reason.
+func (v *Story) Unsaid() string {
+	if v.Judged() && v.effect() != nil || v.Several() {
 		return ""
 	}
-	room := maxHeadline - columns(v.Word) - 2
+	room := MaxHeadline - Columns(v.Word) - 2
 	if v.Workload != "default" {
-		room -= columns(Elide(v.Workload, 30)) + 2
+		room -= Columns(Elide(v.Workload, 30)) + 2
 	}
 	_, rest := v.clauses(room)
 	return rest
 }
 
 // clauses splits the reason into what fits into a headline, with the mark that ends it, and the rest.
-func (v *view) clauses(room int) (first, rest string) {
-	if columns(v.Reason) <= room {
+func (v *Story) clauses(room int) (first, rest string) {
+	if Columns(v.Reason) <= room {
 		return v.Reason, ""
 	}
 	for _, mark := range []string{":", ";", ","} {
 		first, rest, ok := strings.Cut(v.Reason, mark+" ")
-		if first += mark; ok && columns(first) <= room && columns(first) > 20 && strings.Count(first, "(") == strings.Count(first, ")") {
+		if first += mark; ok && Columns(first) <= room && Columns(first) > 20 && strings.Count(first, "(") == strings.Count(first, ")") {
 			return first, rest
 		}
 	}
-	first, _ = split(v.Reason, room)
+	first, _ = Split(v.Reason, room)
 	if at := strings.LastIndex(first, " "); at > 20 {
 		first = first[:at]
 	}
@@ -193,7 +193,7 @@ func (v *view) clauses(room int) (first, rest string) {
 
 // effectLine prints a row in at most room columns, with as much of the interval, the limit and, if why is set, the cause as there
 // is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
-func (v *view) effectLine(r *row, room int, why bool) string {
+func (v *Story) effectLine(r *Row, room int, why bool) string {
 	name := r.effectName()
 	base, head := r.F.Base, r.F.Head
 	digits := 4
@@ -201,30 +201,30 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 		digits = 3
 	}
 	values := r.Values
-	if base.Known() && head.Known() && r.Class != added && r.Class != removed {
+	if base.Known() && head.Known() && r.Class != Added && r.Class != Removed {
 		values = pair(base, head, r.F.Unit, digits)
 	}
 	for _, wide := range []int{30, 16, 8} {
-		if text := v.against(r, bind(Elide(name, wide))); text != "" && columns(text) <= room {
+		if text := v.against(r, Bind(Elide(name, wide))); text != "" && Columns(text) <= room {
 			return text
 		}
 	}
 	forms := v.effectForms(r, why)
 	for _, wide := range []int{60, 30, 16} {
 		for _, f := range forms {
-			text := bind(Elide(name, wide)) + " " + values + wrapped(nb+" ", roughly(r.F.Change), "")
-			text += wrapped(" (", f[0], ")") + wrapped(": ", f[1], "")
-			if columns(text) <= room {
+			text := Bind(Elide(name, wide)) + " " + values + Wrapped(NB+" ", roughly(r.F.Change), "")
+			text += Wrapped(" (", f[0], ")") + Wrapped(": ", f[1], "")
+			if Columns(text) <= room {
 				return text
 			}
 		}
 	}
-	return Elide(bind(Elide(name, 16))+" "+values, max(room, 8))
+	return Elide(Bind(Elide(name, 16))+" "+values, max(room, 8))
 }
 
 // against says of a kernel under ncu that all profiled kernels together moved the other way, with the sum of a launch
 // of each; "" where they did not.
-func (v *view) against(r *row, name string) string {
+func (v *Story) against(r *Row, name string) string {
 	if r.F.Metric != ncuTime || r.F.Scope != measure.ScopeKernel {
 		return ""
 	}
@@ -240,7 +240,7 @@ func (v *view) against(r *row, name string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s %s, but all %d kernels %s%s %s", name, roughly(r.F.Change), kernels,
-		pair(result.Number(base), result.Number(head), ns, 3), nb, roughly(result.Number(change)))
+		pair(result.Number(base), result.Number(head), NS, 3), NB, roughly(result.Number(change)))
 }
 
 // ncuTime is the duration of a launch under Nsight Compute, which profiles a few launches of each kernel and not the
@@ -248,7 +248,7 @@ func (v *view) against(r *row, name string) string {
 const ncuTime = "ncu_time"
 
 // effectName names the quantity of a row in a headline: "step", "saxpy", "forward GPU time".
-func (r *row) effectName() string {
+func (r *Row) effectName() string {
 	switch r.F.Metric {
 	case measure.StepTime.Name:
 		return "step"
@@ -283,16 +283,16 @@ func during(section string) string {
 }
 
 // effectForms are the texts in brackets and after the colon of an effect line, the longest first; with why, the latter is the cause.
-func (v *view) effectForms(r *row, why bool) [][2]string {
+func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
 	interval := roughInterval(r.F)
 	caused := ""
-	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].rank }) {
+	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank }) {
 		caused = v.Causes[0].Short
 	}
-	full := join(", ", interval, limit)
+	full := Join(", ", interval, limit)
 	switch {
-	case r.Class == open: // the interval says how large the change may be
+	case r.Class == Open: // the interval says how large the change may be
 		return [][2]string{{full, ""}, {interval, ""}, {"", ""}}
 	case caused == "" || v.Causes[0].idle != nil: // the line below says it
 		return [][2]string{{full, caused}, {full, ""}, {limit, ""}, {"", ""}}
@@ -317,9 +317,9 @@ func roughly(n result.Number) string {
 	case !n.Known():
 		return ""
 	case x >= 10:
-		return changed(n)
+		return Changed(n)
 	default:
-		return rough(x, decimals(x)) + nb + "%"
+		return rough(x, decimals(x)) + NB + "%"
 	}
 }
 
@@ -337,11 +337,11 @@ func roughInterval(f result.Finding) string {
 		return ""
 	}
 	d := decimals(cmp.Or(float64(f.Change), float64(f.High)))
-	return rough(float64(f.Low), d) + bind(" … ") + rough(float64(f.High), d) + nb + "%"
+	return rough(float64(f.Low), d) + Bind(" … ") + rough(float64(f.High), d) + NB + "%"
 }
 
-// sides names the GPU and the runs of both sides: "NVIDIA H200, 5 and 3 runs".
-func (v *view) sides() string {
+// Sides names the GPU and the runs of both sides: "NVIDIA H200, 5 and 3 runs".
+func (v *Story) Sides() string {
 	r := v.Report
 	runs := ""
 	switch {
@@ -353,5 +353,5 @@ func (v *view) sides() string {
 	case r.Head.Runs > 0:
 		runs = measure.Count(r.Head.Runs, "run")
 	}
-	return join(", ", bind(trimmed(gpus(r.Head.Environment))), bind(runs))
+	return Join(", ", Bind(Trimmed(gpus(r.Head.Environment))), Bind(runs))
 }

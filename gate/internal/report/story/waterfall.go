@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,18 +11,18 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// fall is the change of a step with the parts of it that are certain.
-type fall struct {
+// Fall is the change of a step with the parts of it that are certain.
+type Fall struct {
 	Base, Head result.Number
-	Rows       []fallRow // the largest first, then the rest of the change; they add up
+	Rows       []FallRow // the largest first, then the rest of the change; they add up
 	// Certain is true where the step itself changed for certain.
 	Certain bool
 	// Mean is true where the step is the mean one: only that changed beyond its limit.
 	Mean bool
 }
 
-// fallRow is a part of the change: a kernel, a kind of copies, or a cause of idle time.
-type fallRow struct {
+// FallRow is a part of the change: a kernel, a kind of copies, or a cause of idle time.
+type FallRow struct {
 	result.Own
 	What    string
 	Subject measure.Subject // of a kernel; none of all else
@@ -41,20 +41,20 @@ const (
 
 // newFall is the waterfall of a report's step, nil where the report has none. The step has the judged values, so that every format
 // prints one number for it. A part whose interval holds zero goes into the rest.
-func newFall(r *result.Report) *fall {
+func newFall(r *result.Report) *Fall {
 	w := r.Waterfall
 	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
 		return nil
 	}
-	f := &fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own)}
+	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own)}
 	f.judge(r.Findings)
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
-	rows := slices.DeleteFunc(fallParts(w), func(x fallRow) bool {
+	rows := slices.DeleteFunc(fallParts(w), func(x FallRow) bool {
 		size := result.Number(math.Abs(float64(x.Change)))
 		return !x.Change.Known() || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own)
 	})
-	slices.SortStableFunc(rows, func(a, b fallRow) int {
+	slices.SortStableFunc(rows, func(a, b FallRow) int {
 		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
 	})
 	f.Rows = rows[:min(len(rows), fallRows)]
@@ -66,13 +66,13 @@ func newFall(r *result.Report) *fall {
 	for _, x := range f.Rows {
 		rest -= x.Change
 	}
-	f.Rows = append(f.Rows, fallRow{Own: result.Own{Change: rest, Low: result.Unknown, High: result.Unknown}, What: "everything else"})
+	f.Rows = append(f.Rows, FallRow{Own: result.Own{Change: rest, Low: result.Unknown, High: result.Unknown}, What: "everything else"})
 	f.print()
 	return f
 }
 
 // judge takes the step of the findings and whether it changed for certain: the typical one, or the mean one where only that changed.
-func (f *fall) judge(findings []result.Finding) {
+func (f *Fall) judge(findings []result.Finding) {
 	of := func(metric string) *result.Finding {
 		i := slices.IndexFunc(findings, func(x result.Finding) bool {
 			return x.Scope == measure.ScopeWorkload && x.Metric == metric && x.Name == "" && x.Base.Known() && x.Head.Known()
@@ -95,18 +95,18 @@ func (f *fall) judge(findings []result.Finding) {
 }
 
 // fallParts are the kernels of each part of a waterfall, and the parts that no kernel is named for.
-func fallParts(w *result.Waterfall) []fallRow {
-	var rows []fallRow
+func fallParts(w *result.Waterfall) []FallRow {
+	var rows []FallRow
 	for _, p := range w.Parts {
 		for _, o := range p.Owners {
-			what := subject(measure.ScopeKernel, o.Title())
+			what := Subject(measure.ScopeKernel, o.Title())
 			if p.Class != "compute" {
 				what = Clean(p.Class) + ": " + what
 			}
-			rows = append(rows, fallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
+			rows = append(rows, FallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
 		}
 		if len(p.Owners) == 0 {
-			rows = append(rows, fallRow{Own: p.Own, What: owner(p.Class, p.Where, p.Idle), Class: p.Class})
+			rows = append(rows, FallRow{Own: p.Own, What: Owner(p.Class, p.Where, p.Idle), Class: p.Class})
 		}
 	}
 	return rows
@@ -118,12 +118,12 @@ func certain(o result.Own) bool {
 }
 
 // print gives all changes the unit and the decimals of the largest, so that a reader can add them up.
-func (f *fall) print() {
+func (f *Fall) print() {
 	largest := 0.0
 	for _, x := range f.Rows {
 		largest = math.Max(largest, math.Abs(float64(x.Change)))
 	}
-	text := measure.Quantity(largest, ns)
+	text := measure.Quantity(largest, NS)
 	number, unit, _ := strings.Cut(text, " ")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || v == 0 {
@@ -135,24 +135,24 @@ func (f *fall) print() {
 		if x.Change >= 0 || strings.Trim(n, "-0.") == "" {
 			n = "+" + strings.TrimPrefix(n, "-")
 		}
-		f.Rows[i].Text = n + nb + unit
+		f.Rows[i].Text = n + NB + unit
 	}
 }
 
-func (f *fall) about() string {
+func (f *Fall) About() string {
 	step := "step"
 	if f.Mean {
 		step = "mean step"
 	}
-	return step + nb + pair(f.Base, f.Head, ns, 4) + nb + "(" + changed(f.Head/f.Base-1) + ")"
+	return step + NB + pair(f.Base, f.Head, NS, 4) + NB + "(" + Changed(f.Head/f.Base-1) + ")"
 }
 
 // Lines prints the change of the step, then its parts, a line each.
-func (f *fall) Lines() []string {
+func (f *Fall) Lines() []string {
 	if f == nil || len(f.Rows) == 0 {
 		return nil
 	}
-	lines := []string{f.about()}
+	lines := []string{f.About()}
 	for _, r := range f.Rows {
 		lines = append(lines, r.Text+" "+r.What)
 	}
@@ -160,7 +160,7 @@ func (f *fall) Lines() []string {
 }
 
 // longer names the largest parts that got longer; "" where all of them together are less than half of the change.
-func (f *fall) longer() string {
+func (f *Fall) longer() string {
 	if f == nil {
 		return ""
 	}
@@ -177,21 +177,21 @@ func (f *fall) longer() string {
 	return strings.Join(beginning(parts, 3, ""), ", ")
 }
 
-func (f *fall) table() *table {
-	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "change", Right: true}, {Title: "part", least: 12, wrap: true}}}
+func (f *Fall) Table() *Table {
+	t := &Table{Title: "Where the time went, per step", Columns: []Column{{Title: "change", Right: true}, {Title: "part", Least: 12, Wrap: true}}}
 	for _, r := range f.Rows {
-		t.add(r.Text, r.What)
+		t.Add(r.Text, r.What)
 	}
 	return t
 }
 
-// owner names a part of a step: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
-func owner(class, where string, isIdle bool) string {
+// Owner names a part of a step: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
+func Owner(class, where string, isIdle bool) string {
 	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
 	if isIdle {
 		what = "GPU idle: " + what
 	}
-	return join(", ", what, place(where))
+	return Join(", ", what, place(where))
 }
 
 // place names the host's place in idle time: "host code in step after f" is in range step after f.
@@ -206,9 +206,9 @@ func place(where string) string {
 	return Elide(where, wherePlace)
 }
 
-func (x fallRow) Interval() string {
+func (x FallRow) Interval() string {
 	if !x.Low.Known() || !x.High.Known() {
 		return ""
 	}
-	return signed(x.Low) + " … " + signed(x.High)
+	return Signed(x.Low) + " … " + Signed(x.High)
 }

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"fmt"
@@ -59,20 +59,20 @@ func (s Source) link(parts ...string) string {
 	return u.JoinPath(parts...).String()
 }
 
-// commit and file are links to a commit and to a line in it, "" where they are unknown.
-func (s Source) commit(id string) string {
+// Commit and file are links to a commit and to a line in it, "" where they are unknown.
+func (s Source) Commit(id string) string {
 	if !isCommit(id) {
 		return ""
 	}
 	return s.link("commit", id)
 }
 
-func (s Source) file(commit, file string, line int) string {
+func (s Source) File(commit, file string, line int) string {
 	if file = relative(file); file == "" || !isCommit(commit) {
 		return ""
 	}
 	link := s.link("blob", commit, file)
-	return wrapped("", link, fmt.Sprintf("#L%d", line))
+	return Wrapped("", link, fmt.Sprintf("#L%d", line))
 }
 
 func isCommit(id string) bool {

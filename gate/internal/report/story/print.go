@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -14,41 +14,41 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-const ns = "ns"
+const NS = "ns"
 
-func quantity(n result.Number, unit string) string {
-	if n == 0 && unit == ns {
-		return "0" + nb + ns
+func Quantity(n result.Number, unit string) string {
+	if n == 0 && unit == NS {
+		return "0" + NB + NS
 	}
-	return bind(measure.Quantity(float64(n), Clean(unit)))
+	return Bind(measure.Quantity(float64(n), Clean(unit)))
 }
 
-func percent(n result.Number) string   { return bind(measure.Percent(float64(n))) }
-func deviation(n result.Number) string { return bind(measure.Deviation(float64(n))) }
-func share(n result.Number) string     { return bind(measure.Share(float64(n))) }
-func count(n int, thing string, more ...string) string {
-	return bind(measure.Count(n, thing, more...))
+func Percent(n result.Number) string   { return Bind(measure.Percent(float64(n))) }
+func Deviation(n result.Number) string { return Bind(measure.Deviation(float64(n))) }
+func Share(n result.Number) string     { return Bind(measure.Share(float64(n))) }
+func Count(n int, thing string, more ...string) string {
+	return Bind(measure.Count(n, thing, more...))
 }
 
-// changed prints a relative change; bare leaves out the unit.
-func changed(n result.Number) string { return bind(measure.Change(float64(n))) }
-func bare(n result.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
+// Changed prints a relative change; bare leaves out the unit.
+func Changed(n result.Number) string { return Bind(measure.Change(float64(n))) }
+func Bare(n result.Number) string    { return strings.TrimSuffix(Changed(n), NB+"%") }
 
 // interval prints the ends of a change's interval, "" where there is none.
 func interval(change, low, high result.Number) string {
-	return bind(measure.ChangeInterval(float64(change), float64(low), float64(high)))
+	return Bind(measure.ChangeInterval(float64(change), float64(low), float64(high)))
 }
 
-// cellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
-func cellOf(n result.Number, unit string) string {
-	return strings.TrimPrefix(quantity(n, unit), measure.Unknown)
+// CellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
+func CellOf(n result.Number, unit string) string {
+	return strings.TrimPrefix(Quantity(n, unit), measure.Unknown)
 }
 
-func shareOf(n result.Number) string { return strings.TrimPrefix(share(n), measure.Unknown) }
+func shareOf(n result.Number) string { return strings.TrimPrefix(Share(n), measure.Unknown) }
 
-// signed prints a change of time with its sign, "" where it is unknown.
-func signed(n result.Number) string {
-	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
+// Signed prints a change of time with its sign, "" where it is unknown.
+func Signed(n result.Number) string {
+	switch text := Quantity(result.Number(math.Abs(float64(n))), NS); {
 	case !n.Known():
 		return ""
 	case n < 0:
@@ -58,8 +58,8 @@ func signed(n result.Number) string {
 	}
 }
 
-// metric is a metric in words: "total time".
-func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
+// Metric is a metric in words: "total time".
+func Metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
 
 // pair prints two values in at most so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
 func pair(base, head result.Number, unit string, digits int) string {
@@ -68,7 +68,7 @@ func pair(base, head result.Number, unit string, digits int) string {
 	if _, same, _ := strings.Cut(b, " "); same == of {
 		a = x
 	}
-	return bind(a + " → " + b)
+	return Bind(a + " → " + b)
 }
 
 // significant prints a value in at most so many digits.
@@ -86,32 +86,32 @@ func significant(n result.Number, unit string, digits int) string {
 	return number + " " + of
 }
 
-// values prints both values of a finding, or the only one.
-func values(f result.Finding) string {
+// Values prints both values of a finding, or the only one.
+func Values(f result.Finding) string {
 	base, head := f.Base, f.Head
 	switch {
 	case !base.Known() && head.Known():
-		return quantity(head, f.Unit)
+		return Quantity(head, f.Unit)
 	case f.Outcome == result.Removed && !head.Known():
-		return "was" + nb + quantity(base, f.Unit)
+		return "was" + NB + Quantity(base, f.Unit)
 	}
 	if base != head && base.Known() && f.Outcome != result.Unchanged && significant(base, f.Unit, 4) == significant(head, f.Unit, 4) {
-		return bind(measure.Exactly(float64(base), "") + " → " + measure.Exactly(float64(head), Clean(f.Unit)))
+		return Bind(measure.Exactly(float64(base), "") + " → " + measure.Exactly(float64(head), Clean(f.Unit)))
 	}
 	return pair(base, head, f.Unit, 4)
 }
 
-// seconds prints a wall time roughly: "0.4 s", "9 s", "3 min".
-func seconds(n result.Number) string {
+// Seconds prints a wall time roughly: "0.4 s", "9 s", "3 min".
+func Seconds(n result.Number) string {
 	switch s := float64(n); {
 	case !n.Known():
 		return measure.Unknown
 	case s < 1:
-		return bind(fmt.Sprintf("%.1f s", s))
+		return Bind(fmt.Sprintf("%.1f s", s))
 	case s < 119.5:
-		return bind(fmt.Sprintf("%.0f s", s))
+		return Bind(fmt.Sprintf("%.0f s", s))
 	default:
-		return bind(fmt.Sprintf("%.0f min", s/60))
+		return Bind(fmt.Sprintf("%.0f min", s/60))
 	}
 }
 
@@ -119,7 +119,7 @@ func seconds(n result.Number) string {
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("%.0f"+nb+"s", max(d.Seconds(), 1))
+		return fmt.Sprintf("%.0f"+NB+"s", max(d.Seconds(), 1))
 	case d < 2*time.Hour:
 		return measure.Count(int(d.Minutes()), "minute")
 	case d < 48*time.Hour:
@@ -128,7 +128,7 @@ func ago(d time.Duration) string {
 	return measure.Count(int(d.Hours()/24), "day")
 }
 
-func day(t time.Time) string {
+func Day(t time.Time) string {
 	if t.IsZero() {
 		return "an unknown day"
 	}
@@ -141,8 +141,8 @@ func machine(e model.Environment) string {
 	if e.ClockMHz > 0 {
 		clock = strconv.Itoa(e.ClockMHz)
 	}
-	return join(", ", gpus(e), wrapped("board ", e.Board, ""), wrapped("driver ", e.Driver, ""), wrapped("CUDA ", e.CUDA, ""), e.Tool,
-		wrapped("SM clock ", clock, " MHz"))
+	return Join(", ", gpus(e), Wrapped("board ", e.Board, ""), Wrapped("driver ", e.Driver, ""), Wrapped("CUDA ", e.CUDA, ""), e.Tool,
+		Wrapped("SM clock ", clock, " MHz"))
 }
 
 // gpus is the number and the model of the GPUs.
@@ -182,19 +182,19 @@ func side(s result.Side) string {
 	return strings.Join(parts, ", ")
 }
 
-// known are the values that are known.
-func known(values []result.Number) []result.Number {
+// Known are the values that are known.
+func Known(values []result.Number) []result.Number {
 	return slices.DeleteFunc(slices.Clone(values), func(n result.Number) bool { return !n.Known() })
 }
 
 const (
-	// maxSpark is how many runs of a side a sparkline shows.
-	maxSpark  = 24
+	// MaxSpark is how many runs of a side a sparkline shows.
+	MaxSpark  = 24
 	sparkBars = "▁▂▃▄▅▆▇█"
 )
 
-// wrapped puts words around a text that is not empty.
-func wrapped(before, text, after string) string {
+// Wrapped puts words around a text that is not empty.
+func Wrapped(before, text, after string) string {
 	if text == "" {
 		return ""
 	}
@@ -204,16 +204,16 @@ func wrapped(before, text, after string) string {
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
 // scale spans at least the limit, so that noise which nobody judges stays flat.
 func spark(base, head []result.Number, limit result.Number) string {
-	if min(len(known(base)), len(known(head))) < 2 {
+	if min(len(Known(base)), len(Known(head))) < 2 {
 		return ""
 	}
 	all := slices.Concat(base, head)
-	return bars(base, all, limit, maxSpark) + nb + "→" + nb + bars(head, all, limit, maxSpark)
+	return bars(base, all, limit, MaxSpark) + NB + "→" + NB + bars(head, all, limit, MaxSpark)
 }
 
-// barsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
-func barsOf(runs []result.Number, most int) string {
-	if len(known(runs)) < 2 {
+// BarsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
+func BarsOf(runs []result.Number, most int) string {
+	if len(Known(runs)) < 2 {
 		return ""
 	}
 	return bars(runs, runs[max(len(runs)-most, 0):], 0.01, most)
@@ -221,7 +221,7 @@ func barsOf(runs []result.Number, most int) string {
 
 // bars draws the last of some runs on the scale of all of these, which spans at least the limit.
 func bars(runs, all []result.Number, limit result.Number, most int) string {
-	values := known(all)
+	values := Known(all)
 	if len(values) == 0 {
 		return ""
 	}
@@ -257,7 +257,7 @@ func beginning(list []string, most int, hint string) []string {
 	return list
 }
 
-// join joins the texts that are not empty.
-func join(between string, facts ...string) string {
+// Join joins the texts that are not empty.
+func Join(between string, facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)
 }

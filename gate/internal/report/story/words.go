@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"path"
@@ -13,29 +13,29 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
-const nb = "\u00a0"
+// NB binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
+const NB = "\u00a0"
 
 // Bounds of texts that may hold names out of a recording.
 const (
-	maxName    = 120  // columns of a name
+	MaxName    = 120  // columns of a name
 	maxPattern = 400  // columns of the sentence of a pattern
-	maxProse   = 500  // runes of a sentence in Markdown
-	maxCommand = 4000 // runes of a command
+	MaxProse   = 500  // runes of a sentence in Markdown
+	MaxCommand = 4000 // runes of a command
 )
 
-// bind keeps a text on one line, unbind takes that back.
-func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
-func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }
+// Bind keeps a text on one line, unbind takes that back.
+func Bind(s string) string   { return strings.ReplaceAll(s, " ", NB) }
+func unbind(s string) string { return strings.ReplaceAll(s, NB, " ") }
 
 // beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them.
 var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 
-// bound binds each number of a sentence to its unit.
-func bound(s string) string { return beforeUnit.ReplaceAllString(s, "$1"+nb+"$2") }
+// Bound binds each number of a sentence to its unit.
+func Bound(s string) string { return beforeUnit.ReplaceAllString(s, "$1"+NB+"$2") }
 
-// flat is a text with single plain spaces.
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+// Flat is a text with single plain spaces.
+func Flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Clean makes hostile text fit for one line of a terminal or log: white space of every kind becomes a space, control
 // and format characters (escapes, right-to-left marks, zero-width ones) and invalid UTF-8 become U+FFFD.
@@ -51,24 +51,24 @@ func Clean(s string) string {
 	}, s)
 }
 
-// trimmed is [Clean] without space around it; nonempty trims several texts and drops empty ones.
-func trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
+// Trimmed is [Clean] without space around it; nonempty trims several texts and drops empty ones.
+func Trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
 
-func nonempty(texts ...string) []string {
+func Nonempty(texts ...string) []string {
 	var out []string
 	for _, t := range texts {
-		if t = trimmed(t); t != "" {
+		if t = Trimmed(t); t != "" {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
-func columns(s string) int { return uniseg.StringWidth(s) }
+// Columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
+func Columns(s string) int { return uniseg.StringWidth(s) }
 
-// split cuts s after as many whole characters as fit into n columns, at least one.
-func split(s string, n int) (head, rest string) {
+// Split cuts s after as many whole characters as fit into n columns, at least one.
+func Split(s string, n int) (head, rest string) {
 	rest = s
 	for state, used := -1, 0; rest != ""; {
 		_, next, width, after := uniseg.FirstGraphemeClusterInString(rest, state)
@@ -89,24 +89,24 @@ func Elide(s string, n int) string {
 	if r := []rune(s); len(r) > 8*n+8 { // accents upon accents take no columns
 		s = string(r[:4*n+4]) + string(r[len(r)-4*n-4:])
 	}
-	if columns(s) <= n {
+	if Columns(s) <= n {
 		return s
 	}
 	if n <= 1 {
 		return "…"
 	}
-	if gone, here, replaced := strings.Cut(s, " → "); replaced && 2*len(prefix(gone, here)) > len(here) {
+	if gone, here, replaced := strings.Cut(s, " → "); replaced && 2*len(Prefix(gone, here)) > len(here) {
 		return Elide(here, n)
 	} else if replaced && n > 12 {
-		left := min(columns(gone), max((n-3)/2, n-3-columns(here)))
+		left := min(Columns(gone), max((n-3)/2, n-3-Columns(here)))
 		return Elide(gone, left) + " → " + Elide(here, n-3-left)
 	}
 	head, tail := (n-1)*3/5, n-1-(n-1)*3/5
 	front, rest := "", s
 	if head > 0 {
-		front, rest = split(s, head)
+		front, rest = Split(s, head)
 	}
-	for over := columns(rest) - tail; over > 0; {
+	for over := Columns(rest) - tail; over > 0; {
 		cluster, next, width, _ := uniseg.FirstGraphemeClusterInString(rest, -1)
 		if cluster == "" {
 			break
@@ -116,8 +116,8 @@ func Elide(s string, n int) string {
 	return front + "…" + rest
 }
 
-// prefix is the common start of two texts.
-func prefix(a, b string) string {
+// Prefix is the common start of two texts.
+func Prefix(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -140,8 +140,8 @@ func Cut(s string, n int) string {
 	return s[:n] + mark
 }
 
-// word keeps the letters, digits and underscores of an identifier.
-func word(s string) string {
+// Word keeps the letters, digits and underscores of an identifier.
+func Word(s string) string {
 	s = notWord.ReplaceAllString(s, "_")
 	return s[:min(len(s), 60)]
 }
@@ -153,10 +153,10 @@ func relative(file string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Clean(file), `\`, "/")), "/")
 }
 
-func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }
+func Pad(s string, n int) string { return s + strings.Repeat(NB, max(n-Columns(s), 0)) }
 
-// brief is the sort key of a number, "" where it is unknown.
-func brief(n result.Number) string {
+// Brief is the sort key of a number, "" where it is unknown.
+func Brief(n result.Number) string {
 	if !n.Known() {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// rankRows is the most ranks that are listed one by one; of more, the ones that compute longest.
-	rankRows = 10
+	// RankRows is the most ranks that are listed one by one; of more, the ones that compute longest.
+	RankRows = 10
 	// stripWidth is the most bars of a strip; of more ranks, each bar is the longest of several.
 	stripWidth = 64
 	// stripFrom is the difference between ranks, relative to the shortest, from which on their bars differ in height.
 	stripFrom = 0.01
 )
 
-// ranks are the printed ranks of a job.
-type ranks struct {
+// Ranks are the printed ranks of a job.
+type Ranks struct {
 	Told  []string // about the straggler
-	About []fact   // least, median and most of all ranks, with a strip of bars
-	Table *table   // the ranks one by one
+	About []Fact   // least, median and most of all ranks, with a strip of bars
+	Table *Table   // the ranks one by one
 
-	strips []string // About, a line each
+	Strips []string // About, a line each
 }
 
-// newRanks prints ranks; nil for none.
-func newRanks(r *result.Ranks) *ranks {
+// NewRanks prints ranks; nil for none.
+func NewRanks(r *result.Ranks) *Ranks {
 	if r == nil || len(r.Ranks) == 0 {
 		return nil
 	}
-	x := &ranks{Told: sentences(r.Remarks)}
+	x := &Ranks{Told: Sentences(r.Remarks)}
 	for _, of := range []struct {
 		label string
 		value func(result.Rank) result.Number
@@ -43,22 +43,22 @@ func newRanks(r *result.Ranks) *ranks {
 		{"wait", func(k result.Rank) result.Number { return k.Wait }},
 	} {
 		if text := spread(r.Ranks, of.value); text != "" {
-			x.About, x.strips = append(x.About, fact{of.label, text}), append(x.strips, pad(of.label, 7)+nb+" "+text)
+			x.About, x.Strips = append(x.About, Fact{of.label, text}), append(x.Strips, Pad(of.label, 7)+NB+" "+text)
 		}
 	}
-	x.Table = &table{Title: "Ranks", Columns: []column{{least: 8, Name: true}, {Title: "compute", Right: true}, {Title: "baseline", Right: true, rank: 4, optional: true},
-		{Title: "step", Right: true, rank: 3, optional: true}, {Title: "waits", Right: true, rank: 1, optional: true},
-		{Title: "others wait", Right: true, rank: 2, optional: true}, {Title: "exposed", Right: true, rank: 5, optional: true},
-		{Title: "hidden", Right: true, rank: 6, optional: true}}}
+	x.Table = &Table{Title: "Ranks", Columns: []Column{{Least: 8, Name: true}, {Title: "compute", Right: true}, {Title: "baseline", Right: true, Rank: 4, Optional: true},
+		{Title: "step", Right: true, Rank: 3, Optional: true}, {Title: "waits", Right: true, Rank: 1, Optional: true},
+		{Title: "others wait", Right: true, Rank: 2, Optional: true}, {Title: "exposed", Right: true, Rank: 5, Optional: true},
+		{Title: "hidden", Right: true, Rank: 6, Optional: true}}}
 	shown := slices.Clone(r.Ranks)
-	if len(shown) > rankRows {
+	if len(shown) > RankRows {
 		slices.SortStableFunc(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
-		shown = shown[:rankRows]
+		shown = shown[:RankRows]
 		x.Table.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
 	}
 	for _, k := range shown {
-		x.Table.add(Elide(Clean(k.Name), 20), cellOf(k.Compute, ns), cellOf(k.Base, ns), cellOf(k.Step, ns), cellOf(k.Wait, ns),
-			cellOf(k.Caused, ns), cellOf(k.Exposed, ns), cellOf(k.Hidden, ns))
+		x.Table.Add(Elide(Clean(k.Name), 20), CellOf(k.Compute, NS), CellOf(k.Base, NS), CellOf(k.Step, NS), CellOf(k.Wait, NS),
+			CellOf(k.Caused, NS), CellOf(k.Exposed, NS), CellOf(k.Hidden, NS))
 	}
 	return x
 }
@@ -73,13 +73,13 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 	slices.SortStableFunc(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
 	n := len(known)
 	end := func(k result.Rank) string {
-		return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20))
+		return Quantity(value(k), NS) + " " + Bind(Elide(Clean(k.Name), 20))
 	}
 	text := end(known[0]) + " … " + end(known[n-1])
 	if n > 2 {
-		text = end(known[0]) + " … median " + quantity((value(known[(n-1)/2])+value(known[n/2]))/2, ns) + " … " + end(known[n-1])
+		text = end(known[0]) + " … median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … " + end(known[n-1])
 	}
-	return text + " " + nb + bars
+	return text + " " + NB + bars
 }
 
 // strip draws a value over the ranks, in their order, as bars from the least to the most.

@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,36 +11,36 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// cause is one reason for a change, with all comparisons that it explains: a kernel with its time, total time, launches, range and
+// Cause is one reason for a change, with all comparisons that it explains: a kernel with its time, total time, launches, range and
 // share of the step; a kind of copies; a rank; a kind of idle time.
-type cause struct {
-	Class   class
-	Rows    []row  // the row that names the cause first
+type Cause struct {
+	Class   Class
+	Rows    []Row  // the row that names the cause first
 	Subject string // "saxpy", "rank 1", "GPU idle: waiting for the CPU"
 	Short   string // change in a few words: "saxpy +4.8 %"
 	Why     []string
 	Cost    result.Number // added to a step, in ns
-	idle    *fallRow      // of idle time
-	rank    bool
-	totals  []row // the total times of kernels that are only launched more often
+	idle    *FallRow      // of idle time
+	Rank    bool
+	totals  []Row // the total times of kernels that are only launched more often
 }
 
 // causes folds the rows of some classes into causes: failing ones first, then by cost.
-func (v *view) causes(of ...class) []cause {
-	var list []cause
-	var program []row
-	for _, g := range groups(untold(v.of(of...))) {
+func (v *Story) causes(of ...Class) []Cause {
+	var list []Cause
+	var program []Row
+	for _, g := range Groups(Untold(v.Of(of...))) {
 		if g[0].F.Scope == measure.ScopeOutput || g[0].F.Subject() == measure.Workload {
 			program = append(program, g...)
 			continue
 		}
-		list = append(list, cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: g.cost()})
+		list = append(list, Cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: g.Cost()})
 	}
 	list = v.foldRanks(list, &program)
 	list = foldSections(foldDevices(foldRanges(foldLaunches(list))))
-	step := group(program).of(measure.StepTime.Name)
+	step := Group(program).of(measure.StepTime.Name)
 	if v.Fall != nil && v.Fall.Mean {
-		step = group(program).of(measure.MeanStep.Name)
+		step = Group(program).of(measure.MeanStep.Name)
 	}
 	if step != nil {
 		if c, ok := v.idle(*step, program); ok {
@@ -53,20 +53,20 @@ func (v *view) causes(of ...class) []cause {
 	return list
 }
 
-func worst(list []cause) {
-	size := func(c cause) float64 {
+func worst(list []Cause) {
+	size := func(c Cause) float64 {
 		if !c.Cost.Known() {
 			return 0
 		}
 		return math.Abs(float64(c.Cost))
 	}
-	slices.SortStableFunc(list, func(a, b cause) int {
+	slices.SortStableFunc(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})
 }
 
 // take moves the rows of a cause into another.
-func (c *cause) take(rows ...row) {
+func (c *Cause) take(rows ...Row) {
 	c.Rows = append(c.Rows, rows...)
 	for i := range rows {
 		c.Class = min(c.Class, rows[i].Class)
@@ -74,13 +74,13 @@ func (c *cause) take(rows ...row) {
 }
 
 // foldRanks makes one cause of a slower or late rank: comparisons of ranks, and kernels and ranges in which it is the slowest.
-func (v *view) foldRanks(list []cause, program *[]row) []cause {
+func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	if v.Report.Ranks == nil || v.Report.Ranks.Straggler == nil {
 		return list
 	}
 	s := v.Report.Ranks.Straggler
-	c := cause{Class: unchanged, Subject: Clean(s.Rank), Cost: s.Waited, rank: true}
-	*program = slices.DeleteFunc(*program, func(r row) bool {
+	c := Cause{Class: Unchanged, Subject: Clean(s.Rank), Cost: s.Waited, Rank: true}
+	*program = slices.DeleteFunc(*program, func(r Row) bool {
 		if r.F.Metric == model.Imbalance.Name {
 			c.take(r)
 			return true
@@ -90,11 +90,11 @@ func (v *view) foldRanks(list []cause, program *[]row) []cause {
 	kernel := func(f result.Finding) bool {
 		return slices.ContainsFunc(s.Kernels, func(k result.StragglerKernel) bool { return k.Name == f.Name })
 	}
-	devices := slices.ContainsFunc(list, func(x cause) bool { return x.Rows[0].F.Scope == measure.ScopeDevice })
-	if !devices && len(c.Rows) == 0 && (!s.Late || group(*program).of(measure.StepTime.Name) == nil) {
+	devices := slices.ContainsFunc(list, func(x Cause) bool { return x.Rows[0].F.Scope == measure.ScopeDevice })
+	if !devices && len(c.Rows) == 0 && (!s.Late || Group(*program).of(measure.StepTime.Name) == nil) {
 		return list
 	}
-	list = slices.DeleteFunc(list, func(x cause) bool {
+	list = slices.DeleteFunc(list, func(x Cause) bool {
 		f := x.Rows[0].F
 		if f.Scope == measure.ScopeDevice || f.Scope == measure.ScopeKernel && kernel(f) || f.Scope == measure.ScopeRange && f.Name == s.Range {
 			c.take(x.Rows...)
@@ -103,32 +103,32 @@ func (v *view) foldRanks(list []cause, program *[]row) []cause {
 		return false
 	})
 	if len(c.Rows) == 0 { // a late rank that only the step shows
-		step := group(*program).of(measure.StepTime.Name)
+		step := Group(*program).of(measure.StepTime.Name)
 		c.take(*step)
-		*program = slices.DeleteFunc(*program, func(r row) bool { return r.F.Metric == measure.StepTime.Name })
+		*program = slices.DeleteFunc(*program, func(r Row) bool { return r.F.Metric == measure.StepTime.Name })
 	}
 	return append(list, c)
 }
 
 // first is the index of the first cause of a scope, -1 for none.
-func first(list []cause, scope measure.Scope) int {
-	return slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == scope })
+func first(list []Cause, scope measure.Scope) int {
+	return slices.IndexFunc(list, func(c Cause) bool { return c.Rows[0].F.Scope == scope })
 }
 
 // fold moves the rows of some causes into the one at an index.
-func fold(list []cause, at int, these func(cause) bool) []cause {
+func fold(list []Cause, at int, these func(Cause) bool) []Cause {
 	for i := range list {
 		if i != at && these(list[i]) {
 			list[at].take(list[i].Rows...)
 			list[i].Rows = nil
 		}
 	}
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+	return slices.DeleteFunc(list, func(c Cause) bool { return len(c.Rows) == 0 })
 }
 
 // foldRanges puts each range into the cause in it that costs most.
-func foldRanges(list []cause) []cause {
-	var ranges, out []cause
+func foldRanges(list []Cause) []Cause {
+	var ranges, out []Cause
 	for _, c := range list {
 		if c.Rows[0].F.Scope == measure.ScopeRange {
 			ranges = append(ranges, c)
@@ -138,8 +138,8 @@ func foldRanges(list []cause) []cause {
 	}
 	worst(out)
 	for _, r := range ranges {
-		i := slices.IndexFunc(out, func(c cause) bool {
-			return !c.rank && slices.ContainsFunc(c.Rows, func(x row) bool {
+		i := slices.IndexFunc(out, func(c Cause) bool {
+			return !c.Rank && slices.ContainsFunc(c.Rows, func(x Row) bool {
 				return x.F.Scope == measure.ScopeKernel && strings.Contains("/"+x.F.Role+"/", "/"+r.Rows[0].F.Name+"/")
 			})
 		})
@@ -153,11 +153,11 @@ func foldRanges(list []cause) []cause {
 }
 
 // foldDevices puts three or more slower devices into their common cause: the kernel that costs most, or else the first device.
-func foldDevices(list []cause) []cause {
+func foldDevices(list []Cause) []Cause {
 	const many = 3
 	worst(list)
 	n := 0
-	device := func(c cause) bool { return !c.rank && c.Rows[0].F.Scope == measure.ScopeDevice }
+	device := func(c Cause) bool { return !c.Rank && c.Rows[0].F.Scope == measure.ScopeDevice }
 	for _, c := range list {
 		if device(c) {
 			n++
@@ -174,29 +174,29 @@ func foldDevices(list []cause) []cause {
 }
 
 // foldSections puts sections outside of the steps, such as the warm-up, into the first slower kernel, which is launched there too.
-func foldSections(list []cause) []cause {
+func foldSections(list []Cause) []Cause {
 	worst(list)
 	kernel := first(list, measure.ScopeKernel)
 	if kernel < 0 {
 		return list
 	}
-	return fold(list, kernel, func(c cause) bool {
+	return fold(list, kernel, func(c Cause) bool {
 		f := c.Rows[0].F
 		return f.Scope == measure.ScopeSection && f.Metric == measure.GPUTime.Name && c.Class >= list[kernel].Class
 	})
 }
 
 // idle is the cause of a slower step where idle time is at least half of the change.
-func (v *view) idle(step row, program []row) (cause, bool) {
+func (v *Story) idle(step Row, program []Row) (Cause, bool) {
 	if v.Fall == nil || len(v.Fall.Rows) == 0 {
-		return cause{}, false
+		return Cause{}, false
 	}
 	part := v.Fall.Rows[0]
-	launched := group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
+	launched := Group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
 	if result.IdleCauses[part.Class] == "" || launched || part.Change < (v.Fall.Head-v.Fall.Base)/2 {
-		return cause{}, false
+		return Cause{}, false
 	}
-	return cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true
+	return Cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true
 }
 
 // explains is the least share of a change of the whole program that causes have to add up to in order to explain it.
@@ -204,43 +204,43 @@ const explains = 1.0 / 3
 
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
 // the cause that it belongs to. The others of a class are a cause of their own.
-func foldProgram(list []cause, program []row) []cause {
+func foldProgram(list []Cause, program []Row) []Cause {
 	sum := result.Number(0)
 	for _, c := range list {
 		if c.Cost.Known() {
 			sum += c.Cost
 		}
 	}
-	slower := group(program).of(measure.StepTime.Name) != nil || group(program).of(measure.GPUTime.Name) != nil
-	var own []cause
+	slower := Group(program).of(measure.StepTime.Name) != nil || Group(program).of(measure.GPUTime.Name) != nil
+	var own []Cause
 	for _, r := range program {
 		at := -1
 		switch {
-		case r.Class == increased:
-			at = slices.IndexFunc(list, func(c cause) bool { return c.counts(r.F.Metric) })
+		case r.Class == Increased:
+			at = slices.IndexFunc(list, func(c Cause) bool { return c.counts(r.F.Metric) })
 		case r.F.Scope == measure.ScopeOutput && !slower:
-		case len(list) > 0 && (sum >= explains*r.cost() || !r.cost().Known() && r.Class >= list[0].Class):
+		case len(list) > 0 && (sum >= explains*r.Cost() || !r.Cost().Known() && r.Class >= list[0].Class):
 			at = 0
 		}
 		if at >= 0 {
 			list[at].take(r)
 			continue
 		}
-		same := slices.IndexFunc(own, func(c cause) bool {
-			return c.Class == r.Class && r.Class != increased && c.Rows[0].F.Scope == measure.ScopeWorkload && r.F.Scope == measure.ScopeWorkload
+		same := slices.IndexFunc(own, func(c Cause) bool {
+			return c.Class == r.Class && r.Class != Increased && c.Rows[0].F.Scope == measure.ScopeWorkload && r.F.Scope == measure.ScopeWorkload
 		})
 		if same >= 0 {
 			own[same].take(r)
 		} else {
-			own = append(own, cause{Class: r.Class, Rows: []row{r}, Subject: r.Subject, Cost: r.cost()})
+			own = append(own, Cause{Class: r.Class, Rows: []Row{r}, Subject: r.Subject, Cost: r.Cost()})
 		}
 	}
 	list = append(list, own...)
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+	return slices.DeleteFunc(list, func(c Cause) bool { return len(c.Rows) == 0 })
 }
 
 // counts reports whether an increased count of the whole program belongs to the cause.
-func (c *cause) counts(metric string) bool {
+func (c *Cause) counts(metric string) bool {
 	f := measure.Subject{}
 	if len(c.Rows) > 0 {
 		f = c.Rows[0].F.Subject()
@@ -249,9 +249,9 @@ func (c *cause) counts(metric string) bool {
 	case measure.SyncCalls.Name:
 		return c.idle != nil
 	case measure.Launches.Name, measure.SmallKernels.Name:
-		return f.Scope == measure.ScopeKernel && group(c.Rows).of(measure.Launches.Name) != nil || c.rank
+		return f.Scope == measure.ScopeKernel && Group(c.Rows).of(measure.Launches.Name) != nil || c.Rank
 	case measure.PageableBytes.Name:
 		return f.Scope == measure.ScopeWorkload && f.Name != ""
 	}
-	return c.rank
+	return c.Rank
 }

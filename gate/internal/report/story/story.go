@@ -1,4 +1,6 @@
-package report
+// Package story decides what a reader of a report sees: rows sorted and folded into causes, the headline, tables, warnings and next
+// steps, with numbers printed and names bounded, without format or colour. Formats print it.
+package story
 
 import (
 	"cmp"
@@ -12,22 +14,22 @@ import (
 )
 
 // A view is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed and texts
-// cleaned. No text is escaped for a format yet. A number is bound to its unit with [nb].
-type view struct {
+// cleaned. No text is escaped for a format yet. A number is bound to its unit with [NB].
+type Story struct {
 	Report       *result.Report
 	Word, Reason string // the verdict
-	Tone         tone
-	Workload     string  // "default" where it has no name
-	each         []*view // one a workload; the view itself where the report is on one
-	Rows         []row   // the comparisons, worst first
-	Causes       []cause // of a slower program: failing ones first, then by cost
-	Open         []cause // undecided comparisons that could fail the gate
-	Fall         *fall   // parts of the step's change, nil where they are unknown
-	Ranks        *ranks  // ranks of the head, nil for a single one
+	Tone         Tone
+	Workload     string   // "default" where it has no name
+	Each         []*Story // one a workload; the view itself where the report is on one
+	Rows         []Row    // the comparisons, worst first
+	Causes       []Cause  // of a slower program: failing ones first, then by cost
+	Open         []Cause  // undecided comparisons that could fail the gate
+	Fall         *Fall    // parts of the step's change, nil where they are unknown
+	Ranks        *Ranks   // ranks of the head, nil for a single one
 	Warnings     []string
 	Next         []string
-	Facts        []fact // hardware, runs, pairing, what is detected
-	Commands     []fact // that reproduce or accept
+	Facts        []Fact // hardware, runs, pairing, what is detected
+	Commands     []Fact // that reproduce or accept
 	Options
 }
 
@@ -54,153 +56,155 @@ type Options struct {
 	Version string
 }
 
-type fact struct{ Label, Text string }
+type Fact struct{ Label, Text string }
 
 // factsOf are the facts that are known.
-func factsOf(list ...fact) []fact {
-	var out []fact
+func factsOf(list ...Fact) []Fact {
+	var out []Fact
 	for _, f := range list {
-		if f.Text = trimmed(f.Text); f.Text != "" {
+		if f.Text = Trimmed(f.Text); f.Text != "" {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// tone is the meaning that a format shows by a colour, an icon or a CSS class.
-type tone int
+// Tone is the meaning that a format shows by a colour, an icon or a CSS class.
+type Tone int
 
 const (
-	plain tone = iota
-	good
-	doubtful
-	bad
-	minor // matters less
+	Plain Tone = iota
+	Good
+	Doubtful
+	Bad
+	Minor // matters less
 )
 
-// class groups findings by what they mean to a reader, in the order of sections.
-type class int
+// Class groups findings by what they mean to a reader, in the order of sections.
+type Class int
 
 const (
-	failing class = iota
-	warned
-	open
-	increased
-	differing
-	improved
-	added
-	removed
-	harmless
-	same
-	unchanged
+	Failing Class = iota
+	Warned
+	Open
+	Increased
+	Differing
+	Improved
+	Added
+	Removed
+	Harmless
+	Same
+	Unchanged
 )
 
 // classification is the outcome and the words of a class.
 type classification struct {
 	outcome result.Outcome // of its findings; "" where [classOf] decides by more than the outcome
-	mark    string         // before a result that matters
+	Mark    string         // before a result that matters
 	result  string         // of a finding
-	tone    tone
+	tone    Tone
 }
 
-var classes = [...]classification{
-	failing:   {result.Regressed, "❌", "regressed", bad},
-	warned:    {result.Regressed, "⚠️", "slower", doubtful},
-	open:      {"", "⚠️", "undecided", doubtful},
-	increased: {result.Grew, "⚠️", "increased", doubtful},
-	differing: {"", "", "not judged", plain},
-	improved:  {result.Improved, "✅", "improved", good},
-	added:     {result.Added, "", "added", plain},
-	removed:   {result.Removed, "", "removed", plain},
-	harmless:  {result.Inconclusive, "⚠️", "undecided", plain},
-	same:      {"", "", "not judged", plain},
-	unchanged: {result.Unchanged, "", "unchanged", plain},
+var Classes = [...]classification{
+	Failing:   {result.Regressed, "❌", "regressed", Bad},
+	Warned:    {result.Regressed, "⚠️", "slower", Doubtful},
+	Open:      {"", "⚠️", "undecided", Doubtful},
+	Increased: {result.Grew, "⚠️", "increased", Doubtful},
+	Differing: {"", "", "not judged", Plain},
+	Improved:  {result.Improved, "✅", "improved", Good},
+	Added:     {result.Added, "", "added", Plain},
+	Removed:   {result.Removed, "", "removed", Plain},
+	Harmless:  {result.Inconclusive, "⚠️", "undecided", Plain},
+	Same:      {"", "", "not judged", Plain},
+	Unchanged: {result.Unchanged, "", "unchanged", Plain},
 }
 
-func classOf(f result.Finding) class {
+func classOf(f result.Finding) Class {
 	switch {
 	case f.NotJudged() && f.Base == f.Head:
-		return same
+		return Same
 	case f.NotJudged():
-		return differing
+		return Differing
 	case f.Outcome == result.Regressed && !f.Gates:
-		return warned
+		return Warned
 	case f.Undecided && f.Outcome != result.Regressed:
-		return open
+		return Open
 	}
-	for c, x := range classes {
+	for c, x := range Classes {
 		if x.outcome == f.Outcome {
-			return class(c)
+			return Class(c)
 		}
 	}
-	return harmless // unknown outcome
+	return Harmless // unknown outcome
 }
 
-func newView(r *result.Report, o Options) *view {
-	v := &view{
+func Tell(r *result.Report, o Options) *Story {
+	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
-		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose),
-		Commands: factsOf(fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, fact{"To accept as the new baseline", r.Accept}),
+		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...), Facts: facts(r, o.Verbose),
+		Commands: factsOf(Fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, Fact{"To accept as the new baseline", r.Accept}),
 		Options:  o,
 	}
-	v.Rows = make([]row, 0, len(r.Findings))
+	v.Rows = make([]Row, 0, len(r.Findings))
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
 	tell(v.Rows)
 	v.Fall = newFall(r)
-	v.Causes, v.Open = v.causes(failing, warned, increased), v.causes(open)
+	v.Causes, v.Open = v.causes(Failing, Warned, Increased), v.causes(Open)
 	v.verdict()
 	shown := v.effect()
-	for _, list := range [][]cause{v.Causes, v.Open} {
+	for _, list := range [][]Cause{v.Causes, v.Open} {
 		for i := range list {
 			v.tell(&list[i], shown)
 		}
 	}
 	for _, w := range r.Workloads {
-		v.each = append(v.each, newView(w, o))
+		v.Each = append(v.Each, Tell(w, o))
 	}
-	if v.each == nil {
-		v.each = []*view{v}
+	if v.Each == nil {
+		v.Each = []*Story{v}
 	}
 	return v
 }
 
-// unitOf is the unit that times of a side are given for.
-func unitOf(s result.Side) string {
+// UnitOf is the unit that times of a side are given for.
+func UnitOf(s result.Side) string {
 	if s.Step != "" {
 		return "step"
 	}
 	return "run"
 }
 
-func (v *view) several() bool { return len(v.Report.Workloads) > 0 }
+func (v *Story) Several() bool { return len(v.Report.Workloads) > 0 }
 
 // verdict sets word, reason and tone. Without a reason in the report it counts findings.
-func (v *view) verdict() {
+func (v *Story) verdict() {
 	r := v.Report
 	switch {
 	case r.Verdict == result.Fail:
-		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(r.Counts.Regressed, "regression"), bad
+		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(r.Counts.Regressed, "regression"), Bad
 	case r.Verdict == result.Pass && r.Undecided:
-		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(r.Counts.Inconclusive, "comparison")+" undecided", doubtful
+		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(r.Counts.Inconclusive, "comparison")+" undecided", Doubtful
 	case r.Verdict == result.Pass:
-		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), good
+		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), Good
 	default:
-		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", doubtful
+		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", Doubtful
 	}
-	v.Reason = cmp.Or(trimmed(r.Reason), v.Reason)
+	v.Reason = cmp.Or(Trimmed(r.Reason), v.Reason)
 }
 
-func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️", bad: "❌"}[v.Tone] }
+func (v *Story) Icon() string {
+	return [...]string{Good: "✅", Doubtful: "⚠️", Bad: "❌"}[v.Tone]
+}
 
-func (v *view) judged() bool {
+func (v *Story) Judged() bool {
 	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
 }
 
-// of gives the rows of some classes, one class after the other.
-func (v *view) of(classes ...class) []row {
-	var rows []row
+// Of gives the rows of some classes, one class after the other.
+func (v *Story) Of(classes ...Class) []Row {
+	var rows []Row
 	for _, c := range classes {
 		for i := range v.Rows { // rows are large
 			if v.Rows[i].Class == c {
@@ -211,18 +215,18 @@ func (v *view) of(classes ...class) []row {
 	return rows
 }
 
-// number is the row of a metric of the workload, nil for none.
-func (v *view) number(metric string) *row {
-	return group(v.Rows).find(func(r *row) bool { return r.F.Metric == metric && r.F.Subject() == measure.Workload })
+// Number is the row of a metric of the workload, nil for none.
+func (v *Story) Number(metric string) *Row {
+	return Group(v.Rows).find(func(r *Row) bool { return r.F.Metric == metric && r.F.Subject() == measure.Workload })
 }
 
-// untold leaves out the rows that are parts of another row.
-func untold(rows []row) []row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Told })
+// Untold leaves out the rows that are parts of another row.
+func Untold(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Told })
 }
 
-// place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
-func (v *view) place(f result.Finding) (file string, line int) {
+// Place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
+func (v *Story) Place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
 		return Clean(o.File), max(o.Line, 1)
 	}
@@ -235,10 +239,10 @@ func (v *view) place(f result.Finding) (file string, line int) {
 }
 
 // facts describes both sides: hardware, runs, pairing, the smallest change that is detected. Verbose ones name unknown properties.
-func facts(r *result.Report, verbose bool) []fact {
-	var out []fact
-	add := func(label, text string) { out = append(out, fact{label, text}) }
-	withNotes := func() []fact {
+func facts(r *result.Report, verbose bool) []Fact {
+	var out []Fact
+	add := func(label, text string) { out = append(out, Fact{label, text}) }
+	withNotes := func() []Fact {
 		for _, note := range r.Notes {
 			add("note", note)
 		}
@@ -246,7 +250,7 @@ func facts(r *result.Report, verbose bool) []fact {
 	}
 	if n := len(r.Workloads); n > 0 {
 		if r.Alpha > 0 {
-			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", percent(r.Alpha), n))
+			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", Percent(r.Alpha), n))
 		}
 		return withNotes()
 	}
@@ -288,13 +292,13 @@ func facts(r *result.Report, verbose bool) []fact {
 
 // detection is the smallest change of each kind that is detected, and the bound on false alarms beside it.
 func detection(r *result.Report) string {
-	s := detects(r.Detects)
+	s := Detects(r.Detects)
 	if s == "" {
 		return ""
 	}
 	s += " (80 % power)"
 	if r.Family > 0 && r.Alpha > 0 {
-		s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
+		s += fmt.Sprintf("; at most %s false alarms a gate, over %s", Percent(r.Alpha), measure.Count(r.Family, "comparison"))
 	}
 	return s
 }
@@ -323,8 +327,8 @@ func pairing(r *result.Report, verbose bool) string {
 	return "different sessions" + spread
 }
 
-// detects prints the smallest changes that a comparison finds in 80 % of cases: "GPU time +0.4 %, kernels +0.5 … 1.1 %".
-func detects(d *result.Detects) string {
+// Detects prints the smallest changes that a comparison finds in 80 % of cases: "GPU time +0.4 %, kernels +0.5 … 1.1 %".
+func Detects(d *result.Detects) string {
 	if d == nil {
 		return ""
 	}
@@ -343,7 +347,7 @@ func detects(d *result.Detects) string {
 	case least == most:
 		parts = append(parts, "kernels +"+most)
 	default:
-		parts = append(parts, "kernels +"+strings.TrimSuffix(least, nb+"%")+bind(" … ")+most)
+		parts = append(parts, "kernels +"+strings.TrimSuffix(least, NB+"%")+Bind(" … ")+most)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -352,24 +356,24 @@ func detects(d *result.Detects) string {
 func mde(n result.Number) string {
 	switch {
 	case n >= 10:
-		return "1000" + nb + "%"
+		return "1000" + NB + "%"
 	case n >= 0.1:
-		return fmt.Sprintf("%.0f"+nb+"%%", 100*float64(n))
+		return fmt.Sprintf("%.0f"+NB+"%%", 100*float64(n))
 	case n >= 0.01:
-		return fmt.Sprintf("%.1f"+nb+"%%", 100*float64(n))
+		return fmt.Sprintf("%.1f"+NB+"%%", 100*float64(n))
 	}
-	return fmt.Sprintf("%.2f"+nb+"%%", 100*float64(n))
+	return fmt.Sprintf("%.2f"+NB+"%%", 100*float64(n))
 }
 
 // utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
 func utilization(u result.Utilization, step string) string {
 	var parts []string
 	for _, m := range u.Metrics {
-		change := share(m.Head / 100)
+		change := Share(m.Head / 100)
 		if m.Base.Known() {
-			change = strings.TrimSuffix(share(m.Base/100), nb+"%") + bind(" → ") + change
+			change = strings.TrimSuffix(Share(m.Base/100), NB+"%") + Bind(" → ") + change
 		}
-		parts = append(parts, metric(m.Name)+nb+change)
+		parts = append(parts, Metric(m.Name)+NB+change)
 	}
 	of := cmp.Or(u.Range, step, "all")
 	return Elide(Clean(of), 40) + ": " + strings.Join(parts, ", ")

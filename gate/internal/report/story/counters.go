@@ -1,4 +1,4 @@
-package report
+package story
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 // documentation matches the links of a cause. A saved report may hold other links, which are not shown.
 var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
 
-func guides(c *result.Cause) []result.Guide {
+func Guides(c *result.Cause) []result.Guide {
 	var out []result.Guide
 	for _, g := range c.Guides {
 		if documentation.MatchString(g.Link) && len(out) < 3 {
@@ -21,28 +21,28 @@ func guides(c *result.Cause) []result.Guide {
 	return out
 }
 
-func because(c *result.Cause) string {
-	return join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")"))
+func Because(c *result.Cause) string {
+	return Join(" ", Trimmed(c.Summary), Wrapped("(", Trimmed(c.Note), ")"))
 }
 
-// bounds says what limits a kernel on both sides, "" where it is unknown.
-func bounds(c *result.Cause) string {
-	base, head := trimmed(c.Base), trimmed(c.Head)
+// Bounds says what limits a kernel on both sides, "" where it is unknown.
+func Bounds(c *result.Cause) string {
+	base, head := Trimmed(c.Base), Trimmed(c.Head)
 	if base == "" && head == "" {
 		return ""
 	}
 	return "Baseline: " + cmp.Or(base, measure.Unknown) + ". Head: " + cmp.Or(head, measure.Unknown) + "."
 }
 
-func counterTable(c *result.Cause) *table {
-	t := &table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
+func CounterTable(c *result.Cause) *Table {
+	t := &Table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []Column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
 		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
 	for _, m := range c.Metrics {
 		change := ""
 		if m.Base > 0 && m.Head.Known() && m.Head != m.Base {
-			change = changed(m.Head/m.Base - 1)
+			change = Changed(m.Head/m.Base - 1)
 		}
-		t.add(Elide(metric(m.Name), 40), quantity(m.Base, m.Unit), quantity(m.Head, m.Unit), change)
+		t.Add(Elide(Metric(m.Name), 40), Quantity(m.Base, m.Unit), Quantity(m.Head, m.Unit), change)
 	}
 	return t
 }

@@ -1,0 +1,87 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// TrendTable lists every number over time, the largest change first, drawn in at most width bars.
+func TrendTable(h *history.History, width, most int) *Table {
+	t := &Table{Title: "Numbers over time", Columns: []Column{{Title: "", Least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, Rank: 1, Label: "first"},
+		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + AnchorOf(h), Right: true, Optional: true, Label: "since the anchor"}}}
+	for _, x := range h.Trends {
+		values, since := Known(x.Values), ""
+		if x.SinceAnchor != nil {
+			since = Changed(*x.SinceAnchor)
+		}
+		t.Rows = append(t.Rows, TableRow{Cells: []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName)}, {Text: Metric(x.Metric)}, {}, {Text: BarsOf(values, width)}, {Text: Quantity(values[0], x.Unit)},
+			{Text: Quantity(values[len(values)-1], x.Unit)}, {Text: Changed(x.Change), Sort: Brief(x.Change)}, {Text: since}}})
+	}
+	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that changed less", Count(left, "trend")) })
+	return t
+}
+
+// AnchorOf is the name of the anchor session, "" for none.
+func AnchorOf(h *history.History) string {
+	at := h.Anchor()
+	switch {
+	case at < 0:
+		return ""
+	case h.Moments[at].Anchor == "yes":
+		return "anchor of " + Day(h.Moments[at].At)
+	}
+	return Elide(Trimmed(h.Moments[at].Anchor), 20)
+}
+
+// LevelTable lists every change of level; none is the sentence where there are none.
+func LevelTable(h *history.History, source Source) (t *Table, none string) {
+	t = &Table{Title: "When the level of a number changed", Columns: []Column{{Title: "Name"}, {Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"}, {Title: "Where", Class: "wide"}}}
+	enough := false
+	for _, x := range h.Trends {
+		enough = enough || x.Enough
+		m, _ := measure.MetricByName(x.Metric)
+		for _, c := range x.Changes {
+			r := TableRow{Tone: Bad}
+			class, where := "worse", "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
+			if (c.Change < 0) == (m.Better != measure.Higher) {
+				class, r.Tone = "better", Good
+			}
+			if len(c.Elsewhere) > 0 {
+				class, r.Tone, where = "doubt", Doubtful, "with another "+Clean(strings.Join(c.Elsewhere, " and "))+", which is no change of the code"
+			}
+			r.Cells = []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName), Note: m.Title()}, {Text: pair(c.Before, c.After, x.Unit, 4)}, {Text: Changed(c.Change), Class: class},
+				{Text: Day(h.Moments[c.Moment].At)}, {Text: where, Link: source.Commit(c.To)}}
+			t.Rows = append(t.Rows, r)
+		}
+	}
+	switch {
+	case !enough:
+		return t, "too few sessions to tell: ten are needed; below is the change from the first to the last"
+	case len(t.Rows) == 0:
+		return t, "none"
+	}
+	return t, ""
+}
+
+// Elsewhere lists the sessions since which the driver, the clock or the like is another.
+func Elsewhere(h *history.History) []string {
+	var lines []string
+	for _, m := range h.Moments {
+		if what := Others(m); len(what) > 0 {
+			lines = append(lines, Day(m.At)+": another "+Clean(strings.Join(what, ", ")))
+		}
+	}
+	return lines
+}
+
+// Others are the changes of the environment at a moment, without a change of host.
+func Others(m history.Moment) []string {
+	return slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" })
+}
+
+func orUnknown(commit string) string { return cmp.Or(Elide(Clean(commit), 12), "an unknown commit") }

@@ -1,0 +1,325 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Said are lines behind a label, such as "Why".
+type Said struct {
+	Label string
+	Lines []string
+	Tone  Tone
+	Apart bool // an empty line goes before it
+}
+
+// The most causes and differences that are listed without --verbose.
+const maxCauses, maxDifferences = 8, 20
+
+// Below are the texts under the headline of a gate that passes or gives no verdict: the rest of the reason, and both sides.
+func (v *Story) Below() (rest, sides string) {
+	switch {
+	case !v.Judged():
+		return v.Unsaid(), ""
+	case v.Tone == Good:
+		return v.Unsaid(), Join("; ", strings.TrimPrefix(v.Sides(), "NVIDIA"+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
+	}
+	return "", ""
+}
+
+// Says are the labelled lines below the headline, and those below the waterfall and the warnings.
+func (v *Story) Says() (first, last []Said) {
+	next := Said{Label: "Next", Lines: v.Next}
+	switch {
+	case !v.Judged():
+		first = []Said{next, {Label: "Also", Lines: v.suspects(), Apart: true}}
+	case v.Report.Verdict == result.Fail:
+		why := Said{Label: "Why", Lines: []string{v.Reason}, Apart: true}
+		where, also := Said{Label: "Where"}, Said{Label: "Also"}
+		if len(v.Causes) > 0 {
+			most := maxCauses
+			if v.Verbose {
+				most = len(v.Causes)
+			}
+			why.Lines, where.Lines = v.Causes[0].Why, v.Causes[0].Places()
+			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c Cause) bool { return c.Class != Failing }), most)
+		}
+		next.Apart = true
+		first, last = []Said{why, where, also, {Label: "Besides", Lines: v.besides(), Tone: Minor}}, []Said{next}
+	case v.Report.Undecided:
+		why, next := v.undecided()
+		first = []Said{{Label: "Open", Lines: []string{why}}, {Label: "Settle", Lines: []string{next}}, v.increased()}
+	default:
+		for _, c := range v.Causes {
+			if c.Class == Warned {
+				first = append(first, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
+			}
+		}
+		var gains []string
+		for _, g := range Groups(Untold(v.Of(Improved))) {
+			gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
+		}
+		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(gains), Tone: Good})
+		last = []Said{next}
+	}
+	return first, last
+}
+
+// some cuts a list to three texts, and says where the others are.
+func (v *Story) some(list []string) []string {
+	return beginning(list, 3, Wrapped(" (", v.ShowAll, ")"))
+}
+
+// also are causes beside the first, a line each.
+func (v *Story) also(list []Cause, most int) []string {
+	var lines []string
+	for _, c := range list {
+		r := c.Lead()
+		text := v.effectLine(&r, math.MaxInt, false)
+		if len(c.Why) > 0 && (c.Rank || c.idle != nil || len(r.Parts) > 0 || len(c.totals) > 0) {
+			text = c.Why[0]
+		}
+		if at := c.Places(); len(at) > 0 {
+			text += ", " + at[0]
+		} else if r.F.Role != "" && len(r.Parts) == 0 {
+			text += ", in range " + Clean(r.F.Role)
+		}
+		lines = append(lines, text)
+	}
+	return beginning(lines, most, "")
+}
+
+// suspects are the causes that a gate without a verdict would name, but for undecided ones under 1 %.
+func (v *Story) suspects() []string {
+	if slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Class == Differing }) {
+		return nil
+	}
+	return v.also(slices.DeleteFunc(slices.Concat(v.Causes, v.Open), func(c Cause) bool {
+		change := c.Lead().F.Change
+		return c.Class == Open && change.Known() && math.Abs(float64(change)) < 0.01
+	}), maxCauses)
+}
+
+// besides counts the other comparisons that need a look.
+func (v *Story) besides() []string {
+	var list []string
+	for _, x := range []struct {
+		class Class
+		what  string
+	}{{Warned, "slower without failing the gate"}, {Open, "undecided"}, {Improved, "improved"}, {Added, "added"}, {Removed, "removed"}} {
+		n := len(Groups(Untold(v.Of(x.class))))
+		if x.class == Warned {
+			n = len(slices.DeleteFunc(slices.Clone(v.Causes), func(c Cause) bool { return c.Class != Warned }))
+		}
+		if n > 0 {
+			list = append(list, Bind(fmt.Sprintf("%d %s", n, x.what)))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []string{strings.Join(list, ", ") + Wrapped(NB+"(", Bind(v.ShowAll), ")")}
+}
+
+// increased are the counts that increased.
+func (v *Story) increased() Said {
+	var list []string
+	for _, c := range v.Causes {
+		if x := c.Lead(); c.Class == Increased {
+			list = append(list, Join(", ", slices.Concat([]string{strings.TrimPrefix(x.Subject+" ", "workload ") + x.Metric + " " + x.Values + " a " + UnitOf(v.Report.Head)}, Group(c.Rows).evidence())...))
+		}
+	}
+	return Said{Label: "New", Lines: v.some(list), Tone: Doubtful}
+}
+
+// undecided says why a gate is undecided, and what would decide it.
+func (v *Story) undecided() (why, next string) {
+	runs, why := 0, v.Reason
+	n, shown := 0, v.effect()
+	for _, c := range v.Open {
+		for _, r := range c.Rows {
+			if r.Class != Open {
+				continue
+			}
+			headed := shown != nil && r.F.Subject() == shown.F.Subject() && r.F.Metric == shown.F.Metric
+			if r.Reason != "" && (n == 0 || headed) { // the line above has its numbers
+				why = r.Reason
+			}
+			n++
+			runs = max(runs, r.F.MoreRuns())
+		}
+	}
+	if n > 1 {
+		why += "; " + Count(n-1, "more comparison")
+	}
+	next = cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head")
+	return strings.TrimSuffix(why, ": "+next), next
+}
+
+// limited are the flags that a number of runs replaces.
+var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
+
+// settle is the command that takes this number of runs, "" for none.
+func (v *Story) settle(runs int) string {
+	const check = "nsgate check"
+	command, ok := strings.CutPrefix(Trimmed(v.Report.Reproduce), check)
+	if !ok || runs == 0 || v.Runs == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %d%s", check, v.Runs, runs, limited.ReplaceAllString(command, ""))
+}
+
+// Falls reports whether the waterfall belongs to the first lines.
+func (v *Story) Falls() bool {
+	switch {
+	case v.Report.Verdict == result.Fail:
+		return true
+	case !v.Judged():
+		return v.Fall != nil && len(v.Fall.Rows) > 0
+	}
+	return v.Tone == Good && v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01
+}
+
+// Whole prints the step, the GPU time and how many kernels changed: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
+func (v *Story) Whole() string {
+	times := strings.Join(v.programTimes(), ", ")
+	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
+	for _, r := range v.Rows {
+		if r.F.Scope != measure.ScopeKernel || r.Told {
+			continue
+		}
+		of := slices.DeleteFunc(slices.Clone(r.Parts), Row.Gone)
+		if len(of) == 0 {
+			of = []Row{r}
+		}
+		for _, x := range of {
+			kernels[x.F.Subject()] = true
+			if !slices.Contains([]Class{Unchanged, Harmless, Same}, r.Class) {
+				other[x.F.Subject()] = true
+			}
+		}
+	}
+	if times == "" || len(kernels) == 0 || !v.Judged() {
+		return times
+	}
+	changed := "none changed"
+	if n := len(other); n > 0 {
+		changed = fmt.Sprintf("%d changed", n)
+	}
+	return times + "; " + Count(len(kernels), "kernel") + ", " + Bind(changed)
+}
+
+// programTimes are the step and the GPU time, without the one that the headline is about.
+func (v *Story) programTimes() (texts []string) {
+	shown := v.effect()
+	if !v.Judged() {
+		shown = nil // the headline holds the reason instead
+	}
+	step, sum := "step", "GPU time"
+	if UnitOf(v.Report.Head) == "run" { // the step is what repeats in it
+		sum = "GPU time of the run"
+	}
+	if v.Fall != nil && v.Fall.Mean {
+		step = "typical step"
+	}
+	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, sum}} {
+		r := v.Number(x.metric)
+		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
+			continue
+		}
+		text := Bind(x.name) + NB + r.Values
+		if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
+			text += NB + "(" + r.Change + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Behind are GPU, runs and their bars, of a gate that fails or is undecided.
+func (v *Story) Behind() string {
+	if !v.Judged() || v.Tone == Good {
+		return ""
+	}
+	tail := v.Sides()
+	if r := v.effect(); r != nil && r.Runs() != "" {
+		tail += NB + NB + r.Runs()
+	}
+	return tail
+}
+
+// Differences is the table of comparisons that differ and were not judged, and what is said of them.
+func (v *Story) Differences() (t *Table, said []string) {
+	rows := Untold(v.Of(Differing))
+	if v.Verbose {
+		rows = unfollowed(rows)
+	} else {
+		rows = Notable(rows)
+	}
+	t = differences(rows)
+	if len(rows) == 0 {
+		return t, nil
+	}
+	if !v.Verbose {
+		t.Most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + Wrapped(" (", v.ShowAll, ")") })
+	}
+	t.Title = "Differences, " + rows[0].Reason
+	if UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil {
+		t.Title += "; steps are what repeats, all else is of the run"
+	}
+	for _, g := range Groups(rows) {
+		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
+			said = append(said, Bind(Elide(g[0].Subject, 40))+": "+told)
+		}
+	}
+	return t, said
+}
+
+// Whys are comparisons that were not judged and have a cause that counters give: each with its numbers, then the cause.
+func (v *Story) Whys() (list []Fact) {
+	if v.Judged() {
+		return nil
+	}
+	for _, g := range Groups(Untold(v.Of(Differing, Open, Harmless, Added, Removed, Unchanged, Same))) {
+		small := math.Abs(float64(g[0].F.Change)) < 0.03
+		if c := g.Cause(); c != nil && (len(c.Reasons) > 0 || !small) {
+			list = append(list, Fact{g[0].Subject + NB + " " + g[0].Metric + NB + g[0].Values + Wrapped(" (", g[0].Change, ")"), Because(c)})
+		}
+	}
+	return list
+}
+
+// Changed are the subjects that changed, the worst first.
+func (v *Story) Changed() []Group {
+	rows := Untold(v.Of(Failing, Warned, Open, Increased, Improved, Added, Removed))
+	for _, r := range v.Of(Harmless, Unchanged, Same) {
+		if len(r.Parts) > 0 { // which no other table names
+			rows = append(rows, r)
+		}
+	}
+	return Groups(rows)
+}
+
+// Further are the commands that follow a failed gate.
+func (v *Story) Further() []Fact {
+	if v.Report.Verdict != result.Fail {
+		return nil
+	}
+	list := factsOf(Fact{"Intended?", v.Report.Accept})
+	for _, x := range v.Ways {
+		list = append(list, Fact{x[0], x[1]})
+	}
+	return list
+}
+
+// SlowRank reports whether a slow or late rank fails the gate.
+func (v *Story) SlowRank() bool {
+	return v.Report.Verdict == result.Fail && len(v.Causes) > 0 && v.Causes[0].Rank
+}

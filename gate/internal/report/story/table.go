@@ -1,0 +1,87 @@
+package story
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/plot"
+)
+
+// Table is rows under titles, for every format. Only pages have links, notes and pictures.
+type Table struct {
+	Title, About string
+	Class        string // of a page's table
+	Columns      []Column
+	Rows         []TableRow
+	// More says which rows text and a page leave out, "" for none.
+	More  string
+	Limit int // rows in Markdown, 0 for all
+}
+
+// Column is a column of a table. On a narrow terminal, columns of the highest rank are left out first, and cells of columns with a
+// least width lose their middle.
+type Column struct {
+	Title string
+	Right bool
+	Rank  int
+	Least int // shortest width of a cell on a terminal; 0 where cells are never shortened
+	// Optional columns are left out if every cell is empty.
+	Optional bool
+	// Wrap lets the cells of a last column take several lines.
+	Wrap bool
+	// Name is true for cells that hold names of the recording.
+	Name bool
+	// Sorted lets a page sort by the column, Up with the smallest value first.
+	Sorted, Up bool
+	// Label precedes the cell on a narrow page; Class is the CSS class of the cells.
+	Label, Class string
+	// Pic columns are on pages only, text columns everywhere else.
+	Pic, text bool
+	// Markup is true for cells that are Markdown already.
+	Markup bool
+}
+
+type TableRow struct {
+	Cells []Cell
+	Tone  Tone
+}
+
+// Cell is a cell. Only pages use the fields other than Text.
+type Cell struct {
+	Text  string
+	Note  string // in small type behind the text
+	Link  string // address
+	Full  string // whole name, shown on a click
+	Sort  string // sort key, "" for the text
+	Class string
+	SVG   plot.SVG
+}
+
+func cells(texts ...string) []Cell {
+	out := make([]Cell, len(texts))
+	for i, t := range texts {
+		out[i].Text = t
+	}
+	return out
+}
+
+func (t *Table) Add(texts ...string) { t.Rows = append(t.Rows, TableRow{Cells: cells(texts...)}) }
+
+// Shown are the indices of the columns that are not empty; with pics those of a page.
+func (t *Table) Shown(pics bool) []int {
+	var out []int
+	for i, c := range t.Columns {
+		empty := c.Optional && !slices.ContainsFunc(t.Rows, func(r TableRow) bool { return r.Cells[i].Text != "" })
+		if !empty && (pics && !c.text || !pics && !c.Pic) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Most cuts the table to n rows; more says how many are left out.
+func (t *Table) Most(n int, more func(left int) string) {
+	if left := len(t.Rows) - n; n < math.MaxInt && left > 0 {
+		t.Rows, t.More = t.Rows[:n], more(left)
+	}
+}
