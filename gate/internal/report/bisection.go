@@ -11,7 +11,7 @@ import (
 )
 
 // bisectionText writes the commits that changed the number, what each changed and why, and all measured commits.
-func bisectionText(b *history.Bisection, o Options) (string, error) {
+func bisectionText(b *history.Bisection, o story.Options) (string, error) {
 	p := newPage(o)
 	found := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) == 1 })
 	switch {

@@ -14,7 +14,7 @@ import (
 )
 
 // calibrationText writes what the policy's limit takes, the noise, the false alarms, what so many runs find, and the plan.
-func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
+func calibrationText(c *calibrate.Calibration, o story.Options) (string, error) {
 	p := newPage(o)
 	word, tone, reason := calibrated(c)
 	p.verdict(word, styles[tone], reason)
@@ -78,7 +78,7 @@ func takes(p calibrate.Plan) string {
 }
 
 // NoiseTable prints how much the runs of a session vary, as a calibration does, with the MDE of gates of so many runs a side.
-func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) string {
+func NoiseTable(noise []calibrate.Noise, step string, runs int, o story.Options) string {
 	p := newPage(o)
 	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})
 	return p.b.String()

@@ -61,7 +61,7 @@ func csvNumber(n result.Number) string {
 }
 
 // historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
-func historyCSV(h *history.History, _ Options) (string, error) {
+func historyCSV(h *history.History, _ story.Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit", "value", "change_of_level"}}

@@ -13,7 +13,7 @@ import (
 const historyRows = 15
 
 // historyText writes for a person at a terminal: what changed and when, then every trend as a line.
-func historyText(h *history.History, o Options) (string, error) {
+func historyText(h *history.History, o story.Options) (string, error) {
 	p := newPage(o)
 	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
 	p.line(0, 2, span{fmt.Sprintf("%s of %s on %s, %s to %s", story.Count(len(h.Moments), "session"), cmp.Or(story.Clean(h.Workload), "the workload"), story.Clean(h.GPU), story.Day(first.At), story.Day(last.At)), none})

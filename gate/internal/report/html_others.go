@@ -16,7 +16,7 @@ import (
 // maxTrends is the most trends on the page of a history, the largest changes first.
 const maxTrends = 150
 
-func htmlHistory(h *history.History, o Options) (string, error) {
+func htmlHistory(h *history.History, o story.Options) (string, error) {
 	form, err := saved.JSON(h)
 	if err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 	return s.html(form)
 }
 
-func htmlSummary(m *result.Summary, _ Options) (string, error) {
+func htmlSummary(m *result.Summary, _ story.Options) (string, error) {
 	form, err := saved.JSON(m)
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ func htmlReport(v *story.Story) (string, error) {
 
 func newReportSheet(v *story.Story, at string) *sheet {
 	s := &reportSheet{Story: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
-	name, headline := v.Workload, v.Lead()
+	name, headline := v.Workload, v.Lead
 	switch {
 	case v.Several():
 		name, headline = measure.Count(len(v.Each), "workload"), v.Reason
@@ -51,7 +51,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{story.Good: "good", story.Bad: "bad", story.Doubtful: "doubtful"}[v.Tone], Headline: headline,
 		Title:  story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12), "nsgate"),
 		Kicker: story.Join(" · ", "nsgate", name, story.Trimmed(v.Report.Head.Environment.GPU)),
-		Notes:  story.Nonempty(v.Unsaid(), story.Wrapped("Not judged: ", v.Unjudged(), ""))}
+		Notes:  story.Nonempty(v.Rest, story.Wrapped("Not judged: ", v.Unjudged(), ""))}
 	if at != "" {
 		s.Title = name + ": " + v.Word
 	}

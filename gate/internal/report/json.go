@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
-func jsonForm(value any, _ Options) (string, error) { return saved.JSON(value) }
+func jsonForm(value any, _ story.Options) (string, error) { return saved.JSON(value) }
 
 func jsonReport(v *story.Story) (string, error) { return saved.JSON(saved.Lossless(v.Report)) }
 

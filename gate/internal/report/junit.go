@@ -78,7 +78,7 @@ func newSuite(v *story.Story) junitSuite {
 				why = append(why, c.Why...)
 			}
 		}
-		first.Failure = &junitResult{story.Clean(story.Flat(v.Headline())), v.Word,
+		first.Failure = &junitResult{story.Clean(story.Flat(v.Headline)), v.Word,
 			xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
 	}
 	suite.Cases = append(suite.Cases, first)

@@ -34,10 +34,10 @@ type span struct {
 // page collects lines of at most width columns. All text passes through [page.line], which cleans it.
 type page struct {
 	b strings.Builder
-	Options
+	story.Options
 }
 
-func newPage(o Options) *page {
+func newPage(o story.Options) *page {
 	o.Width = max(cmp.Or(o.Width, 100), 40)
 	return &page{Options: o}
 }

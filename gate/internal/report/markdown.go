@@ -30,7 +30,7 @@ func markdown(v *story.Story) (string, error) {
 
 // markdownOf writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
 func markdownOf(v *story.Story, title string, limit int, next bool) string {
-	head := title + "\n\n**" + prose(v.Lead()) + "**" + story.Wrapped(" ", prose(story.Flat(v.Unsaid())), "") + story.Wrapped(" · ", prose(v.Sides()), "") + "\n"
+	head := title + "\n\n**" + prose(v.Lead) + "**" + story.Wrapped(" ", prose(story.Flat(v.Rest)), "") + story.Wrapped(" · ", prose(v.Sides()), "") + "\n"
 	body := ""
 	if v.Judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
@@ -259,7 +259,7 @@ func tableMarkdown(t *story.Table, room int) string {
 }
 
 // summaryMarkdown writes the summary for a page of GitHub or GitLab, never more than Options.MaxBytes.
-func summaryMarkdown(s *result.Summary, o Options) (string, error) {
+func summaryMarkdown(s *result.Summary, o story.Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	text := "## nsgate: " + prose(story.Headline(s)) + "\n\n"
 	for _, f := range story.Recording(s) {

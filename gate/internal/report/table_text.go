@@ -138,7 +138,7 @@ func apart(rows []story.TableRow, n int) []string {
 }
 
 // List writes a table as text; cells of the last column may lose their middle.
-func List(w io.Writer, title string, titles []string, rows [][]string, o Options) error {
+func List(w io.Writer, title string, titles []string, rows [][]string, o story.Options) error {
 	p := newPage(o)
 	p.line(0, 2, span{title, none})
 	t := &story.Table{}

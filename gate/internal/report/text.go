@@ -91,7 +91,7 @@ func (p *page) headline(v *story.Story) {
 		s = yellow
 	}
 	word := story.Bind(v.Word)
-	rest := strings.TrimPrefix(v.Headline(), v.Word)
+	rest := strings.TrimPrefix(v.Headline, v.Word)
 	tail := v.Behind()
 	line := story.Columns(word + rest)
 	if tail != "" && line+3+story.Columns(tail) <= p.Width {
@@ -192,7 +192,7 @@ func (p *page) block(g story.Group) {
 	}
 }
 
-func summaryText(s *result.Summary, o Options) (string, error) {
+func summaryText(s *result.Summary, o story.Options) (string, error) {
 	p := newPage(o)
 	p.line(0, 2, span{story.Headline(s), none})
 	p.b.WriteByte('\n')

@@ -30,9 +30,9 @@ func (c *Cause) Lead() Row {
 	return c.Rows[0]
 }
 
-// tell sets the texts of a cause; shown is the row of the headline.
-func (v *Story) tell(c *Cause, shown *Row) {
-	r := c.Lead()
+// tell sets the texts of a cause.
+func (v *Story) tell(c *Cause) {
+	r, shown := c.Lead(), v.effect
 	headed := shown != nil && shown.F.Subject() == r.F.Subject() && shown.F.Metric == r.F.Metric
 	switch {
 	case c.Rank:

@@ -14,9 +14,9 @@ import (
 // MaxHeadline is how many columns the first line of a report has at most.
 const MaxHeadline = 80
 
-// effect is the row that the headline is about: the largest effect on the program, output before step before GPU time, else the cause
+// largest is the row that the headline is about: the largest effect on the program, output before step before GPU time, else the cause
 // that costs most; nil where nothing was compared.
-func (v *Story) effect() *Row {
+func (v *Story) largest() *Row {
 	classes := []Class{Failing, Warned}
 	switch {
 	case v.Report.Verdict == result.Fail:
@@ -85,22 +85,25 @@ func (v *Story) program(c Class) *Row {
 	return nil
 }
 
-// Headline says the verdict, the workload and the largest effect on the program in at most [MaxHeadline] columns.
-func (v *Story) Headline() string {
-	start := v.Word + NB + " "
-	r := v.effect()
-	if r == nil || !v.Judged() {
-		if v.Workload != "default" {
-			start += Bind(Elide(v.Workload, 30)) + NB + " "
-		}
-		told, rest := v.clauses(MaxHeadline - Columns(start))
-		if rest != "" && v.Report.Verdict == result.NoVerdict {
-			told += v.moved(MaxHeadline - Columns(start) - Columns(told) - 1)
-		}
-		return start + told
+// headlines sets the first line, in at most [MaxHeadline] columns, and what it leaves out of the reason.
+func (v *Story) headlines() {
+	start, r := v.Word+NB+" ", v.effect
+	if !v.Judged() {
+		r = nil
 	}
-	start += Bind(Elide(v.Workload, 30)) + NB + " "
-	return start + v.effectLine(r, MaxHeadline-Columns(start), true)
+	if r != nil || v.Workload != "default" {
+		start += Bind(Elide(v.Workload, 30)) + NB + " "
+	}
+	room := MaxHeadline - Columns(start)
+	if r != nil {
+		v.Lead = v.effectLine(r, room, true)
+	} else if v.Lead, v.Rest = v.clauses(room); v.Rest != "" && v.Report.Verdict == result.NoVerdict {
+		v.Lead += v.moved(room - Columns(v.Lead) - 1)
+	}
+	v.Headline, v.Lead = start+v.Lead, Flat(v.Lead)
+	if v.Several() {
+		v.Rest = ""
+	}
 }
 
 // moved is a space and the change that a refusal is about, or else the largest of the program or of a kernel, in at most room
@@ -148,29 +151,10 @@ func (r *Row) outweighs(other *Row) bool {
 
 // Told is the largest effect on the program in at most room columns, or else the whole reason.
 func (v *Story) Told(room int) string {
-	if r := v.effect(); r != nil && v.Judged() {
+	if r := v.effect; r != nil && v.Judged() {
 		return v.effectLine(r, room, true)
 	}
 	return v.Reason
-}
-
-// Lead is the headline without the verdict and the workload, for formats that say these beside it.
-func (v *Story) Lead() string {
-	rest := strings.TrimPrefix(v.Headline(), v.Word+NB+" ")
-	return Flat(strings.TrimPrefix(rest, Bind(Elide(v.Workload, 30))+NB+" "))
-}
-
-// Unsaid is what a headline without an effect leaves out of the reason.
-func (v *Story) Unsaid() string {
-	if v.Judged() && v.effect() != nil || v.Several() {
-		return ""
-	}
-	room := MaxHeadline - Columns(v.Word) - 2
-	if v.Workload != "default" {
-		room -= Columns(Elide(v.Workload, 30)) + 2
-	}
-	_, rest := v.clauses(room)
-	return rest
 }
 
 // clauses splits the reason into what fits into a headline, with the mark that ends it, and the rest.

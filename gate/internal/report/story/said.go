@@ -27,9 +27,9 @@ const maxCauses, maxDifferences = 8, 20
 func (v *Story) Below() (rest, sides string) {
 	switch {
 	case !v.Judged():
-		return v.Unsaid(), ""
+		return v.Rest, ""
 	case v.Tone == Good:
-		return v.Unsaid(), Join("; ", strings.TrimPrefix(v.Sides(), "NVIDIA"+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
+		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), "NVIDIA"+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }
@@ -142,7 +142,7 @@ func (v *Story) increased() Said {
 // undecided says why a gate is undecided, and what would decide it.
 func (v *Story) undecided() (why, next string) {
 	runs, why := 0, v.Reason
-	n, shown := 0, v.effect()
+	n, shown := 0, v.effect
 	for _, c := range v.Open {
 		for _, r := range c.Rows {
 			if r.Class != Open {
@@ -218,7 +218,7 @@ func (v *Story) Whole() string {
 
 // programTimes are the step and the GPU time, without the one that the headline is about.
 func (v *Story) programTimes() (texts []string) {
-	shown := v.effect()
+	shown := v.effect
 	if !v.Judged() {
 		shown = nil // the headline holds the reason instead
 	}
@@ -249,8 +249,8 @@ func (v *Story) Behind() string {
 		return ""
 	}
 	tail := v.Sides()
-	if r := v.effect(); r != nil && r.Runs() != "" {
-		tail += NB + NB + r.Runs()
+	if v.effect != nil && v.effect.Runs() != "" {
+		tail += NB + NB + v.effect.Runs()
 	}
 	return tail
 }

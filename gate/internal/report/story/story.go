@@ -13,14 +13,16 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A view is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed and texts
-// cleaned. No text is escaped for a format yet. A number is bound to its unit with [NB].
+// Story is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed. No text is escaped
+// for a format yet. A number is bound to its unit with [NB].
 type Story struct {
 	Report       *result.Report
 	Word, Reason string // the verdict
 	Tone         Tone
 	Workload     string   // "default" where it has no name
-	Each         []*Story // one a workload; the view itself where the report is on one
+	Headline     string   // the verdict, the workload and the largest effect, or the reason
+	Lead, Rest   string   // the headline without verdict and workload; what it leaves out of the reason
+	Each         []*Story // one a workload; the story itself where the report is on one
 	Rows         []Row    // the comparisons, worst first
 	Causes       []Cause  // of a slower program: failing ones first, then by cost
 	Open         []Cause  // undecided comparisons that could fail the gate
@@ -31,6 +33,7 @@ type Story struct {
 	Facts        []Fact // hardware, runs, pairing, what is detected
 	Commands     []Fact // that reproduce or accept
 	Options
+	effect *Row // that the headline is about, nil for none
 }
 
 // Options says how a report is rendered. The zero value is plain text, 100 columns wide.
@@ -69,75 +72,7 @@ func factsOf(list ...Fact) []Fact {
 	return out
 }
 
-// Tone is the meaning that a format shows by a colour, an icon or a CSS class.
-type Tone int
-
-const (
-	Plain Tone = iota
-	Good
-	Doubtful
-	Bad
-	Minor // matters less
-)
-
-// Class groups findings by what they mean to a reader, in the order of sections.
-type Class int
-
-const (
-	Failing Class = iota
-	Warned
-	Open
-	Increased
-	Differing
-	Improved
-	Added
-	Removed
-	Harmless
-	Same
-	Unchanged
-)
-
-// classification is the outcome and the words of a class.
-type classification struct {
-	outcome result.Outcome // of its findings; "" where [classOf] decides by more than the outcome
-	Mark    string         // before a result that matters
-	result  string         // of a finding
-	tone    Tone
-}
-
-var Classes = [...]classification{
-	Failing:   {result.Regressed, "❌", "regressed", Bad},
-	Warned:    {result.Regressed, "⚠️", "slower", Doubtful},
-	Open:      {"", "⚠️", "undecided", Doubtful},
-	Increased: {result.Grew, "⚠️", "increased", Doubtful},
-	Differing: {"", "", "not judged", Plain},
-	Improved:  {result.Improved, "✅", "improved", Good},
-	Added:     {result.Added, "", "added", Plain},
-	Removed:   {result.Removed, "", "removed", Plain},
-	Harmless:  {result.Inconclusive, "⚠️", "undecided", Plain},
-	Same:      {"", "", "not judged", Plain},
-	Unchanged: {result.Unchanged, "", "unchanged", Plain},
-}
-
-func classOf(f result.Finding) Class {
-	switch {
-	case f.NotJudged() && f.Base == f.Head:
-		return Same
-	case f.NotJudged():
-		return Differing
-	case f.Outcome == result.Regressed && !f.Gates:
-		return Warned
-	case f.Undecided && f.Outcome != result.Regressed:
-		return Open
-	}
-	for c, x := range Classes {
-		if x.outcome == f.Outcome {
-			return Class(c)
-		}
-	}
-	return Harmless // unknown outcome
-}
-
+// Tell decides what a reader of a report sees.
 func Tell(r *result.Report, o Options) *Story {
 	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
@@ -153,12 +88,13 @@ func Tell(r *result.Report, o Options) *Story {
 	v.Fall = newFall(r)
 	v.Causes, v.Open = v.causes(Failing, Warned, Increased), v.causes(Open)
 	v.verdict()
-	shown := v.effect()
+	v.effect = v.largest()
 	for _, list := range [][]Cause{v.Causes, v.Open} {
 		for i := range list {
-			v.tell(&list[i], shown)
+			v.tell(&list[i])
 		}
 	}
+	v.headlines()
 	for _, w := range r.Workloads {
 		v.Each = append(v.Each, Tell(w, o))
 	}
