@@ -15,9 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -79,7 +79,7 @@ const (
 )
 
 func (x *examination) nsys(ctx context.Context, exe string, here surroundings) {
-	version, err := run.NsysVersion(ctx, exe)
+	version, err := nsysrun.Version(ctx, exe)
 	switch there := here.nsys(); {
 	case err != nil && there != "":
 		x.add(Bad, "nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
@@ -221,7 +221,7 @@ func (x *examination) dcgm(here surroundings) {
 // gpuMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM, holds them.
 func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	const what = "GPU metrics"
-	known, err := run.GPUMetrics(ctx, nsys)
+	known, err := nsysrun.GPUMetrics(ctx, nsys)
 	var refusal *model.Refusal
 	switch {
 	case errors.As(err, &refusal):

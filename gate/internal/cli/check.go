@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
 type checkVerb struct {
@@ -85,7 +86,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
 	by := model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
-		oneOf("profiler", v.profiler, "nsys", "ncu"),
+		oneOf("profiler", v.profiler, tools.Names()...),
 		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
 type completionVerb struct{ flagless }
@@ -38,7 +39,7 @@ func completeFlags(c *cobra.Command) {
 		"annotations": words(autoAlwaysNever...),
 		"color":       words(autoAlwaysNever...),
 		"explain":     words(autoAlwaysNever...),
-		"profiler":    words("nsys", "ncu"),
+		"profiler":    words(tools.Names()...),
 		"undecided":   words("warn", "fail"),
 		"no-gpu":      words("fail", "code", "skip"),
 		"no-baseline": words("show", "fail"),

@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -103,7 +104,7 @@ func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int
 type job struct {
 	app.Job
 	build    app.Build // with its launcher; no command with --from
-	launcher []string  // in front of a command where nsys runs around both
+	launcher []string  // in front of a command where the profiler runs around both
 	gates    int       // runs a side that the policy file gives it, 0 for none
 	looks    []int     // numbers of runs after which to judge
 	budget   time.Duration
@@ -199,7 +200,10 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys, Metrics: p.NcuMetrics()}}
 		return j, nil
 	}
-	own.Nsys = m.nsys
+	own.Profiler = tools.Profiler(string(by))
+	if m.fs.Changed("nsys") {
+		own.Exe = m.nsys
+	}
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
@@ -227,7 +231,7 @@ func (m *measureFlags) build(j *job, p *thresholds.Policy, w *thresholds.Workloa
 	return nil
 }
 
-// gathers is the directory for the recordings of ranks, "" if nsys runs around the workload, and the ranks that record.
+// gathers is the directory for the recordings of ranks, "" if the profiler runs around the workload, and the ranks that record.
 func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by model.Profiler) (dir string, ranks []int, err error) {
 	if dir = w.Gather; dir != "" && p.File != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(filepath.Dir(p.File), dir)

@@ -148,7 +148,10 @@ func (p *progress) step(ev run.Event) {
 		fmt.Fprintf(p.e.Err.Raw(), "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n",
 			time.Now().Unix(), p.section)
 	}
-	text, passing := steps[ev.Stage], true
+	text, passing := "", true
+	if step := steps[ev.Stage]; step != "" {
+		text = fmt.Sprintf(step, ev.Profiler)
+	}
 	switch ev.Stage {
 	case run.RunStarted:
 		text = runOf(ev)
@@ -157,7 +160,7 @@ func (p *progress) step(ev run.Event) {
 	case run.RunFailed:
 		text, passing = runOf(ev)+" failed", false
 	case run.Repeating:
-		passing = false
+		text, passing = ev.Text, false
 	}
 	if text == "" {
 		return
@@ -171,9 +174,9 @@ func (p *progress) step(ev run.Event) {
 	}
 }
 
+// steps are the stages of a session; %s is the profiler.
 var steps = map[run.Stage]string{
-	run.Starting: "starting nsys", run.Finishing: "nsys writes its report", run.Exporting: "nsys exports", run.Reading: "reading what nsys recorded",
-	run.Repeating: "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL",
+	run.Starting: "starting %s", run.Finishing: "%s writes its report", run.Exporting: "%s exports", run.Reading: "reading what %s recorded",
 }
 
 func runOf(ev run.Event) string {

@@ -19,7 +19,7 @@ func TestHeartbeat(t *testing.T) {
 			ev   run.Event
 			then time.Duration
 		}{
-			{run.Event{Stage: run.Starting}, 70 * time.Second},
+			{run.Event{Stage: run.Starting, Profiler: "nsys"}, 70 * time.Second},
 			{run.Event{Stage: run.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
 			{run.Event{Stage: run.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
 			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -16,15 +15,14 @@ import (
 type rankVerb struct {
 	rank.Options
 	ranks string
-	args  []string // of nsys profile
 }
 
 func (v *rankVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&v.Gather, "gather", "", "directory that all hosts of the job see, for the recordings (check and record set it themselves)")
 	fs.StringVar(&v.Job, "job", "", "name of the job: its ranks share it, and no other job in the directory does (default by the job and step of Slurm)")
 	fs.StringVar(&v.ranks, "ranks", "", "profile these ranks only, such as 0,7 or 0-3 (default all)")
-	fs.StringVar(&v.Nsys, "nsys", "nsys", "the nsys executable")
-	fs.StringArrayVar(&v.args, "nsys-arg", nil, "further argument of nsys profile, repeatable")
+	fs.StringVar(&v.Exe, "nsys", "nsys", "the nsys executable")
+	fs.StringArrayVar(&v.Order.Options.Args, "nsys-arg", nil, "further argument of nsys profile, repeatable")
 }
 
 func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
@@ -39,7 +37,7 @@ func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
 	if v.Ranks, err = thresholds.ParseRanks(v.ranks); err != nil {
 		return usageError("--ranks: %v", err)
 	}
-	v.Job, v.Profile, v.Getenv = cmp.Or(v.Job, jobOfLauncher(e.getenv)), nsys.ProfileArgs("none", v.args...), e.getenv
+	v.Job, v.Getenv = cmp.Or(v.Job, jobOfLauncher(e.getenv)), e.getenv
 	code, err := v.Options.Run(args.workload)
 	if err != nil {
 		fmt.Fprintf(e.Err, "nsgate rank: %v\n", err)

@@ -89,7 +89,7 @@ var (
 	ReportSkipped      = kind("report-skipped", "nsys stats did not print the report that is needed.")
 
 	// Profilers and their counters.
-	NoNsys         = kind("no-nsys", "nsys was not found.")
+	NoProfiler     = kind("no-nsys", "nsys was not found.")
 	ExportFailed   = kind("export-failed", "nsys could not export a report.")
 	NoNcu          = kind("no-ncu", "ncu was not found.")
 	OldNcu         = kind("old-ncu", "ncu is older than the report, or too new or old for the driver or GPU.")
@@ -115,9 +115,9 @@ var (
 	WorkloadFailed    = kind("workload-failed", "The workload, or a rank of it, failed or was ended by a signal.")
 	BadOutput         = kind("bad-output", "The workload did not print an output of the policy once and as a number.")
 	GPUBusy           = kind("gpu-busy", "Something else uses the GPU.")
-	NsysFailed        = kind("nsys-failed", "nsys could not be started, ended early or wrote no report.")
-	NsysHangs         = kind("nsys-hangs", "nsys did not start, finish or export in time.")
-	NsysOption        = kind("nsys-option", "nsys does not know an option.")
+	ProfilerFailed    = kind("nsys-failed", "nsys could not be started, ended early or wrote no report.")
+	ProfilerHangs     = kind("nsys-hangs", "nsys did not start, finish or export in time.")
+	ProfilerOption    = kind("nsys-option", "nsys does not know an option.")
 	NoGPUMetrics      = kind("no-gpu-metrics", "nsys cannot sample the GPU's metrics.")
 	NoRoom            = kind("no-room", "A directory or disk is full.")
 	StrayProcess      = kind("stray-process", "A process with kernels belongs to no run.")

@@ -38,7 +38,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(nsys)
 	if err != nil {
-		return "", model.Refuse(model.NoNsys, "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package nsight-systems-cli of NVIDIA's apt repository), or say where it is",
+		return "", model.Refuse(model.NoProfiler, "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package nsight-systems-cli of NVIDIA's apt repository), or say where it is",
 			"%s%s cannot be read: nsys was not found", name, by)
 	}
 	f, err := output.Temporary(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
@@ -106,22 +106,4 @@ var exportFailures = []struct {
 	{input.Pattern("magic number mismatch"), model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
 	{input.Pattern("unrecogni[sz]ed option"), model.OldNsys, "this nsys cannot export single tables: update it to 2024.2 or later"},
 	{input.Pattern("No space left"), model.NoRoom, "make room on the disk and try again"},
-}
-
-// ProfileArgs are the options of nsys profile with which a workload is recorded: those that [Read] needs, unless further ones say
-// otherwise, and then these. sample is what --sample is unless they say that.
-func ProfileArgs(sample string, further ...string) []string {
-	var args []string
-	for _, x := range []struct{ option, short, value string }{
-		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
-		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
-	} {
-		// nsys takes no option twice.
-		if !slices.ContainsFunc(further, func(arg string) bool {
-			return arg == x.option || strings.HasPrefix(arg, x.option+"=") || x.short != "" && strings.HasPrefix(arg, x.short)
-		}) {
-			args = append(args, x.option+"="+x.value)
-		}
-	}
-	return append(args, further...)
 }

@@ -103,7 +103,7 @@ func TestExportBeside(t *testing.T) {
 	if err := os.Chtimes(export, now, now.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (profile.Tools{}).Open(t.Context(), report); model.KindOf(err) != model.NoNsys {
+	if _, err := (profile.Tools{}).Open(t.Context(), report); model.KindOf(err) != model.NoProfiler {
 		t.Errorf("%v", err)
 	}
 }

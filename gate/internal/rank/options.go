@@ -7,7 +7,7 @@ type Options struct {
 	Gather string // the directory that all hosts of the job see
 	Job    string // a name that its ranks share, and no other job in the directory
 	Order
-	Self   string // the executable that nsys starts, "" for this one
+	Self   string // the executable that the profiler starts, "" for this one
 	Getenv func(string) string
 }
 

@@ -26,7 +26,7 @@ func TestPlantedOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := (Order{Nsys: "/planted/nsys", Unprofiled: true}).Write(dir, job); err != nil {
+			if err := (Order{Exe: "/planted/nsys", Unprofiled: true}).Write(dir, job); err != nil {
 				t.Fatal(err)
 			}
 			if err := x.plant(dir, OrderFile(dir, job)); errors.Is(err, os.ErrPermission) {
@@ -38,12 +38,12 @@ func TestPlantedOrder(t *testing.T) {
 			err := r.arrive()
 			_, left := os.Stat(StatusFile(dir, job, 0))
 			if x.says == "" {
-				if err != nil || left != nil || r.Nsys != "/planted/nsys" {
+				if err != nil || left != nil || r.Exe != "/planted/nsys" {
 					t.Errorf("%v, %v, %+v", err, left, r.Order)
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), x.says) || left == nil || r.Nsys != "" {
+			if err == nil || !strings.Contains(err.Error(), x.says) || left == nil || r.Exe != "" {
 				t.Errorf("%v, want %q; order %+v", err, x.says, r.Order)
 			}
 		})

@@ -13,38 +13,43 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// patience is how long nsys may take to start the program, and to finish after it.
+// patience is how long a profiler may take to start the program, and to finish after it.
 var patience = 10 * time.Minute
 
-// task is the program, for the process that nsys starts in front of it.
+// task is the program, for the process that the profiler starts in front of it.
 type task struct {
 	Path    string             `json:"path"`
 	Command []string           `json:"command"`
-	Env     map[string]*string `json:"env"` // variables that nsys was given other values for; nil for unset
+	Env     map[string]*string `json:"env"` // variables that the profiler was given other values for; nil for unset
 }
 
-// profile runs the program under nsys, in a session of its own: what ends the process group or the terminal of this
-// process must not end nsys before it has written.
+// profile runs the program under the profiler, in a session of its own: what ends the process group or the terminal of
+// this process must not end the profiler before it has written.
 func (r *rank) profile() error {
 	path, err := exec.LookPath(r.command[0])
 	if err != nil {
 		return r.notStarted(err)
 	}
-	exe, err := exec.LookPath(cmp.Or(r.Nsys, "nsys"))
+	by := tools.Profiler(r.Profiler)
+	if by == nil {
+		return fmt.Errorf("this nsgate knows no profiler %q: use the same release on all hosts", r.Profiler)
+	}
+	tool := by.Tool()
+	exe, err := exec.LookPath(cmp.Or(r.Exe, tool.Name))
 	if err != nil {
-		return errors.New("nsys was not found on the host of this rank; install Nsight Systems there, or give its path")
+		return fmt.Errorf("%s was not found on the host of this rank; install %s there, or give its path", tool.Name, tool.Product)
 	}
 	self := r.Self
 	if self == "" {
@@ -66,17 +71,20 @@ func (r *rank) profile() error {
 	defer door.Close()
 	defer children.End()
 
-	report := filepath.Join(private.Path, "rank.nsys-rep")
 	var log proc.Output
-	cmd, err := r.nsys(exe, self, private, &log)
+	stem := filepath.Join(private.Path, "rank")
+	report := stem + tool.Suffix
+	record := by.Commands(profiler.Task{Options: r.Options.Options, Exe: exe, Stem: stem,
+		Program: []string{self, proc.HiddenArg, ProgramArg, private.Path}})[0]
+	cmd, err := r.profiler(tool, record, private, &log)
 	if err != nil {
 		return err
 	}
 	done, err := proc.Start(cmd)
 	if err != nil {
-		return fmt.Errorf("nsys could not be started: %w", err)
+		return fmt.Errorf("%s could not be started: %w", tool.Name, err)
 	}
-	ending, err := r.follow(door, task{Path: path, Command: r.command, Env: proc.Replaced()}, done, &log)
+	ending, err := r.follow(tool.Name, door, task{Path: path, Command: r.command, Env: proc.Replaced()}, done, &log)
 	if err != nil {
 		return err
 	}
@@ -88,33 +96,31 @@ func (r *rank) profile() error {
 		return nil // the job failed, and nobody wants the recording
 	}
 	if !r.attend(done, patience, func(syscall.Signal) {}) { // signals are for the program, which has ended
-		return fmt.Errorf("nsys did not finish within %v after the program%s", patience, because(log.String()))
+		return fmt.Errorf("%s did not finish within %v after the program%s", tool.Name, patience, because(log.String()))
 	}
 	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
-		return fmt.Errorf("nsys wrote no report (%v)%s", cmd.ProcessState, because(log.String()))
+		return fmt.Errorf("%s wrote no report (%v)%s", tool.Name, cmd.ProcessState, because(log.String()))
 	}
-	return r.leave(exe, report, private.Path)
+	return r.leave(by, exe, report, private.Path)
 }
 
-// nsys is the profiler's command around this binary, which starts the program.
-func (r *rank) nsys(exe, self string, private *proc.Private, log *proc.Output) (cmd *exec.Cmd, err error) {
-	args := append(slices.Clone(r.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
-	cmd = exec.Command(exe, append([]string{"profile"}, args...)...)
+// profiler is the process of the profiler around this binary, which starts the program.
+func (r *rank) profiler(tool profiler.Tool, record []string, private *proc.Private, log *proc.Output) (cmd *exec.Cmd, err error) {
+	cmd = exec.Command(record[0], record[1:]...)
 	if cmd.Env, err = private.Env(); err != nil {
 		return nil, err
 	}
-	if len(r.Ranks) > 0 {
-		// Without it a job of which only some ranks are profiled may hang in MPI.
-		cmd.Env = proc.Setenv(cmd.Env, "NSYS_MPI_STORE_TEAMS_PER_RANK", new("1"))
+	if len(r.Ranks) > 0 && tool.SomeRanks != "" {
+		cmd.Env = proc.Setenv(cmd.Env, tool.SomeRanks, new("1"))
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.WaitDelay = 2 * time.Second // a process that outlives nsys may hold its output open
+	cmd.WaitDelay = 2 * time.Second // a process that outlives the profiler may hold its output open
 	proc.Isolate(cmd)
 	return cmd, nil
 }
 
-// follow waits for the process that nsys starts, tells it the program, and passes signals on until that has ended.
-func (r *rank) follow(door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
+// follow waits for the process that the profiler starts, tells it the program, and passes signals on until that has ended.
+func (r *rank) follow(profiler string, door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
 	came := make(chan *net.UnixConn, 1)
 	go func() {
 		if c, err := door.AcceptUnix(); err == nil {
@@ -129,13 +135,13 @@ func (r *rank) follow(door *net.UnixListener, t task, done <-chan struct{}, log 
 		n := s.(syscall.Signal)
 		return ending{Code: -1, Signal: n.String(), Number: int(n)}, nil
 	case <-done:
-		return ending{}, fmt.Errorf("nsys ended before it started the program%s", because(log.String()))
+		return ending{}, fmt.Errorf("%s ended before it started the program%s", profiler, because(log.String()))
 	case <-time.After(patience):
-		return ending{}, fmt.Errorf("nsys did not start the program within %v%s", patience, because(log.String()))
+		return ending{}, fmt.Errorf("%s did not start the program within %v%s", profiler, patience, because(log.String()))
 	}
 	defer conn.Close()
 	if err := errors.Join(proc.HandOver(conn, os.Stdin, os.Stdout, os.Stderr), json.NewEncoder(conn).Encode(t)); err != nil {
-		return ending{}, fmt.Errorf("the program cannot be handed to nsys: %w", err)
+		return ending{}, fmt.Errorf("the program cannot be handed to %s: %w", profiler, err)
 	}
 	var x ending
 	told := make(chan struct{})
@@ -146,16 +152,16 @@ func (r *rank) follow(door *net.UnixListener, t task, done <-chan struct{}, log 
 	}()
 	r.attend(told, 0, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
 	if err != nil {
-		return x, fmt.Errorf("nsys ended while the program ran%s", because(log.String()))
+		return x, fmt.Errorf("%s ended while the program ran%s", profiler, because(log.String()))
 	}
 	return x, nil
 }
 
 // leave exports the report, which goes at once, and lays the export where those of the other ranks lie.
-func (r *rank) leave(exe, report, private string) error {
-	limited, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("nsys did not export its report within %v", patience))
+func (r *rank) leave(by profiler.Profiler, exe, report, private string) error {
+	limited, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("%s did not export its report within %v", by.Tool().Name, patience))
 	defer cancel()
-	export, err := nsys.Export(limited, exe, report, private)
+	export, err := by.Export(limited, exe, report, private)
 	if limited.Err() != nil {
 		err = context.Cause(limited)
 	}
@@ -181,7 +187,7 @@ func copyTo(out io.Writer, from string) error {
 	return err
 }
 
-// because is what nsys says went wrong, as the end of a sentence.
+// because is what a profiler says went wrong, as the end of a sentence.
 func because(log string) string {
 	if said := measure.NormalizeLine(proc.Said(log)); said != "" {
 		return ": " + said

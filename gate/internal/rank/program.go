@@ -16,10 +16,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// leftGrace is how long processes that the program has left behind may take to end by themselves: nsys waits for them.
+// leftGrace is how long processes that the program has left behind may take to end by themselves: the profiler waits for them.
 const leftGrace = 500 * time.Millisecond
 
-// Program is the hidden mode in which nsys starts this binary in front of a rank's program: it takes the program, and
+// Program is the hidden mode in which the profiler starts this binary in front of a rank's program: it takes the program, and
 // the rank's own standard streams, from the rank that waits in the private directory, and passes signals on that come
 // from there.
 func Program(private string) int {
@@ -45,7 +45,7 @@ func Program(private string) int {
 	children := proc.Adopt()
 	cmd := exec.Command(t.Path, t.Command[1:]...)
 	cmd.Args[0] = t.Command[0]
-	cmd.Env = proc.Environ(t.Env) // with what nsys has added
+	cmd.Env = proc.Environ(t.Env) // with what the profiler has added
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out := json.NewEncoder(conn)

@@ -1,4 +1,4 @@
-// Package rank runs one process of a job under Nsight Systems and leaves its export in a directory that the ranks share. check writes
+// Package rank runs one process of a job under a profiler and leaves its export in a directory that the ranks share. check writes
 // an [Order] there and launches "nsgate rank" in front of the program ([Options.Run]); each rank writes its [Status] and its export
 // beside it. The raw report, which holds environment variables, never leaves the private directory of its host.
 package rank
@@ -20,6 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
 // Identity is which process of a job this one is.
@@ -64,10 +65,11 @@ func Identify(getenv func(string) string) (Identity, error) {
 
 // Order holds the instructions for the ranks of a job.
 type Order struct {
-	Nsys       string   `json:"nsys"`               // the executable, looked up on each host
-	Profile    []string `json:"profile,omitempty"`  // options of nsys profile
-	Unprofiled bool     `json:"untraced,omitempty"` // without a profiler
-	Ranks      []int    `json:"ranks,omitempty"`    // those to profile, none for all
+	Profiler   string           `json:"profiler"`           // its name
+	Exe        string           `json:"exe"`                // its executable, looked up on each host
+	Options    profiler.Options `json:"options"`            // what it records
+	Unprofiled bool             `json:"untraced,omitempty"` // without a profiler
+	Ranks      []int            `json:"ranks,omitempty"`    // those to profile, none for all
 }
 
 // Profiles reports whether a rank is to be profiled.

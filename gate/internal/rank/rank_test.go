@@ -114,10 +114,10 @@ func TestOrder(t *testing.T) {
 	if o, err := readOrder(dir, "x", os.Geteuid()); o != nil || err != nil {
 		t.Errorf("no order: %+v, %v", o, err)
 	}
-	if err := (Order{Nsys: "nsys", Ranks: []int{1}}).Write(dir, "x"); err != nil {
+	if err := (Order{Exe: "nsys", Ranks: []int{1}}).Write(dir, "x"); err != nil {
 		t.Fatal(err)
 	}
-	if o, err := readOrder(dir, "x", os.Geteuid()); err != nil || o.Nsys != "nsys" || !o.Profiles(1) {
+	if o, err := readOrder(dir, "x", os.Geteuid()); err != nil || o.Exe != "nsys" || !o.Profiles(1) {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 )
 
 // judge says whether the session that has ended can be read.
-func (x *profiler) judge(ctx context.Context) ([]Run, error) {
+func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -29,41 +28,31 @@ func (x *profiler) judge(ctx context.Context) ([]Run, error) {
 	if because != "" {
 		because = ": " + because
 	}
+	name := x.Profiler.Tool().Name
+	check := fmt.Sprintf("check the %s installation with nsgate doctor", name)
 	switch {
 	case x.hung && x.phase == starting:
-		return nil, model.Refuse(model.NsysHangs, checkNsys, "nsys did not start the workload within %s%s", x.StartLimit, because)
+		return nil, model.Refuse(model.ProfilerHangs, check, "%s did not start the workload within %s%s", name, x.StartLimit, because)
 	case x.hung:
-		return nil, model.Refuse(model.NsysHangs, checkNsys,
-			"nsys did not finish within %s, after %d of %d runs%s", x.FinishLimit, done, x.runs, because)
-	case done == 0 && x.GPUMetrics && gpuMetricsRefused(log) != nil:
-		return nil, gpuMetricsRefused(log)
-	case done == 0 && unknownOption.MatchString(log):
-		name := unknownOption.FindStringSubmatch(log)[1]
-		return nil, &optionError{model.Refuse(model.NsysOption, "update nsys, or leave the option out of its further arguments",
-			"this nsys does not know the option %s", name), name}
+		return nil, model.Refuse(model.ProfilerHangs, check,
+			"%s did not finish within %s, after %d of %d runs%s", name, x.FinishLimit, done, x.runs, because)
+	case done == 0:
+		if err := x.Profiler.Refusal(x.options(), log); err != nil {
+			return nil, err
+		}
 	}
-	state := x.nsys.cmd.ProcessState
+	state := x.profiler.cmd.ProcessState
 	switch {
 	case done < x.runs:
-		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys ended after %d of %d runs (%s)%s", done, x.runs, state, because)
+		return nil, model.Refuse(model.ProfilerFailed, check, "%s ended after %d of %d runs (%s)%s", name, done, x.runs, state, because)
 	case !state.Success():
-		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys failed after %d of %d runs (%s)%s", done, x.runs, state, because)
+		return nil, model.Refuse(model.ProfilerFailed, check, "%s failed after %d of %d runs (%s)%s", name, done, x.runs, state, because)
 	}
-	if info, err := os.Stat(reportIn(x.dir)); err != nil || info.Size() == 0 {
-		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys wrote no report%s", because)
+	if info, err := os.Stat(x.report(x.dir)); err != nil || info.Size() == 0 {
+		return nil, model.Refuse(model.ProfilerFailed, check, "%s wrote no report%s", name, because)
 	}
 	return runs, nil
 }
-
-var unknownOption = regexp.MustCompile(`(?i)unrecogni[sz]ed option '?(--?[a-z][a-z0-9-]*)`)
-
-// optionError is the refusal of an option that nsys does not know.
-type optionError struct {
-	error
-	name string
-}
-
-func (e *optionError) Unwrap() error { return e.error }
 
 // where names a run in messages.
 func (p Plan) where(index int, r Run) string {
@@ -135,16 +124,16 @@ func (p Plan) outputError(r Run, where string) error {
 // noRoom are the words by which a program says that a file could not be written for want of room.
 var noRoom = []string{"no space left", "disk is full", "disk full", "quota exceeded", "file too large", "file size limit exceeded"}
 
-// leastRoom is so little that nsys cannot write any report, in bytes.
+// leastRoom is so little that a profiler cannot write any report, in bytes.
 const leastRoom = 256 << 10
 
-// crashRoom is so little that the library of nsys crashes the workload: seen with 16 MB, not with 64 MB.
+// crashRoom is so little that the library of a profiler crashes the workload: seen with 16 MB, not with 64 MB.
 const crashRoom = 64 << 20
 
-// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: nsys
+// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: the profiler
 // itself says it in its way or not at all, and its library in the workload crashes. low is the least room that there
 // was, in bytes, said all that is known of the failure.
-func blameRoom(err error, low int64, said string) error {
+func (p Plan) blameRoom(err error, low int64, said string) error {
 	var r *model.Refusal
 	if !errors.As(err, &r) {
 		return err
@@ -160,7 +149,8 @@ func blameRoom(err error, low int64, said string) error {
 	crashed := failed != nil && (failed.Run.Signal == syscall.SIGSEGV.String() || failed.Run.Signal == syscall.SIGBUS.String())
 	switch {
 	case !full && crashed && low < crashRoom:
-		refusal = model.Refuse(model.NoRoom, fmt.Sprintf("make room in the directory for temporary files, or set TMPDIR to another: %s were left, and nsys crashes a workload where that is too little; then %s", fmt.Sprintf("%.1f MB", float64(low)/1e6), r.Next),
+		refusal = model.Refuse(model.NoRoom, fmt.Sprintf("make room in the directory for temporary files, or set TMPDIR to another: %.1f MB were left, "+
+			"and %s crashes a workload where that is too little; then %s", float64(low)/1e6, p.Profiler.Tool().Name, r.Next),
 			"%s", r.Reason)
 	case !full:
 		return err

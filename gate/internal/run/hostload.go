@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// hostWatch counts the load of the host from the start of nsys to the end of the last run: the first run may be over
+// hostWatch counts the load of the host from the start of the profiler to the end of the last run: the first run may be over
 // before its start is known.
 type hostWatch struct {
 	model.HostLoad

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
@@ -78,7 +77,7 @@ func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 // job launches the workload once, all of its ranks, and judges what they have left.
 func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
 	t, name := p.schedule()[i], jobOf(i)
-	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Unprofiled: t.Unprofiled, Ranks: p.Ranks}
+	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled, Ranks: p.Ranks}
 	if err := order.Write(dir, name); err != nil {
 		return Run{}, p.gatherFull(dir, err)
 	}
@@ -171,7 +170,7 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 	case r.Error != "":
 		return p.workloadError(index, r)
 	case culprit != nil:
-		return rankError(culprit, where)
+		return p.rankError(culprit, where)
 	case r.failed() && room < leastRoom:
 		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
 			"no room is left in the gather directory %s", where)
@@ -215,13 +214,14 @@ func failures(statuses []rank.Status) (first *rank.Status, lost, told []int) {
 }
 
 // rankError says what became of a rank that failed.
-func rankError(l *rank.Status, where string) error {
+func (p Plan) rankError(l *rank.Status, where string) error {
 	name := ranks([]int{l.Rank})
 	switch {
 	case l.Failure != "" && l.Next != "":
 		return model.Refuse(model.RankUnrecorded, l.Next, "%s was not recorded %s: %s", name, where, l.Failure)
 	case l.Failure != "":
-		return model.Refuse(model.RankUnrecorded, "see that nsys works on the host of that rank: srun nsgate doctor",
+		return model.Refuse(model.RankUnrecorded,
+			fmt.Sprintf("see that %s works on the host of that rank: srun nsgate doctor", p.Profiler.Tool().Name),
 			"%s was not recorded %s: %s", name, where, l.Failure)
 	case l.Signal == syscall.SIGKILL.String():
 		return model.Refuse(model.WorkloadFailed,
@@ -274,7 +274,7 @@ func (p Plan) readJob(ctx context.Context, dir string, i int) ([]model.Trace, er
 		}
 		name := fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(p.schedule()))
 		file := rank.ExportFile(dir, jobOf(i), l.Rank)
-		traces, err := nsys.ReadAs(ctx, file, "the profile of "+name)
+		traces, err := p.Profiler.Read(ctx, file, "the profile of "+name)
 		if err != nil {
 			return nil, causeOr(ctx, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
@@ -64,7 +65,7 @@ func TestJudgeJob(t *testing.T) {
 		if tt.room == 0 {
 			tt.room = 1 << 40
 		}
-		err := Plan{Runs: 1, Options: Options{Ranks: tt.ranks, Gather: "/shared"}}.judgeJob(1, tt.run, tt.left, tt.room)
+		err := Plan{Runs: 1, Options: Options{Profiler: nsysrun.Nsys{}, Ranks: tt.ranks, Gather: "/shared"}}.judgeJob(1, tt.run, tt.left, tt.room)
 		if key := model.KindOf(err); key != tt.key || err != nil && !strings.Contains(err.Error(), tt.reason) {
 			t.Errorf("%s: %q (%v), want %q and %q", tt.what, key, err, tt.key, tt.reason)
 		}

@@ -38,9 +38,9 @@ func (p Plan) keep(dir string) error {
 	if p.KeepProfiles == "" {
 		return nil
 	}
-	from, err := input.Open(reportIn(dir))
+	from, err := input.Open(p.report(dir))
 	if err != nil {
-		return nil // nsys wrote none
+		return nil // the profiler wrote none
 	}
 	defer from.Close()
 	to, err := output.Temporary(p.KeepProfiles, keptTemporary) // mode 0600
@@ -53,7 +53,7 @@ func (p Plan) keep(dir string) error {
 		return keepError(err)
 	}
 	for i := 1; ; i++ {
-		name := filepath.Join(p.KeepProfiles, fmt.Sprintf("session-%03d%s", i, reportExt))
+		name := filepath.Join(p.KeepProfiles, fmt.Sprintf("session-%03d%s", i, p.Profiler.Tool().Suffix))
 		// A link takes no name that is taken. Not every file system has links.
 		err := os.Link(to.Name(), name)
 		if _, taken := os.Lstat(name); err != nil && taken != nil {

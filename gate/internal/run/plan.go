@@ -16,8 +16,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -33,8 +33,10 @@ type Build struct {
 // Options are the choices of a user about a measurement, from flags and the policy file.
 type Options struct {
 	Timeout time.Duration // of one run, 0 for none
-	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
-	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
+	// Profiler records the runs, and Exe is its executable, "" for that on the PATH.
+	Profiler profiler.Profiler
+	Exe      string
+	// TraceArgs are further arguments of the profiler.
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
@@ -46,8 +48,8 @@ type Options struct {
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
-	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload
-	// but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher with
+	// Gather is a directory that all hosts of a job see. Where it is not "", the profiler is not started around the
+	// workload but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher with
 	// that in it.
 	Gather string
 	Ranks  []int // those to profile where a job is gathered, none for all
@@ -61,10 +63,10 @@ type Plan struct {
 	Base       *Build // measured interleaved with the head, in the same session; nil for the head alone
 	Runs       int    // fresh processes of each build, at least 1
 	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
-	Self       string // the executable that nsys starts as the runner, "" for this one
+	Self       string // the executable that the profiler starts as the runner, "" for this one
 	// Stacks records the call stack of every CUDA call, which slows the workload down.
 	Stacks bool
-	// StartLimit is how long nsys may take to start the first run, FinishLimit how long it may take to end after the
+	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end after the
 	// last run, and to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most two and ten
 	// minutes.
 	StartLimit, FinishLimit time.Duration
@@ -73,8 +75,8 @@ type Plan struct {
 }
 
 func (p Plan) withDefaults() Plan {
-	if p.Nsys == "" {
-		p.Nsys = "nsys"
+	if p.Exe == "" {
+		p.Exe = p.Profiler.Tool().Name
 	}
 	if p.Self == "" {
 		p.Self, _ = os.Executable()
@@ -88,39 +90,23 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// profilerAlone is how long nsys may take to start, or to end, whatever it profiles.
+// profilerAlone is how long a profiler may take to start, or to end, whatever it profiles.
 const profilerAlone = 30 * time.Second
 
-func (p Plan) profileCommand(dir string) []string {
-	args := append([]string{p.Nsys, "profile"}, p.profileArgs()...)
-	output := strings.TrimSuffix(reportIn(dir), reportExt)
-	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+// commands are the command lines of the profiler for a session in the private directory: see [profiler.Profiler].
+func (p Plan) commands(dir string) [][]string {
+	return p.Profiler.Commands(profiler.Task{Options: p.options(), Exe: p.Exe, Stem: stemIn(dir), Program: []string{p.Self, RunnerArg, specIn(dir)}})
 }
 
-// profileArgs are the options of nsys profile that say what to record.
-func (p Plan) profileArgs() []string {
-	sample := "none"
-	var args []string
-	if p.MemoryUsage {
-		args = append(args, "--cuda-memory-usage=true")
-	}
-	if p.GPUMetrics {
-		args = append(args, "--gpu-metrics-devices=cuda-visible", "--gpu-metrics-frequency=10000")
-	}
-	if p.Stacks {
-		sample = "process-tree"                      // nsys records no stacks without
-		args = append(args, "--cudabacktrace=all:0") // of kinds in a list nsys 2025.3 takes the last alone
-		if p.Head.python() {
-			args = append(args, "--python-backtrace=cuda")
-		}
-	}
-	return nsys.ProfileArgs(sample, append(args, p.TraceArgs...)...)
+// options say what the profiler records.
+func (p Plan) options() profiler.Options {
+	return profiler.Options{Args: p.TraceArgs, MemoryUsage: p.MemoryUsage, GPUMetrics: p.GPUMetrics, Stacks: p.Stacks,
+		Python: p.Stacks && p.Head.python()}
 }
 
 var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
 
-// python reports whether the workload is a program of Python. Others end at their first CUDA call where nsys (2025.3)
-// is told to record the stacks of Python.
+// python reports whether the workload is a program of Python.
 func (b Build) python() bool {
 	for _, word := range b.Command {
 		if pythonProgram.MatchString(filepath.Base(word)) {
@@ -190,9 +176,10 @@ func (p Plan) Order() []string {
 	return out
 }
 
-const reportExt = ".nsys-rep"
+// stemIn is the report of a session without its suffix.
+func stemIn(dir string) string { return filepath.Join(dir, "session") }
 
-func reportIn(dir string) string { return filepath.Join(dir, "session"+reportExt) }
+func (p Plan) report(dir string) string { return stemIn(dir) + p.Profiler.Tool().Suffix }
 
 func specIn(dir string) string { return filepath.Join(dir, "spec.json") }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 )
 
 func TestPlanAsksFor(t *testing.T) {
@@ -32,6 +32,7 @@ func TestPlanAsksFor(t *testing.T) {
 		{stacks, "torchrun --nproc-per-node 2 ddp.py", "--python-backtrace=cuda", ""},
 		{stacks, "./app python", "--python-backtrace=cuda", ""}, // a launcher, for all that one can see
 	} {
+		tt.plan.Profiler = nsysrun.Nsys{}
 		tt.plan.Head = Build{Command: strings.Fields(tt.command), Dir: dir}
 		var lines []string
 		for _, line := range tt.plan.CommandLines() {
@@ -51,24 +52,7 @@ func TestPlanAsksFor(t *testing.T) {
 	}
 }
 
-func TestGPUMetricsRefused(t *testing.T) {
-	for said, want := range map[string]*model.Refusal{
-		"Illegal --gpu-metrics-devices argument: 0.\nInsufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM.": metricsDenied,
-		"Some GPUs cannot be sampled:\n\t0: NVIDIA L40S PCI[0000:3d:00.0] - Already under profiling":                             metricsTaken,
-		"None of the installed GPUs are supported:\n\tTesla V100 - Unsupported architecture":                                     metricsUnsupported,
-		"unrecognised option '--gpu-metrics-devices=help'":                                                                       nil,
-		"": nil,
-	} {
-		if got := gpuMetricsRefused(said); got != want {
-			t.Errorf("%q is %v, want %v", said, got, want)
-		}
-		if sampleable.MatchString(said) {
-			t.Errorf("%q lists a GPU that can be sampled", said)
-		}
-	}
-}
-
-// The timeout of a run bounds how long nsys may take to start, to end and to export.
+// The timeout of a run bounds how long a profiler may take to start, to end and to export.
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		plan          Plan
@@ -80,6 +64,7 @@ func TestLimits(t *testing.T) {
 		{Plan{Runs: 5, Options: Options{Timeout: 5 * time.Minute}}, 2 * time.Minute, 10 * time.Minute},
 		{Plan{Runs: 5, Options: Options{Timeout: time.Second}, StartLimit: time.Second, FinishLimit: time.Minute}, time.Second, time.Minute},
 	} {
+		tt.plan.Profiler = nsysrun.Nsys{}
 		if p := tt.plan.withDefaults(); p.StartLimit != tt.start || p.FinishLimit != tt.finish {
 			t.Errorf("%+v: %v and %v", tt.plan, p.StartLimit, p.FinishLimit)
 		}

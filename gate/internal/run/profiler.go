@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,33 +14,33 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// How long nsys may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
+// How long a profiler may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
 var (
 	interruptGrace = 5 * time.Second
 	terminateGrace = 2 * time.Second
 )
 
-// phase is what a profiler process is waited for. Each phase has a limit, see [profiler.limit].
+// phase is what a profiler process is waited for. Each phase has a limit, see [processes.limit].
 type phase int
 
 const (
-	checking  phase = iota // the GPUs; nsys starts meanwhile, and no run begins before they are fit
-	starting               // nsys starts the runner, which begins the first run
+	checking  phase = iota // the GPUs; the profiler starts meanwhile, and no run begins before they are fit
+	starting               // the profiler starts the runner, which begins the first run
 	running                // a run is under way
 	between                // a run has ended, the next one has not begun
-	finishing              // all runs have ended, nsys writes its report
+	finishing              // all runs have ended, the profiler writes its report
 )
 
 // lookEvery is how often the room for the report is looked at.
 const lookEvery = 100 * time.Millisecond
 
-// profiler is one nsys process, the runner below it, and the runner of the unprofiled runs beside it.
-type profiler struct {
+// processes are the profiler, the runner below it, and the runner of the unprofiled runs beside it.
+type processes struct {
 	Plan
 	dir        string // private
 	note       func(Event)
-	nsys       child
-	log        proc.Output // of nsys
+	profiler   child
+	log        proc.Output // of the profiler
 	unprofiled child       // the zero child without unprofiled runs
 	gate       io.Closer   // closed once the runners may begin
 	journal    journal
@@ -49,7 +50,7 @@ type profiler struct {
 	since  time.Time // the start of the phase, or the last journal line in it
 	hung   bool      // the phase exceeded its limit
 	begun  time.Time
-	room   int64 // the least that was seen: nsys makes room again when it gives up
+	room   int64 // the least that was seen: a profiler makes room again when it gives up
 	looked time.Time
 }
 
@@ -69,22 +70,22 @@ func start(cmd *exec.Cmd) (child, error) {
 	return child{cmd, done}, nil
 }
 
-// start starts nsys with the runner, and the runner of the unprofiled runs where there are any.
-func (x *profiler) start(env []string) (err error) {
+// start starts the profiler with the runner, and the runner of the unprofiled runs where there are any.
+func (x *processes) start(env []string) (err error) {
 	if x.Unprofiled > 0 {
 		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
 		cmd.Env = env
 		if x.unprofiled, err = start(cmd); err != nil {
-			return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "measure again"),
+			return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),
 				"the unprofiled runs cannot be started: %s", said(err.Error()))
 		}
 	}
-	argv := x.profileCommand(x.dir)
+	name, argv := x.Profiler.Tool().Name, x.commands(x.dir)[0]
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
-	if x.nsys, err = start(cmd); err != nil {
-		return model.Refuse(model.NsysFailed, cmp.Or(proc.Raise(err), "check the nsys installation"),
-			"nsys could not be started: %s", said(err.Error()))
+	if x.profiler, err = start(cmd); err != nil {
+		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
+			"%s could not be started: %s", name, said(err.Error()))
 	}
 	x.begun = time.Now()
 	x.enter(checking)
@@ -92,15 +93,15 @@ func (x *profiler) start(env []string) (err error) {
 	return nil
 }
 
-// follow follows nsys until it has ended or a phase exceeds its limit. An error is one that nsys does not cause: an
+// follow follows the profiler until it has ended or a phase exceeds its limit. An error is one that it does not cause: an
 // unfit GPU, the end of ctx, the end of the unprofiled runs.
-func (x *profiler) follow(ctx context.Context, fit *look) error {
+func (x *processes) follow(ctx context.Context, fit *look) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	answer, unprofiled := fit.done, x.unprofiled.done
 	for ended := false; !ended && !x.hung; {
 		select {
-		case <-x.nsys.done:
+		case <-x.profiler.done:
 			ended = true
 		case <-unprofiled:
 			unprofiled = nil
@@ -128,10 +129,10 @@ func (x *profiler) follow(ctx context.Context, fit *look) error {
 }
 
 // enter begins a phase.
-func (x *profiler) enter(next phase) { x.phase, x.since = next, time.Now() }
+func (x *processes) enter(next phase) { x.phase, x.since = next, time.Now() }
 
 // begin lets the runners begin, unless a GPU is unfit.
-func (x *profiler) begin(unfit error) error {
+func (x *processes) begin(unfit error) error {
 	if unfit != nil {
 		return unfit
 	}
@@ -143,7 +144,7 @@ func (x *profiler) begin(unfit error) error {
 }
 
 // look notes how much room is left for the report.
-func (x *profiler) look() {
+func (x *processes) look() {
 	room := proc.Room(x.dir)
 	if x.looked.IsZero() || room < x.room {
 		x.room = room
@@ -152,7 +153,7 @@ func (x *profiler) look() {
 }
 
 // read reads the journal and enters the phase that its last line begins.
-func (x *profiler) read() {
+func (x *processes) read() {
 	lines := x.journal.next()
 	report(lines, &x.journal, x.runs, time.Since(x.begun), x.note)
 	if len(lines) == 0 {
@@ -169,7 +170,7 @@ func (x *profiler) read() {
 }
 
 // limit is how long the phase may take, 0 for no limit.
-func (x *profiler) limit() time.Duration {
+func (x *processes) limit() time.Duration {
 	switch x.phase {
 	case starting:
 		return x.StartLimit
@@ -185,7 +186,7 @@ func (x *profiler) limit() time.Duration {
 
 // unprofiledEnded is the refusal of a session whose runner of the unprofiled runs ended too early, nil where a run
 // failed: that run is the reason.
-func (x *profiler) unprofiledEnded() error {
+func (x *processes) unprofiledEnded() error {
 	x.read()
 	n := len(x.journal.runs)
 	if n == x.runs || n > 0 && x.journal.runs[n-1].failed() {
@@ -215,7 +216,7 @@ func report(lines []line, j *journal, runs int, elapsed time.Duration, note func
 	}
 }
 
-// stop ends a child, politely at first: nsys then ends the workload and cleans up after itself.
+// stop ends a child, politely at first: a profiler then ends the workload and cleans up after itself.
 func (c child) stop(lifeline io.Closer) {
 	if c.cmd == nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -64,6 +65,7 @@ func TestClock(t *testing.T) {
 
 // Whether a failure is for want of room.
 func TestBlameRoom(t *testing.T) {
+	p := Plan{Options: Options{Profiler: nsysrun.Nsys{}}}
 	refusal := error(&model.Refusal{Reason: "nsys failed", Next: "check it"})
 	crash := func(signal string) error {
 		return &WorkloadError{Run: Run{Signal: signal, Output: "No space left on device"}, Index: 1, Runs: 2,
@@ -88,7 +90,7 @@ func TestBlameRoom(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := blameRoom(tt.err, tt.low, tt.said)
+			err := p.blameRoom(tt.err, tt.low, tt.said)
 			var r *model.Refusal
 			if !errors.As(err, &r) || !strings.HasPrefix(r.Reason, tt.reason) || !strings.Contains(r.Next, tt.next) ||
 				strings.Contains(r.Reason, "room") != strings.Contains(tt.reason, "room") {
@@ -100,7 +102,7 @@ func TestBlameRoom(t *testing.T) {
 			}
 		})
 	}
-	if err := blameRoom(other, 0, ""); err != other {
+	if err := p.blameRoom(other, 0, ""); err != other {
 		t.Errorf("%v is no refusal", err)
 	}
 }

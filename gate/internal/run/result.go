@@ -82,14 +82,14 @@ type Stage string
 
 // The stages of a session, in order.
 const (
-	Starting    Stage = "starting"     // nsys is being started
+	Starting    Stage = "starting"     // the profiler is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
 	RunFinished Stage = "run finished" // Event.Run says which
 	RunFailed   Stage = "run failed"   // Event.Run says which
-	Finishing   Stage = "finishing"    // nsys writes its report
-	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
+	Finishing   Stage = "finishing"    // the profiler writes its report
+	Exporting   Stage = "exporting"    // the profiler makes its report readable
 	Reading     Stage = "reading"
-	Repeating   Stage = "repeating" // nsys lost events: the whole session once more, without the NVTX domain TSL
+	Repeating   Stage = "repeating" // the whole session once more: the profiler lost events; Event.Text says how
 )
 
 // The stages around sessions. Event.Text says what they are about.
@@ -105,6 +105,7 @@ const (
 // Event is a step of progress.
 type Event struct {
 	Stage      Stage
+	Profiler   string        // its name, in a session
 	Run, Runs  int           // run i of N, counted from 1
 	Unprofiled bool          // that run is without a profiler
 	Elapsed    time.Duration // since the session began

@@ -32,7 +32,7 @@ type spec struct {
 	Outputs  []string           `json:"outputs"`  // patterns of numbers in what unprofiled runs print
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
-	Env      map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
+	Env      map[string]*string `json:"env"` // what the profiler was given other values for; nil for unset
 
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
@@ -75,7 +75,7 @@ var (
 // unprofiledArg is the argument after the spec file that makes a runner the one of the unprofiled runs.
 const unprofiledArg = "unprofiled"
 
-// RunnerMain is the hidden mode in which nsys starts this binary: it runs the workload as often as the spec file
+// RunnerMain is the hidden mode in which the profiler starts this binary: it runs the workload as often as the spec file
 // args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the profiled runs
 // and that of the unprofiled ones (args[1]), and take turns. Each stops at the first run that fails, at a signal, and
 // when the process that started the session is gone. The exit status is 0 where every run succeeded.
@@ -179,7 +179,7 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
-	cmd.Env = proc.Environ(s.Env) // with what nsys has added
+	cmd.Env = proc.Environ(s.Env) // with what the profiler has added
 	cmd.Stdout, cmd.Stderr = printed, printed
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)

@@ -1,13 +1,13 @@
-// Package run runs workloads under nsys and ncu and returns what they recorded.
+// Package run runs workloads under a profiler and returns what it recorded.
 //
-// A session is one nsys process around N fresh processes of the workload, or of two builds of it, interleaved. nsys
-// starts the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one run after the
-// other, and writes a journal.
+// A session is one process of the profiler around N fresh processes of the workload, or of two builds of it,
+// interleaved. The profiler starts the nsgate binary itself in a hidden mode, the runner, which runs the workload N
+// times, one run after the other, and writes a journal.
 //
-// Unprofiled runs are taken between the profiled ones, while nsys idles. Processes below nsys inherit its libraries, so
-// a second runner takes these runs, which nsgate starts beside nsys. Both runners have the same schedule and the same
-// journal, in which each reads when its next run is due. Neither ends before the last run, so that nsys finishes its
-// report while nothing runs.
+// Unprofiled runs are taken between the profiled ones, while the profiler idles. Processes below it inherit its
+// libraries, so a second runner takes these runs, which nsgate starts beside it. Both runners have the same schedule
+// and the same journal, in which each reads when its next run is due. Neither ends before the last run, so that the
+// profiler finishes its report while nothing runs.
 //
 // Nothing is left behind: every process is ended, and the private directory with the raw report, which holds the
 // workload's environment variables, is removed, and so is the worktree of a base build. If nsgate itself is killed, a
@@ -21,25 +21,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
-// Session runs each build p.Runs times in one nsys session and reads what was recorded. progress may be nil; it is
-// called from the calling goroutine. Only one Session may run at a time in a process.
-//
-// If the importer of nsys fails on NVTX strings, as it does on those of JAX, Session measures once more without them,
-// unless p.TraceArgs choose the domains already.
+// Session runs each build p.Runs times in one session of the profiler and reads what was recorded. progress may be nil;
+// it is called from the calling goroutine. Only one Session may run at a time in a process. Where the profiler knows
+// how to repeat a session whose recording was lost, Session does.
 //
 // A measurement that cannot be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
@@ -53,17 +48,18 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	p = p.withDefaults()
 	var err error
 	if p.Gather != "" {
-		_, err = p.spec() // nsys is on the hosts of the ranks
+		_, err = p.spec() // the profiler is on the hosts of the ranks
 		if err != nil {
 			return nil, err
 		}
-	} else if p.Nsys, err = exec.LookPath(p.Nsys); err != nil {
+	} else if p.Exe, err = exec.LookPath(p.Exe); err != nil {
 		// The workload's own mistakes come first: they do not depend on the machine.
 		if _, err := p.spec(); err != nil {
 			return nil, err
 		}
-		return nil, model.Refuse(model.NoNsys, "install Nsight Systems (it comes with the CUDA toolkit), or give the nsys executable",
-			"nsys was not found")
+		tool := p.Profiler.Tool()
+		return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable", tool.Product, tool.Origin, tool.Name),
+			"%s was not found", tool.Name)
 	}
 	start := time.Now()
 	stages, stage, since := map[Stage]time.Duration{}, Starting, start
@@ -71,15 +67,16 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		now := time.Now()
 		stages[stage] += now.Sub(since)
 		stage, since = e.Stage, now
-		e.Elapsed, e.Runs = now.Sub(start), len(p.schedule())
+		e.Elapsed, e.Runs, e.Profiler = now.Sub(start), len(p.schedule()), p.Profiler.Tool().Name
 		if progress != nil {
 			progress(e)
 		}
 	}
 	res, err := p.take(ctx, note)
-	if err != nil && p.losesStrings(err) {
-		note(Event{Stage: Repeating})
-		res, err = p.repeat(ctx, err, note)
+	if err != nil {
+		if again := p.Profiler.Repeat(p.options(), err); again != nil {
+			res, err = p.repeat(ctx, again, note)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -154,10 +151,10 @@ func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	before := beginWatch(watching, watch, p.AllowBusy)
-	lead := time.Since(start) // until nsys is started
+	lead := time.Since(start) // until the profiler is started
 	var after *look
 	runs, err := record(ctx, private, sp, children, before, func(e Event) {
-		if e.Stage == Finishing { // nsys needs no GPU for its report
+		if e.Stage == Finishing { // the profiler needs no GPU for its report
 			after = finishWatch(watching, watch, p.AllowBusy)
 		}
 		if e.Expected > 0 {
@@ -189,7 +186,7 @@ func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc
 	return runs, traces, err
 }
 
-// describe adds to the traces what nsys does not know: their run, the clock, the hardware. session counts the sessions
+// describe adds to the traces what the profiler does not know: their run, the clock, the hardware. session counts the sessions
 // of this process: two of them have no run in common.
 func (r *Result) describe(session int64) {
 	hardware := device.Hardware(r.GPU.GPUs)
@@ -222,91 +219,46 @@ func (r *Result) describe(session int64) {
 
 // read exports and reads the report in the private directory, and hands each run its traces.
 func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
-	dir := private.Path
+	dir, name := private.Path, p.Profiler.Tool().Name
 	note(Event{Stage: Exporting})
-	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, model.Refuse(model.NsysHangs, "let the workload run shorter, so that there is less to export; see whether nsys works on this machine",
-		"nsys did not export its report within %s", p.FinishLimit))
+	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, model.Refuse(model.ProfilerHangs,
+		fmt.Sprintf("let the workload run shorter, so that there is less to export; see whether %s works on this machine", name),
+		"%s did not export its report within %s", name, p.FinishLimit))
 	defer cancel()
-	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir)
+	export, err := p.Profiler.Export(limited, p.Exe, p.report(dir), dir)
 	if err != nil {
-		return nil, causeOr(limited, blameRoom(err, proc.Room(dir), ""))
+		return nil, causeOr(limited, p.blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
-	traces, err := nsys.ReadAs(ctx, export, "the profile")
+	traces, err := p.Profiler.Read(ctx, export, "the profile")
 	if err != nil {
-		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
+		return nil, causeOr(ctx, p.blameRoom(err, proc.Room(dir), ""))
 	}
 	return assign(traces, runs)
 }
 
-// NsysVersion asks an nsys executable for its version, such as "2025.3.2".
-func NsysVersion(ctx context.Context, exe string) (string, error) {
-	path, err := exec.LookPath(exe)
-	if err != nil {
-		return "", fmt.Errorf("%s was not found; install Nsight Systems, or give its path", filepath.Base(exe))
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	var out proc.Output
-	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
-		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, said(out.String()))
-	}
-	if m := version.FindStringSubmatch(out.String()); m != nil {
-		return m[1], nil
-	}
-	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), said(out.String()))
-}
-
-var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
-
-// The importer of nsys (2025.3) fails on strings that the profiler library of JAX and TensorFlow hands to NVTX, and
-// loses most events, kernels too. Without the domain of that library it keeps them all.
-const (
-	domainArg  = "--nvtx-domain-"
-	excludeTSL = domainArg + "exclude=TSL"
-)
-
-// losesStrings reports whether a session failed for strings of NVTX that can be left out. A user who
-// chooses the domains has decided already.
-func (p Plan) losesStrings(err error) bool {
-	return model.KindOf(err) == "importer-string" &&
-		!slices.ContainsFunc(p.TraceArgs, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
-}
-
-// repeat measures without the NVTX domain TSL, after lost.
-func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result, error) {
-	p.TraceArgs = append(slices.Clone(p.TraceArgs), excludeTSL)
+// repeat measures once more after a recording that was lost.
+func (p Plan) repeat(ctx context.Context, again *profiler.Repetition, note func(Event)) (*Result, error) {
+	note(Event{Stage: Repeating, Text: again.Doing})
+	p.TraceArgs = again.Args
 	res, err := p.take(ctx, note)
-	var first, second *model.Refusal
-	errors.As(lost, &first)
-	switch unknown := (*optionError)(nil); {
-	case errors.As(err, &unknown) && strings.HasPrefix(unknown.name, domainArg):
-		return nil, model.Refuse(model.OldNsys, fmt.Sprintf("update nsys: this one does not know the option %s, by which the ranges of JAX are left out", unknown.name),
-			"%s", first.Reason)
-	case model.KindOf(err) == "importer-string" && errors.As(err, &second):
-		return nil, model.Refuse(model.ImporterString, "give nsys --nvtx-domain-exclude=DOMAIN to leave out the domain that the strings come from, or --trace=cuda to measure without NVTX ranges",
-			"%s, also without the NVTX domain TSL", second.Reason)
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, again.Failed(err)
 	}
-	res.Repeated = "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give nsys " +
-		excludeTSL + " to save the first attempt"
+	res.Repeated = again.Warning
 	return res, nil
 }
 
-// CommandLines are the command lines that [Session] executes: nsys profile and nsys export. XXXXXX stands for what
-// makes the private directory unique.
+// CommandLines are the command lines that [Session] executes. XXXXXX stands for what makes the private directory unique.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	if p.Gather != "" {
 		return p.gatherLines()
 	}
-	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
-	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
-	return [][]string{p.profileCommand(dir), export}
+	return p.commands(filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX"))
 }
 
-// record runs one nsys session and returns its runs, all of which succeeded. When it returns, none of children lives.
+// record runs one session of the profiler and returns its runs, all of which succeeded. When it returns, none of children lives.
 func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
@@ -325,10 +277,10 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	if err != nil {
 		return nil, err
 	}
-	x := &profiler{Plan: p, dir: dir, note: note, gate: gate, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+	x := &processes{Plan: p, dir: dir, note: note, gate: gate, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
 	defer children.End()
-	defer func() { // nsys ends the workload and finalises before its runners are ended
-		x.nsys.stop(lifeline)
+	defer func() { // the profiler ends the workload and finalises before its runners are ended
+		x.profiler.stop(lifeline)
 		x.unprofiled.stop(lifeline)
 	}()
 	if err := x.start(env); err != nil {
@@ -339,7 +291,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	}
 	runs, err := x.judge(ctx)
 	if err != nil {
-		err = blameRoom(err, min(x.room, proc.Room(dir)), x.log.String())
+		err = p.blameRoom(err, min(x.room, proc.Room(dir)), x.log.String())
 	}
 	return runs, err
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -104,7 +105,7 @@ func session(t *testing.T, runs int, command ...string) Plan {
 			t.Errorf("files are left: %q", left)
 		}
 	})
-	return Plan{Device: nvidia.New(), Head: Build{Command: command}, Runs: runs, Self: self}
+	return Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: command}, Runs: runs, Self: self}
 }
 
 // marked returns the command lines of the processes that have the marker in their environment.
@@ -163,7 +164,7 @@ func TestSession(t *testing.T) {
 		{Stage: RunFinished, Run: 2}, {Stage: RunStarted, Run: 3}, {Stage: RunFinished, Run: 3},
 		{Stage: Finishing, Run: 3}, {Stage: Exporting}, {Stage: Reading},
 	}
-	if d := cmp.Diff(want, events, cmpopts.IgnoreFields(Event{}, "Elapsed", "Expected", "Runs")); d != "" {
+	if d := cmp.Diff(want, events, cmpopts.IgnoreFields(Event{}, "Profiler", "Elapsed", "Expected", "Runs")); d != "" {
 		t.Errorf("progress (-want +got):\n%s", d)
 	}
 	if e := events[len(events)-4]; e.Expected == 0 || e.Runs != 3 {
@@ -287,10 +288,10 @@ func TestRefusals(t *testing.T) {
 			p.Head.Command = []string{"./file"}
 			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
 		}, want: "the workload could not be started in run 1 of 3: exec format error"},
-		{name: "no nsys", change: func(p *Plan) { p.Nsys = "nsys-that-is-not-there" }, want: "nsys was not found"},
+		{name: "no nsys", change: func(p *Plan) { p.Exe = "nsys-that-is-not-there" }, want: "nsys was not found"},
 		{name: "nsys does not start", command: `:`, change: func(p *Plan) {
-			p.Nsys = p.Head.Dir + "/nsys"
-			os.WriteFile(p.Nsys, []byte("\x7fELF"), 0o755)
+			p.Exe = p.Head.Dir + "/nsys"
+			os.WriteFile(p.Exe, []byte("\x7fELF"), 0o755)
 		}, want: "nsys could not be started: "},
 		{name: "crash", env: "NSGATE_FAKE_NSYS_FAULT=crash", command: `sleep 60`,
 			want: "nsys ended after 0 of 3 runs (signal: killed"},
@@ -428,6 +429,7 @@ func TestUsage(t *testing.T) {
 		{Head: Build{Command: []string{"true"}}, Base: &Build{}, Runs: 1},
 		{Head: Build{Command: []string{"true"}}, Base: &Build{Command: []string{"true"}, Dir: "no/such"}, Runs: 1},
 	} {
+		p.Profiler = nsysrun.Nsys{}
 		_, err := Session(t.Context(), p, nil)
 		if refusal := (*model.Refusal)(nil); err == nil || errors.As(err, &refusal) {
 			t.Errorf("%+v: %v is no usage error", p, err)
@@ -455,7 +457,7 @@ func TestCancel(t *testing.T) {
 
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
-	p := Plan{Device: nvidia.New(), Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
+	p := Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
 	Session(context.Background(), p, func(e Event) {
 		if e.Stage == RunStarted {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -579,19 +581,10 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-func TestNsysVersion(t *testing.T) {
-	if v, err := NsysVersion(t.Context(), "nsys"); err != nil || v != "2025.3.1" {
-		t.Errorf("version %q, %v", v, err)
-	}
-	if v, err := NsysVersion(t.Context(), "true"); err == nil {
-		t.Errorf("true has version %q", v)
-	}
-}
-
 func TestCommandLines(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp")
 	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate",
-		Options: Options{MemoryUsage: true, TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}}
+		Options: Options{Profiler: nsysrun.Nsys{}, MemoryUsage: true, TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}}
 	got := strings.Join(p.CommandLines()[0], " ")
 	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite=true " +
 		"--cuda-memory-usage=true --nvtx-domain-exclude=TSL --output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"

@@ -1,14 +1,18 @@
-package run
+package nsysrun
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 var (
@@ -46,6 +50,28 @@ func gpuMetricsRefused(said string) *model.Refusal {
 	return nil
 }
 
+var unknownOption = regexp.MustCompile(`(?i)unrecogni[sz]ed option '?(--?[a-z][a-z0-9-]*)`)
+
+// optionError is the refusal of an option that nsys does not know.
+type optionError struct {
+	error
+	name string
+}
+
+func (e *optionError) Unwrap() error { return e.error }
+
+// Refusal is the reason that nsys names for which it started nothing, nil for none.
+func (Nsys) Refusal(o profiler.Options, printed string) error {
+	if refused := gpuMetricsRefused(printed); o.GPUMetrics && refused != nil {
+		return refused
+	}
+	if m := unknownOption.FindStringSubmatch(printed); m != nil {
+		return &optionError{model.Refuse(model.ProfilerOption, "update nsys, or leave the option out of its further arguments",
+			"this nsys does not know the option %s", m[1]), m[1]}
+	}
+	return nil
+}
+
 // sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". A reason
 // why not follows the name.
 var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
@@ -70,3 +96,23 @@ func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 	}
 	return false, nil
 }
+
+// Version asks an nsys executable for its version, such as "2025.3.2".
+func Version(ctx context.Context, exe string) (string, error) {
+	path, err := exec.LookPath(exe)
+	if err != nil {
+		return "", fmt.Errorf("%s was not found; install Nsight Systems, or give its path", filepath.Base(exe))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var out proc.Output
+	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
+		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, measure.NormalizeLine(proc.Said(out.String())))
+	}
+	if m := version.FindStringSubmatch(out.String()); m != nil {
+		return m[1], nil
+	}
+	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), measure.NormalizeLine(proc.Said(out.String())))
+}
+
+var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)

@@ -1,0 +1,42 @@
+//go:build unix
+
+package nsysrun
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+func TestGPUMetricsRefused(t *testing.T) {
+	for said, want := range map[string]*model.Refusal{
+		"Illegal --gpu-metrics-devices argument: 0.\nInsufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM.": metricsDenied,
+		"Some GPUs cannot be sampled:\n\t0: NVIDIA L40S PCI[0000:3d:00.0] - Already under profiling":                             metricsTaken,
+		"None of the installed GPUs are supported:\n\tTesla V100 - Unsupported architecture":                                     metricsUnsupported,
+		"unrecognised option '--gpu-metrics-devices=help'":                                                                       nil,
+		"": nil,
+	} {
+		if got := gpuMetricsRefused(said); got != want {
+			t.Errorf("%q is %v, want %v", said, got, want)
+		}
+		if sampleable.MatchString(said) {
+			t.Errorf("%q lists a GPU that can be sampled", said)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "nsys")
+	script := "#!/bin/sh\necho NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0\n"
+	if err := os.WriteFile(exe, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := Version(t.Context(), exe); err != nil || v != "2025.3.1" {
+		t.Errorf("version %q, %v", v, err)
+	}
+	if v, err := Version(t.Context(), "true"); err == nil {
+		t.Errorf("true has version %q", v)
+	}
+}

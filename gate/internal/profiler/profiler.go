@@ -1,0 +1,58 @@
+// Package profiler is the port between a measurement and a tool that records programs launch by launch.
+package profiler
+
+import (
+	"context"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// Profiler records a program and the processes that it starts, and reads what it recorded.
+type Profiler interface {
+	Tool() Tool
+	// Commands are command lines: the first records, the others make the recording readable, as Export does.
+	Commands(Task) [][]string
+	// Export turns a report into a file that Read reads, in dir, which is private. exe is the tool's executable.
+	Export(ctx context.Context, exe, report, dir string) (file string, err error)
+	// Read is the recorded processes that launched kernels. name stands for the file in messages.
+	Read(ctx context.Context, file, name string) ([]model.Trace, error)
+	// Refusal is what the output of a tool means that started nothing, nil where it names no reason.
+	Refusal(o Options, printed string) error
+	// Repeat is how to record once more after a recording with these options was lost, nil where that does not help.
+	Repeat(o Options, lost error) *Repetition
+}
+
+// Tool describes a profiler.
+type Tool struct {
+	Name    string // in messages, and of the executable: "nsys"
+	Product string // that installs it: "Nsight Systems"
+	Origin  string // of the product: "it comes with the CUDA toolkit"
+	Suffix  string // of its reports: ".nsys-rep"
+	// SomeRanks is a variable to set to 1 where only some ranks of a job are recorded, "" for none.
+	SomeRanks string
+}
+
+// Options say what to record.
+type Options struct {
+	Args        []string `json:"args,omitempty"`    // further arguments of the tool
+	MemoryUsage bool     `json:"memory,omitempty"`  // allocations of device memory
+	GPUMetrics  bool     `json:"metrics,omitempty"` // samples of the metrics of the GPUs that the program sees
+	Stacks      bool     `json:"stacks,omitempty"`  // the call stack of every CUDA call, which slows the program down
+	Python      bool     `json:"python,omitempty"`  // the program is one of Python
+}
+
+// Task is a program to record.
+type Task struct {
+	Options
+	Exe     string   // the tool's executable
+	Stem    string   // the path of the report, without its suffix
+	Program []string // with its arguments
+}
+
+// Repetition is a second attempt to record.
+type Repetition struct {
+	Args    []string          // of the options
+	Doing   string            // what is done, for the progress
+	Warning string            // of the result
+	Failed  func(error) error // the error of a repetition that failed
+}
