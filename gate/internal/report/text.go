@@ -67,7 +67,8 @@ func text(v *story.Story) (string, error) {
 	}
 	p.differences(v)
 	for _, x := range v.Whys() {
-		p.title(x.Label)
+		p.b.WriteByte('\n')
+		p.line(2, 4, span{x.Label, none})
 		p.line(4, 9, span{"why" + story.NB + " ", dim}, span{x.Text, none})
 	}
 	if t := story.Overview(v); len(t.Rows) > 0 {
