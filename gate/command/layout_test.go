@@ -71,7 +71,7 @@ var layout = map[string]struct {
 	"gate/internal/report/story":  {9, []string{"github.com/rivo/uniseg"}},
 	"gate/internal/report":        {10, nil},
 	"gate/internal/report/github": {11, []string{"github.com/sethvargo/go-githubactions"}},
-	"gate/internal/profile":       {4, nil},
+	"gate/internal/profile":       {7, nil},
 	"gate/internal/app":           {11, nil},
 	"gate/internal/bisect":        {12, nil},
 	"gate/internal/cli":           {13, []string{"github.com/spf13/pflag", "github.com/spf13/cobra"}},
