@@ -15,8 +15,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -58,7 +58,7 @@ func (c *Check) Valid() error {
 	for _, b := range c.Baselines {
 		have := kernels(c.pick(b.Sessions))
 		for _, name := range c.Kernels {
-			if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return ncu.Selects([]string{name}, k) }) {
+			if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
 				return fmt.Errorf("the baseline %s has no kernel %q; it has %s", b.Dir, name, list(have))
 			}
 		}

@@ -2,16 +2,20 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -66,26 +70,27 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Report, base *Bu
 	if m.Gather != "" || len(indices) == 0 {
 		return nil, nil
 	}
-	if _, err := exec.LookPath("ncu"); err != nil {
-		c.hint("install Nsight Compute (ncu) to see why a kernel got slower")
+	if _, err := exec.LookPath(tools.Counter.Tool().Name); err != nil {
+		tool := tools.Counter.Tool()
+		c.hint(fmt.Sprintf("install %s (%s) to see why a kernel got slower", tool.Product, tool.Name))
 		return nil, nil
 	}
-	skip := run.NcuSkip
+	skip := profiler.LaunchSkip
 	for _, i := range indices {
 		skip = min(skip, launched(r.HeadSessions, r.Findings[i].Subject())-1)
 	}
 	skip = max(skip, 0)
-	profile := func(side string, build Build, name func(*result.Finding) string) (*ncu.Profile, error) {
-		c.Begin("profiling what regressed with ncu: " + side)
+	profile := func(side string, build Build, name func(*result.Finding) string) (*counters.Profile, error) {
+		c.Begin(fmt.Sprintf("profiling what regressed with %s: %s", tools.Counter.Tool().Name, side))
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
 				kernels = append(kernels, short)
 			}
 		}
-		return run.Profile(ctx, run.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
+		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
 	}
-	var before, after *ncu.Profile
+	var before, after *counters.Profile
 	var err error
 	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
 		before = why.ProfileOf(model.Ncu.Pick(b.Sessions)) // counters that record --ncu stored
@@ -129,7 +134,7 @@ func launched(sessions []model.Session, s measure.Subject) int {
 
 // explainFrom finds causes in two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
 func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string, err error) {
-	var profiles [2]*ncu.Profile
+	var profiles [2]*counters.Profile
 	for i, name := range pages {
 		f, err := input.Open(name)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/tools"
@@ -98,7 +99,7 @@ type Live struct {
 	Unprofiled float64
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
-	Counters *run.NcuPlan
+	Counters *profiler.Selection
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
@@ -185,12 +186,12 @@ func (m *Live) stacks(ctx context.Context) ([]model.Trace, error) {
 }
 
 func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
-	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
+	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
 			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
 		}
-		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under ncu%s", index+1, of, side)})
+		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)})
 	})
 	if err != nil {
 		return nil, err
@@ -240,17 +241,16 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 	return p
 }
 
-func (m *Live) ncuPlan() run.NcuPlan {
-	p := *m.Counters
-	p.Build, p.Device, p.Timeout, p.AllowBusy = m.Head, tools.GPUs(), max(m.Timeout, counterTimeout), m.AllowBusy
-	return p
+func (m *Live) counterPlan() run.CounterPlan {
+	return run.CounterPlan{Selection: *m.Counters, Counter: tools.Counter, Build: m.Head, Device: tools.GPUs(),
+		Timeout: max(m.Timeout, counterTimeout), AllowBusy: m.AllowBusy}
 }
 
 // Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX
 // stand for names that are chosen later.
 func (m *Live) Commands(looks []int, base *Build) []string {
 	if m.Counters != nil {
-		plan := m.ncuPlan()
+		plan := m.counterPlan()
 		out := []string{thresholds.JoinCommand(plan.CommandLine()), fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
 		if base != nil {
 			plan.Build = *base

@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
@@ -29,7 +30,7 @@ type Record struct {
 	Runs int // fresh processes, at least one
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
 	// Measurer must have a [Live].
-	Counters *run.NcuPlan
+	Counters *profiler.Selection
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
 	// Replace puts the session in place of all sessions of the baseline.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -86,7 +86,7 @@ func keepKernels(kernels []string, sessions []model.Session) []model.Session {
 	sessions = slices.Clone(sessions)
 	for i := range sessions {
 		sessions[i].Series = slices.DeleteFunc(slices.Clone(sessions[i].Series), func(x model.Series) bool {
-			return x.Subject.Scope == measure.ScopeKernel && !ncu.Selects(kernels, x.Subject.Short())
+			return x.Subject.Scope == measure.ScopeKernel && !profiler.Selects(kernels, x.Subject.Short())
 		})
 	}
 	return sessions

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/why"
@@ -45,14 +45,14 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	if len(out.Kernels) == 0 { // pages of ncu without a duration
 		out.Kernels = untimed(sessions)
 	}
-	var recorded []map[measure.Subject][]ncu.Record // newest first
+	var recorded []map[measure.Subject][]counters.Record // newest first
 	for i := range slices.Backward(cut[0]) {
 		if s := &cut[0][i]; s.Profiler() == model.Ncu {
-			recorded = append(recorded, ncu.Records(s))
+			recorded = append(recorded, counters.Records(s))
 		}
 	}
 	for i := range out.Kernels {
-		out.Kernels[i].Counters = counters(out.Kernels[i].Subject(), recorded)
+		out.Kernels[i].Counters = countersOf(out.Kernels[i].Subject(), recorded)
 	}
 	out.Warnings = append(out.Warnings, r.Warnings...)
 	if rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
@@ -61,8 +61,8 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	return out, nil
 }
 
-// counters is what the first of some sessions with counters of Nsight Compute says of a kernel, nil where none does.
-func counters(kernel measure.Subject, sessions []map[measure.Subject][]ncu.Record) *result.SummaryCounters {
+// countersOf is what the first of some sessions with counters says of a kernel, nil where none does.
+func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counters.Record) *result.SummaryCounters {
 	for _, session := range sessions {
 		records := session[kernel]
 		if len(records) == 0 {

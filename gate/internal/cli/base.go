@@ -8,19 +8,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // counterFlags say what to profile with Nsight Compute.
-type counterFlags struct{ run.NcuPlan }
+type counterFlags struct{ profiler.Selection }
 
 func (f *counterFlags) bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as regex:EXPRESSION, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", run.NcuSkip, "for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", run.NcuCount, "for ncu: profile so many launches of each kernel and geometry")
+	fs.IntVar(&f.Skip, "launch-skip", profiler.LaunchSkip, "for ncu: let the first launches of each kernel and geometry by")
+	fs.IntVar(&f.Count, "launch-count", profiler.LaunchCount, "for ncu: profile so many launches of each kernel and geometry")
 	fs.StringVar(&f.Set, "set", "", "for ncu: collect this set of sections (default full, or none where there is --section)")
 	fs.StringArrayVar(&f.Sections, "section", nil, "for ncu: collect this section, repeatable")
 	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
@@ -40,7 +40,7 @@ func (f *counterFlags) check(counted bool) error {
 		return usageError("--kernel is empty; leave it out to profile what the baseline has")
 	}
 	for _, k := range f.Kernels {
-		if err := ncu.CheckSelector(k); err != nil {
+		if err := profiler.CheckSelector(k); err != nil {
 			return usageError("--kernel: %v", err)
 		}
 	}
@@ -53,10 +53,10 @@ func (f *counterFlags) measured(ctx context.Context, p *thresholds.Policy, query
 	if len(f.Metrics) == 0 || !query {
 		return nil
 	}
-	known := ncu.Query(ctx, "ncu")
+	known := tools.Counter.Known(ctx, tools.Counter.Tool().Name)
 	for _, r := range p.Rules {
 		if name, raw := strings.CutPrefix(string(r.Metric), measure.NcuPrefix); raw {
-			if err := known.Check(name); err != nil {
+			if err := known(name); err != nil {
 				return usageError("%s: %w", r.Where, err)
 			}
 		}

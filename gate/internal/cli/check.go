@@ -112,7 +112,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 			if err := v.counters.measured(ctx, j.Policy, !v.dryRun); err != nil {
 				return nil, nil, err
 			}
-			m.Counters = &v.counters.NcuPlan
+			m.Counters = &v.counters.Selection
 		}
 		if err := v.judgeable(c, j); err != nil {
 			return nil, nil, err

@@ -78,7 +78,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
 	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
-		c.Counters = &v.counters.NcuPlan
+		c.Counters = &v.counters.Selection
 	}
 	if v.dryRun {
 		if several {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -17,7 +18,7 @@ import (
 // counted is a session of pages of ncu, one a run.
 func counted(t *testing.T, pages ...string) []model.Session {
 	t.Helper()
-	var runs []*ncu.Profile
+	var runs []*counters.Profile
 	for _, page := range pages {
 		f, err := os.Open("../../../testdata/ncu/" + page)
 		if err != nil {

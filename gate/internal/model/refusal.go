@@ -91,12 +91,12 @@ var (
 	// Profilers and their counters.
 	NoProfiler     = kind("no-nsys", "nsys was not found.")
 	ExportFailed   = kind("export-failed", "nsys could not export a report.")
-	NoNcu          = kind("no-ncu", "ncu was not found.")
+	NoCounter      = kind("no-ncu", "ncu was not found.")
 	OldNcu         = kind("old-ncu", "ncu is older than the report, or too new or old for the driver or GPU.")
 	CountersDenied = kind("counters-denied", "The user may not read the GPU's performance counters.")
 	CountersInUse  = kind("counters-in-use", "Another profiler holds the GPU's performance counters.")
-	NcuFailed      = kind("ncu-failed", "ncu could not profile the workload or a kernel.")
-	NcuHangs       = kind("ncu-hangs", "ncu did not finish in time.")
+	CounterFailed  = kind("ncu-failed", "ncu could not profile the workload or a kernel.")
+	CounterHangs   = kind("ncu-hangs", "ncu did not finish in time.")
 	UnknownMetric  = kind("unknown-metric", "ncu does not know a metric or section that was asked for.")
 	NotCollected   = kind("not-collected", "A metric or its counters were not collected.")
 

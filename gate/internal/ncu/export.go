@@ -34,7 +34,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(ncu)
 	if err != nil {
-		return "", model.Refuse(model.NoNcu, fmt.Sprintf("install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu %s > PAGE.csv", strings.Join(ExportArgs(name)[:7], " ")),
+		return "", model.Refuse(model.NoCounter, fmt.Sprintf("install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu %s > PAGE.csv", strings.Join(ExportArgs(name)[:7], " ")),
 			"%s%s cannot be read: it is not laid out as nsgate knows it, and ncu was not found", name, by)
 	}
 	// ncu keeps a lock in the temporary directory, which that of another user blocks.

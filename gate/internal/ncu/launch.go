@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -93,7 +94,7 @@ const (
 
 // builder puts the launches of all tables together.
 type builder struct {
-	profile *Profile
+	profile *counters.Profile
 	devices map[string]bool
 	kernels model.KernelNames
 	raw     []string // names of ncu metrics that are metrics of their own

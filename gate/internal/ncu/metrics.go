@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -143,33 +144,13 @@ var sources = []source{
 	{model.StallWait, stall("wait")},
 }
 
-// What explains a change without being a metric of a session.
-var (
-	// SharedWavefronts is how many times the passes through shared memory exceed those that the accesses need, whatever
-	// their width: 1 where there are no bank conflicts.
-	SharedWavefronts = measure.Metric{Name: "shared_wavefronts", Unit: "times", Better: measure.Lower}
-	// GlobalSectors is how many times the sectors of global memory exceed those of perfectly coalesced accesses.
-	GlobalSectors = measure.Metric{Name: "global_sectors", Unit: "times", Better: measure.Lower}
-	// ActiveThreads are the threads that take part in an instruction of a warp, UnmaskedThreads those of them that are
-	// not masked out by a predicate. Both are 32 at best.
-	ActiveThreads   = measure.Metric{Name: "active_threads", Unit: "threads", Better: measure.Higher}
-	UnmaskedThreads = measure.Metric{Name: "unmasked_threads", Unit: "threads", Better: measure.Higher}
-	// TensorPeak is the rate of tensor operations, of the types that the launch used, at the clocks of the launch.
-	TensorPeak = measure.Metric{Name: "peak_tensor", Unit: "op/s"}
-	// TensorBusy is the share of cycles in which the tensor cores worked.
-	TensorBusy = measure.Metric{Name: "tensor_busy", Unit: "%", Better: measure.Higher}
-)
-
-// Evidence lists what [Record.Evidence] may hold.
-var Evidence = []measure.Metric{SharedWavefronts, GlobalSectors, ActiveThreads, UnmaskedThreads, TensorPeak, TensorBusy}
-
-// evidence says where each of [Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
+// evidence says where each of [counters.Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
 var evidence = []source{
-	{SharedWavefronts, formulas("memory_l1_wavefronts_shared ÷ memory_l1_wavefronts_shared_ideal")},
-	{GlobalSectors, formulas("memory_l2_theoretical_sectors_global ÷ memory_l2_theoretical_sectors_global_ideal")},
-	{ActiveThreads, formulas("smsp__thread_inst_executed_per_inst_executed.ratio")},
-	{UnmaskedThreads, formulas("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")},
-	{TensorBusy, formulas("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active | " +
+	{counters.SharedWavefronts, formulas("memory_l1_wavefronts_shared ÷ memory_l1_wavefronts_shared_ideal")},
+	{counters.GlobalSectors, formulas("memory_l2_theoretical_sectors_global ÷ memory_l2_theoretical_sectors_global_ideal")},
+	{counters.ActiveThreads, formulas("smsp__thread_inst_executed_per_inst_executed.ratio")},
+	{counters.UnmaskedThreads, formulas("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")},
+	{counters.TensorBusy, formulas("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active | " +
 		"sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active | " +
 		"sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active")},
 }
@@ -219,7 +200,7 @@ func Counters(m measure.Metric) []string {
 	return nil
 }
 
-func (b *builder) derive(r *Record) {
+func (b *builder) derive(r *counters.Record) {
 	r.Metrics, r.Evidence = map[string]float64{}, map[string]float64{}
 	ops := tensorOps(r.Raw)
 	all := sources
@@ -246,12 +227,12 @@ func (b *builder) derive(r *Record) {
 		}
 	}
 	if peak := tensorPeak(r.Raw, ops); peak > 0 && !math.IsInf(peak, 0) {
-		r.Evidence[TensorPeak.Name] = peak
+		r.Evidence[counters.TensorPeak.Name] = peak
 	}
 }
 
 // value is that of the first formula that can be computed, NaN where none can.
-func (s source) value(raw map[string]Value) float64 {
+func (s source) value(raw map[string]counters.Value) float64 {
 	for _, f := range s.from {
 		v, collected := f.compute(raw, s.metric.Exact)
 		// A duration that is broken is not made up for by another column.
@@ -264,7 +245,7 @@ func (s source) value(raw map[string]Value) float64 {
 
 // tensorPeak is the rate at which the tensor cores would do the operations of a launch, each type at its own peak; NaN
 // where that of a type is not known.
-func tensorPeak(raw map[string]Value, ops []string) float64 {
+func tensorPeak(raw map[string]counters.Value, ops []string) float64 {
 	var all, seconds float64
 	for _, name := range ops {
 		if n := raw[name].Number; n != 0 {
@@ -281,7 +262,7 @@ func tensorPeak(raw map[string]Value, ops []string) float64 {
 
 // tensorOps lists the metrics that add up to the operations of the tensor cores. Where one is the total of others
 // (src_fp16 of src_fp16_dst_fp32) only the total counts.
-func tensorOps(raw map[string]Value) []string {
+func tensorOps(raw map[string]counters.Value) []string {
 	var stems []string
 	for name := range raw {
 		if stem, ok := strings.CutSuffix(name, sum); ok && strings.HasPrefix(stem, tensor) {
@@ -317,7 +298,7 @@ func (f formula) names() []string {
 }
 
 // compute gives the value, NaN where a metric was not collected or its cell is no amount, or is rounded and must be exact.
-func (f formula) compute(raw map[string]Value, exact bool) (value float64, collected bool) {
+func (f formula) compute(raw map[string]counters.Value, exact bool) (value float64, collected bool) {
 	for _, name := range f.names() {
 		v, collected := raw[name]
 		if !collected {

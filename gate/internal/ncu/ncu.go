@@ -9,18 +9,19 @@ import (
 	"io"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20
 
-// Read reads ncu output, up to 128 MB, with the raw metrics of ncu as metrics of their own. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
+// Read reads ncu output, up to 128 MB, with the raw metrics of ncu as metrics of their own. The name stands in messages and in [counters.Profile.Source]. Output that cannot be judged (no
 // table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
-func Read(r io.Reader, name string, raw ...string) (*Profile, error) {
+func Read(r io.Reader, name string, raw ...string) (*counters.Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
 	pages := pages{name: name, in: bufio.NewReaderSize(cells.UTF8(in), 64<<10), notes: notes{name: name, failure: len(failures)}}
-	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}, raw: raw}
+	b := builder{profile: &counters.Profile{Source: name}, devices: map[string]bool{}, raw: raw}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {
 		if broken == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -24,7 +25,7 @@ import (
 
 const recordings = "../../../testdata/ncu"
 
-func open(t testing.TB, file string) *ncu.Profile {
+func open(t testing.TB, file string) *counters.Profile {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -38,21 +39,21 @@ func open(t testing.TB, file string) *ncu.Profile {
 	return p
 }
 
-func recording(t testing.TB, name string) *ncu.Profile {
+func recording(t testing.TB, name string) *counters.Profile {
 	return open(t, filepath.Join(recordings, name))
 }
 
 // find is the first launch of the kernel of that short name.
-func find(t testing.TB, p *ncu.Profile, short string) *ncu.Record {
+func find(t testing.TB, p *counters.Profile, short string) *counters.Record {
 	t.Helper()
-	i := slices.IndexFunc(p.Records, func(r ncu.Record) bool { return r.Subject.Short() == short })
+	i := slices.IndexFunc(p.Records, func(r counters.Record) bool { return r.Subject.Short() == short })
 	if i < 0 {
 		t.Fatalf("%s: no kernel %s", p.Source, short)
 	}
 	return &p.Records[i]
 }
 
-func read(text string) (*ncu.Profile, error) { return ncu.Read(strings.NewReader(text), "x.csv") }
+func read(text string) (*counters.Profile, error) { return ncu.Read(strings.NewReader(text), "x.csv") }
 
 // rawPage is a raw page of one launch with the named metrics: name, unit, value, name, unit, value …
 func rawPage(cells ...string) string {
@@ -473,7 +474,7 @@ func TestSession(t *testing.T) {
 	if s.GPU != "NVIDIA H200" || s.GPUs != 1 || len(s.Runs) != 2 || s.Runs[0].Launches != 12 {
 		t.Errorf("%+v %+v", s.Environment, s.Runs)
 	}
-	records := ncu.Records(&s)[softmax]
+	records := counters.Records(&s)[softmax]
 	if len(records) != 2 || records[1].Metrics["instructions"] != 57823744 || len(records[0].Metrics) != len(base.Records[4].Metrics) {
 		t.Errorf("back from the session: %+v", records)
 	}

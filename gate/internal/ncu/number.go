@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -48,8 +49,8 @@ func (l *language) check() error {
 }
 
 // value reads the cell. Text that is not a number is NaN.
-func (c *cell) value() Value {
-	v := Value{Number: math.NaN(), Unit: c.unit, Text: c.text, Line: c.line}
+func (c *cell) value() counters.Value {
+	v := counters.Value{Number: math.NaN(), Unit: c.unit, Text: c.text, Line: c.line}
 	n, form := cells.Parse(c.text)
 	if lists[c.name] || form == cells.NoNumber || form == cells.Foreign {
 		return v

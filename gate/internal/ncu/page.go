@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -151,7 +152,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		case !units:
 			return model.Refuse(model.BadTable, again, "%s:%d: the row of units is missing", r.file, r.at)
 		}
-		record := Record{Line: r.at, Raw: map[string]Value{}}
+		record := counters.Record{Line: r.at, Raw: map[string]counters.Value{}}
 		for i := range columns {
 			x := &columns[i]
 			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at])}
@@ -159,7 +160,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 				language.see(&c)
 			}
 			if x.kept {
-				record.keep(&c, c.value())
+				keep(&record, &c, c.value())
 			}
 		}
 		b.profile.Cells += len(columns)
@@ -235,8 +236,8 @@ func whole(launches []*launch) error {
 
 // add adds a launch of the details page, on which a metric may stand in several sections.
 func (b *builder) add(l *launch, language *language) error {
-	r := Record{Line: l.line, Raw: map[string]Value{}}
-	all := make(map[string]Value, len(l.cells))
+	r := counters.Record{Line: l.line, Raw: map[string]counters.Value{}}
+	all := make(map[string]counters.Value, len(l.cells))
 	b.profile.Cells += len(l.cells)
 	for i := range l.cells {
 		c := &l.cells[i]
@@ -254,20 +255,20 @@ func (b *builder) add(l *launch, language *language) error {
 		}
 		all[c.name] = v
 		if b.keeps(c.name) {
-			r.keep(c, v)
+			keep(&r, c, v)
 		}
 	}
 	return b.record(l, r)
 }
 
 // keep puts a cell into the record.
-func (r *Record) keep(c *cell, v Value) {
+func keep(r *counters.Record, c *cell, v counters.Value) {
 	v.Text = strings.Clone(v.Text) // or it holds the whole row
 	r.Raw[c.name] = v
 }
 
 // record makes the record of a launch whose cells are read, within the budget of names.
-func (b *builder) record(l *launch, r Record) (err error) {
+func (b *builder) record(l *launch, r counters.Record) (err error) {
 	if r.Subject, err = l.subject(&b.kernels); err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (b *builder) record(l *launch, r Record) (err error) {
 func (b *builder) finish() {
 	p := b.profile
 	p.Devices = max(1, len(b.devices))
-	timed := func(r Record) bool { _, ok := r.Metrics[model.NcuTime.Name]; return ok }
+	timed := func(r counters.Record) bool { _, ok := r.Metrics[model.NcuTime.Name]; return ok }
 	if !slices.ContainsFunc(p.Records, timed) {
 		return
 	}
@@ -309,7 +310,7 @@ func (b *builder) finish() {
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.
-func agree(a, b Value) bool {
+func agree(a, b counters.Value) bool {
 	if math.IsNaN(a.Number) || math.IsNaN(b.Number) {
 		return a.Text == b.Text
 	}

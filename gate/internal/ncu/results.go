@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -28,13 +29,13 @@ const resultLimit = 256 << 20
 
 // ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its metrics. Values
 // stand there in base units and in full. Its place in messages is the number of the launch.
-func ReadReport(report string, raw ...string) (*Profile, error) {
+func ReadReport(report string, raw ...string) (*counters.Profile, error) {
 	r, err := openReport(report)
 	if err != nil {
 		return nil, err
 	}
 	defer r.f.Close()
-	x := results{report: r, builder: builder{profile: &Profile{Source: r.name}, devices: map[string]bool{}, raw: raw}}
+	x := results{report: r, builder: builder{profile: &counters.Profile{Source: r.name}, devices: map[string]bool{}, raw: raw}}
 	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
 	r.blocks(x.names)
 	r.at = 0
@@ -114,7 +115,7 @@ func (x *results) names(header message, _ int64) error {
 func (x *results) result(m message) error {
 	number := len(x.profile.Records) + 1
 	l := &launch{file: x.report.name, line: number}
-	r := Record{Raw: map[string]Value{}}
+	r := counters.Record{Raw: map[string]counters.Value{}}
 	metrics, problem := 0, ""
 	whole := m.each(func(f field) bool {
 		switch f.id {
@@ -142,7 +143,7 @@ func (x *results) result(m message) error {
 	case l.is[kernel] == "range" && l.is[stream] == "": // a range has no stream of its own
 		return ErrLayout
 	case metrics == 0:
-		return model.Refuse(model.NcuFailed, "profile again, and read what ncu says of it",
+		return model.Refuse(model.CounterFailed, "profile again, and read what ncu says of it",
 			"%s: launch %d, of %s, has no metrics: ncu failed to profile it", x.report.name, number, quote(l.is[kernel]))
 	}
 	x.profile.Cells += metrics
@@ -150,7 +151,7 @@ func (x *results) result(m message) error {
 }
 
 // metric reads a metric of a launch and gives its error, "" for none.
-func (x *results) metric(r *Record, l *launch, m message) string {
+func (x *results) metric(r *counters.Record, l *launch, m message) string {
 	id, ok := m.number(metricName)
 	if !ok || id >= uint64(len(x.strings)) {
 		return "a metric without a name"
@@ -178,7 +179,7 @@ func (x *results) metric(r *Record, l *launch, m message) string {
 const deviceID = "launch__device_id"
 
 // value reads the value of a metric. A metric that the GPU lacks has no value.
-func value(m message) (v Value, ok bool) {
+func value(m message) (v counters.Value, ok bool) {
 	v.Number, ok = math.NaN(), true
 	whole := m.each(func(f field) bool {
 		switch {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -82,7 +83,7 @@ var (
 		metric(5), metric(6, 9, 1))
 )
 
-func readReport(t testing.TB, content []byte) (*ncu.Profile, error) {
+func readReport(t testing.TB, content []byte) (*counters.Profile, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.ncu-rep")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -226,7 +227,7 @@ func TestReports(t *testing.T) {
 }
 
 // comparePage checks that the metrics of a page are in the report it was made of, and gives their number.
-func comparePage(t *testing.T, report, page *ncu.Profile) (values int) {
+func comparePage(t *testing.T, report, page *counters.Profile) (values int) {
 	t.Helper()
 	if len(report.Records) != len(page.Records) {
 		t.Fatalf("%s: %d launches, %d on its page", report.Source, len(report.Records), len(page.Records))

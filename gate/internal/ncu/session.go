@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -11,7 +12,7 @@ import (
 
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject. The
 // caller fills in what no page says: driver, CUDA, the GPU's identity and the time.
-func Session(runs ...*Profile) (model.Session, error) {
+func Session(runs ...*counters.Profile) (model.Session, error) {
 	s := model.Session{Environment: model.Environment{Tool: "ncu"}, Warmup: "0"}
 	rows := map[measure.Subject]map[string]model.Values{}
 	for i, p := range runs {
@@ -33,7 +34,7 @@ func Session(runs ...*Profile) (model.Session, error) {
 				values[r.Subject][name] = append(values[r.Subject][name], v)
 			}
 		}
-		p.order(values)
+		order(p, values)
 		for subject, metrics := range values {
 			if rows[subject] == nil {
 				rows[subject] = map[string]model.Values{}
@@ -61,7 +62,7 @@ func Session(runs ...*Profile) (model.Session, error) {
 }
 
 // order numbers the kernels of one geometry by their first launch, see [model.Order].
-func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
+func order(p *counters.Profile, values map[measure.Subject]map[string][]float64) {
 	alike, seen := map[string][]measure.Subject{}, map[measure.Subject]bool{}
 	for _, r := range p.Records {
 		if g := r.Subject.Geometry(); r.Subject.Scope == measure.ScopeKernel && g != "" && len(values[r.Subject]) > 0 && !seen[r.Subject] {
@@ -75,30 +76,4 @@ func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
 			}
 		}
 	}
-}
-
-// Records are the runs of a stored session as one record each, by subject: what a committed baseline still knows of
-// them. A run without counters of a subject has no record.
-func Records(s *model.Session) map[measure.Subject][]Record {
-	counters := map[measure.Subject][]*model.Series{}
-	for i := range s.Series {
-		if x := &s.Series[i]; Counters(x.Metric) != nil {
-			counters[x.Subject] = append(counters[x.Subject], x)
-		}
-	}
-	out := make(map[measure.Subject][]Record, len(counters))
-	for subject, of := range counters {
-		for i := range s.Runs {
-			r := Record{Subject: subject, Metrics: map[string]float64{}}
-			for _, x := range of {
-				if !math.IsNaN(x.Values[i]) {
-					r.Metrics[x.Metric.Name] = x.Values[i]
-				}
-			}
-			if len(r.Metrics) > 0 {
-				out[subject] = append(out[subject], r)
-			}
-		}
-	}
-	return out
 }

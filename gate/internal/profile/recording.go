@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -17,7 +17,7 @@ type Recording struct {
 	// Traces are runs launch by launch, one for each process that launched kernels.
 	Traces []model.Trace
 	// Counters are runs under Nsight Compute, counters for each profiled launch.
-	Counters []*ncu.Profile
+	Counters []*counters.Profile
 	// Summaries are runs known by sums over all launches only, each a session of one run.
 	Summaries []model.Session
 	// Finished are sessions that were reduced before: of a baseline or a saved report.
@@ -52,7 +52,7 @@ func (r *Recording) add(trace *model.Trace, summary *model.Session) {
 	}
 }
 
-func (r *Recording) addCounters(p *ncu.Profile, err error) error {
+func (r *Recording) addCounters(p *counters.Profile, err error) error {
 	if err == nil {
 		r.Counters, r.Warnings = append(r.Counters, p), append(r.Warnings, p.Warnings...)
 	}

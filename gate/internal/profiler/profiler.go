@@ -1,9 +1,11 @@
-// Package profiler is the port between a measurement and a tool that records programs launch by launch.
+// Package profiler is the port between a measurement and the tools that record programs launch by launch ([Profiler]) or
+// count what single launches do ([Counter]).
 package profiler
 
 import (
 	"context"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -56,3 +58,35 @@ type Repetition struct {
 	Warning string            // of the result
 	Failed  func(error) error // the error of a repetition that failed
 }
+
+// Counter profiles single launches of a program, which it replays one by one.
+type Counter interface {
+	Tool() Tool
+	// Environment is the tool with its version, and the mode in which it profiles ([model.Environment]).
+	Environment(ctx context.Context, exe string) (tool, mode string)
+	// Command profiles a program and writes what Read reads to a file. argv[0] is the executable.
+	Command(exe string, s Selection, file string, program []string) (argv []string)
+	Read(file string, s Selection) (*counters.Profile, error)
+	// Known asks the tool for its metrics and gives the check of a metric's name.
+	Known(ctx context.Context, exe string) func(name string) error
+}
+
+// Selection says which launches to profile, and what to count.
+type Selection struct {
+	Kernels []string // short names, see [measure.ShortName], or expressions behind [Regex]; none for all kernels
+	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle,
+	// and the next Count are profiled (0: [LaunchCount]).
+	Skip, Count int
+	Range       string   // restricts it to launches within this NVTX range, in the tool's own notation ("step/")
+	Set         string   // of sections, "" for the tool's fullest unless there are sections
+	Sections    []string // to collect beside the set
+	Metrics     []string // to collect by their names
+}
+
+// The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two
+// seconds (an H200, all sections), and the run is the unit of replication: more launches of one run would tell little
+// more.
+const (
+	LaunchSkip  = 5
+	LaunchCount = 1
+)

@@ -11,7 +11,6 @@ import (
 // Next steps of the refusals of this package.
 const (
 	buildFirst = "check the command, and build the workload first"
-	ncuByHand  = "run ncu on the workload by hand"
 	ownBase    = "build the base elsewhere and give its command"
 )
 

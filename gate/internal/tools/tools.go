@@ -3,6 +3,7 @@ package tools
 
 import (
 	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/ncurun"
 	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -13,6 +14,9 @@ func GPUs() device.Tool { return nvidia.New() }
 
 // Profilers are those that record programs launch by launch. The first is the one that records unless another is named.
 var Profilers = []profiler.Profiler{nsysrun.Nsys{}}
+
+// Counter profiles single launches.
+var Counter profiler.Counter = ncurun.Ncu{}
 
 // Profiler is the one of a name, the first for "", nil for an unknown name.
 func Profiler(name string) profiler.Profiler {
@@ -30,5 +34,5 @@ func Names() []string {
 	for _, p := range Profilers {
 		names = append(names, p.Tool().Name)
 	}
-	return append(names, "ncu")
+	return append(names, Counter.Tool().Name)
 }

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// counters are changes of a page: what the cell of a counter becomes. A counter that the page lacks is added.
-type counters map[string]func(was float64) float64
+// changes are those of a page: what the cell of a counter becomes. A counter that the page lacks is added.
+type changes map[string]func(was float64) float64
 
 func times(k float64) func(float64) float64 { return func(was float64) float64 { return k * was } }
 func becomes(v float64) func(float64) float64 {
@@ -38,7 +39,7 @@ var counted = map[string]float64{
 const ncuPeak = ".peak_sustained_elapsed.per_second"
 
 // changed reads the raw page of an H200 with the counters of one kernel, and its grid, changed.
-func changed(t *testing.T, kernel, grid string, changes counters) []ncu.Record {
+func changed(t *testing.T, kernel, grid string, by changes) []counters.Record {
 	t.Helper()
 	data, err := os.ReadFile("../../../testdata/ncu/base.raw.csv")
 	if err != nil {
@@ -59,7 +60,7 @@ func changed(t *testing.T, kernel, grid string, changes counters) []ncu.Record {
 		}
 	}
 	names, geometry := slices.Index(rows[0], "Kernel Name"), slices.Index(rows[0], "Grid Size")
-	for name, change := range changes {
+	for name, change := range by {
 		at := slices.Index(rows[0], name)
 		if at < 0 {
 			t.Fatalf("no counter %s", name)
@@ -92,8 +93,8 @@ func changed(t *testing.T, kernel, grid string, changes counters) []ncu.Record {
 }
 
 // slower is what changes with the time alone: the same work in k times the cycles.
-func slower(k float64, others ...counters) counters {
-	c := counters{
+func slower(k float64, others ...changes) changes {
+	c := changes{
 		"gpu__time_duration.sum": times(k), "gpu__time_duration.avg": times(k), "gpc__cycles_elapsed.max": times(k), "sm__cycles_elapsed.max": times(k),
 		"smsp__cycles_elapsed.avg": times(k), "dram__bytes.sum.per_second": times(1 / k), "dram__bytes_read.sum.per_second": times(1 / k),
 		"dram__bytes_write.sum.per_second": times(1 / k), "sm__throughput.avg.pct_of_peak_sustained_elapsed": times(1 / k),
@@ -119,8 +120,8 @@ func rate(op string) string {
 }
 
 // dram is k times the traffic of the DRAM.
-func dram(k float64) counters {
-	c := counters{}
+func dram(k float64) changes {
+	c := changes{}
 	for _, way := range []string{"read", "write"} {
 		c["dram__bytes_"+way+".sum"], c["dram__bytes_"+way+".sum.per_second"] = times(k), times(k)
 	}
@@ -128,13 +129,13 @@ func dram(k float64) counters {
 	return c
 }
 
-func stalled(reason string, cycles float64) counters {
-	return counters{"smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio": becomes(cycles)}
+func stalled(reason string, cycles float64) changes {
+	return changes{"smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio": becomes(cycles)}
 }
 
 // flops is k times the arithmetic in single precision, in the same time.
-func flops(k float64) counters {
-	return counters{rate("ffma"): times(k), rate("fadd"): times(k), rate("fmul"): times(k)}
+func flops(k float64) changes {
+	return changes{rate("ffma"): times(k), rate("fadd"): times(k), rate("fmul"): times(k)}
 }
 
 // A page of an H200 whose counters are changed as each cause changes them names that cause first, and says of the rest
@@ -158,76 +159,76 @@ func TestCauses(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name, kernel, grid string
-		base, head         counters
+		base, head         changes
 		rules              []string
 		first              string // of the first reason; or of the summary, where no rule speaks
 	}{
 		{name: "register pressure", kernel: "softmax", rules: []string{"register pressure"},
-			head: slower(2.4, counters{registers: becomes(255), byRegisters: becomes(1), theoretical: becomes(12.5), achieved: becomes(12.1), waves: becomes(8)},
+			head: slower(2.4, changes{registers: becomes(255), byRegisters: becomes(1), theoretical: becomes(12.5), achieved: becomes(12.1), waves: becomes(8)},
 				stalled("long_scoreboard", 9)),
 			first: "registers 31 → 255 per thread and theoretical occupancy 100 % → 12.50 % (achieved 83.29 % → 12.10 %): register pressure"},
 		{name: "spilling, because registers were capped", kernel: "softmax", rules: []string{"local memory", "work", "traffic"},
-			head:  slower(1.5, dram(3), counters{registers: becomes(16), loads: becomes(4e6), stores: becomes(2e6), spilling: becomes(6e6), instructions: times(1.12), l2: times(1.6)}),
+			head:  slower(1.5, dram(3), changes{registers: becomes(16), loads: becomes(4e6), stores: becomes(2e6), spilling: becomes(6e6), instructions: times(1.12), l2: times(1.6)}),
 			first: "local loads 0 → 4 M and local stores 0 → 2 M: registers spill (registers 31 → 16 per thread)"},
 		{name: "an array that is indexed at run time", kernel: "softmax", rules: []string{"local memory", "work"},
-			head:  slower(1.4, counters{loads: becomes(4e6), stores: becomes(4e6), instructions: times(1.2)}),
+			head:  slower(1.4, changes{loads: becomes(4e6), stores: becomes(4e6), instructions: times(1.2)}),
 			first: "local loads 0 → 4 M and local stores 0 → 4 M: an array that is indexed at run time lies in local memory (the compiler marks no spills)"},
 		{name: "bytes × 1.5 at the same FLOPs", kernel: "saxpy", rules: []string{"traffic"},
-			head: slower(1.5, dram(1.5), counters{l2: times(1.5)}), first: "(+50.0 %) for the same FLOPs: more traffic"},
+			head: slower(1.5, dram(1.5), changes{l2: times(1.5)}), first: "(+50.0 %) for the same FLOPs: more traffic"},
 		{name: "less reuse in L2", kernel: "sgemm", rules: []string{"L2 cache", "traffic"},
-			head: slower(1.6, dram(6), counters{"lts__t_sector_hit_rate.pct": becomes(51)}), first: "L2 hit rate 92.39 % → 51 %: less is reused in L2"},
+			head: slower(1.6, dram(6), changes{"lts__t_sector_hit_rate.pct": becomes(51)}), first: "L2 hit rate 92.39 % → 51 %: less is reused in L2"},
 		{name: "less reuse in L1", kernel: "transpose", rules: []string{"L1 cache"},
-			base: counters{"l1tex__t_sector_hit_rate.pct": becomes(80)}, head: slower(1.3, counters{"l1tex__t_sector_hit_rate.pct": becomes(20), l2: times(4)}),
+			base: changes{"l1tex__t_sector_hit_rate.pct": becomes(80)}, head: slower(1.3, changes{"l1tex__t_sector_hit_rate.pct": becomes(20), l2: times(4)}),
 			first: "L1 hit rate 80 % → 20 %: less is reused in L1"},
 		{name: "a lower SM clock", kernel: "sgemm", rules: []string{"clock"},
-			head: counters{"gpu__time_duration.sum": times(1.5), "gpu__time_duration.avg": times(1.5), "gpc__cycles_elapsed.avg.per_second": times(1 / 1.5),
+			head: changes{"gpu__time_duration.sum": times(1.5), "gpu__time_duration.avg": times(1.5), "gpc__cycles_elapsed.avg.per_second": times(1 / 1.5),
 				"smsp__cycles_elapsed.avg.per_second": times(1 / 1.5), "sm__cycles_elapsed.avg.per_second": times(1 / 1.5), "dram__bytes.sum.per_second": times(1 / 1.5)},
 			first: "same instructions, same DRAM bytes, SM clock 1.976 GHz → 1.317 GHz (-33.3 %): same work, slower, not the code"},
 		{name: "a lower memory clock", kernel: "saxpy", rules: []string{"memory clock"},
-			head:  slower(1.2, counters{"dram__cycles_elapsed.avg.per_second": times(1 / 1.2)}),
+			head:  slower(1.2, changes{"dram__cycles_elapsed.avg.per_second": times(1 / 1.2)}),
 			first: "same instructions, same DRAM bytes, peak DRAM 4.809 TB/s → 4.007 TB/s (-16.7 %): same work, slower, for the memory clock is lower"},
 		{name: "more work", kernel: "softmax", rules: []string{"work"},
-			head: slower(1.5, flops(1.5), dram(1.5), counters{instructions: times(1.5), l2: times(1.5)}), first: "(+50.0 %) with FLOPs in proportion: more work"},
+			head: slower(1.5, flops(1.5), dram(1.5), changes{instructions: times(1.5), l2: times(1.5)}), first: "(+50.0 %) with FLOPs in proportion: more work"},
 		{name: "more instructions for the same arithmetic", kernel: "softmax", rules: []string{"work"},
-			head: slower(1.4, counters{instructions: times(1.5)}), first: "(+50.0 %) at the same FLOPs: more instructions for the same arithmetic"},
+			head: slower(1.4, changes{instructions: times(1.5)}), first: "(+50.0 %) at the same FLOPs: more instructions for the same arithmetic"},
 		{name: "a grid that fills a part of the GPU", kernel: "saxpy", grid: "(132, 1, 1)", rules: []string{"waves", "idle warps"},
-			head:  slower(1.8, counters{waves: becomes(0.12), achieved: becomes(12.4)}),
+			head:  slower(1.8, changes{waves: becomes(0.12), achieved: becomes(12.4)}),
 			first: "grid 1056 → 132 blocks, waves 1.00 → 0.12: the blocks fill 12 % of the GPU"},
 		{name: "a tail wave", kernel: "saxpy", grid: "(1067, 1, 1)", rules: []string{"waves", "idle warps"},
-			head:  slower(1.9, counters{waves: becomes(1.01), achieved: becomes(50)}),
+			head:  slower(1.9, changes{waves: becomes(1.01), achieved: becomes(50)}),
 			first: "grid 1056 → 1067 blocks, waves 1.00 → 1.01: in the last wave 1 % of the GPU has work"},
 		{name: "uncoalesced loads", kernel: "saxpy", rules: []string{"coalescing", "traffic"},
-			head:  slower(4, dram(5), counters{sectors: times(8), global: times(5), l2: times(5)}, stalled("long_scoreboard", 380), stalled("lg_throttle", 40)),
+			head:  slower(4, dram(5), changes{sectors: times(8), global: times(5), l2: times(5)}, stalled("long_scoreboard", 380), stalled("lg_throttle", 40)),
 			first: "sectors per load request 4 → 32: the threads of a warp access addresses farther apart"},
 		{name: "shared memory", kernel: "softmax", rules: []string{"shared memory"},
-			head: slower(1.6, counters{"launch__shared_mem_per_block_dynamic": becomes(100000), "launch__occupancy_limit_shared_mem": becomes(2),
+			head: slower(1.6, changes{"launch__shared_mem_per_block_dynamic": becomes(100000), "launch__occupancy_limit_shared_mem": becomes(2),
 				theoretical: becomes(25), achieved: becomes(24.2), waves: becomes(4)}),
 			first: "shared memory 1.024 kB → 101.0 kB a block and theoretical occupancy 100 % → 25 % (achieved 83.29 % → 24.20 %): shared memory limits the blocks of an SM"},
 		{name: "bank conflicts", kernel: "transpose", rules: []string{"bank conflicts"},
-			head:  slower(2.2, counters{"memory_l1_wavefronts_shared": times(16.5)}, stalled("mio_throttle", 30), stalled("short_scoreboard", 50)),
+			head:  slower(2.2, changes{"memory_l1_wavefronts_shared": times(16.5)}, stalled("mio_throttle", 30), stalled("short_scoreboard", 50)),
 			first: "passes through shared memory ×1 → ×16.50 of what the accesses need: bank conflicts"},
 		{name: "divergence", kernel: "softmax", rules: []string{"divergence", "work"},
-			head:  slower(1.8, counters{"smsp__thread_inst_executed_per_inst_executed.ratio": becomes(16.8), instructions: times(1.9)}),
+			head:  slower(1.8, changes{"smsp__thread_inst_executed_per_inst_executed.ratio": becomes(16.8), instructions: times(1.9)}),
 			first: "active threads 32 → 16.80 of the 32 of a warp: its threads take different branches, or leave early"},
 		{name: "double instead of single precision", kernel: "sgemm", rules: []string{"precision", "traffic"},
-			head:  slower(2, dram(2), counters{rate("ffma"): becomes(0), rate("dfma"): becomes(2166.76 / 2), registers: becomes(32), sectors: times(2), global: times(2), ideal: times(2), l2: times(2)}),
+			head:  slower(2, dram(2), changes{rate("ffma"): becomes(0), rate("dfma"): becomes(2166.76 / 2), registers: becomes(32), sectors: times(2), global: times(2), ideal: times(2), l2: times(2)}),
 			first: "FLOPs in fp64 0 → 1.339 G, FLOPs in fp32 1.342 G → 0: arithmetic of a slower precision"},
 		{name: "the tensor cores are gone", kernel: "sgemm", rules: []string{"tensor cores", "work"},
-			base: counters{tensor: becomes(1342177280), rate("ffma"): becomes(0), instructions: times(0.1)}, head: slower(6),
+			base: changes{tensor: becomes(1342177280), rate("ffma"): becomes(0), instructions: times(0.1)}, head: slower(6),
 			first: "tensor ops 1.342 G → 0: the tensor cores are no longer used"},
 		{name: "tf32 instead of fp16", kernel: "sgemm", rules: []string{"tensor cores"},
-			base:  counters{tensor: becomes(1342177280), rate("ffma"): becomes(0)},
-			head:  slower(1.7, counters{"sm__ops_path_tensor_src_tf32_dst_fp32.sum": becomes(1342177280), rate("ffma"): becomes(0)}),
+			base:  changes{tensor: becomes(1342177280), rate("ffma"): becomes(0)},
+			head:  slower(1.7, changes{"sm__ops_path_tensor_src_tf32_dst_fp32.sum": becomes(1342177280), rate("ffma"): becomes(0)}),
 			first: "peak of the tensor operations 1.075 POPS → 537.6 TOPS: they are of a slower type"},
 		{name: "a barrier", kernel: "softmax", rules: []string{"stalls"}, head: slower(1.6, stalled("barrier", 24)),
 			first: "a warp waits 3.185 → 24 cycles an instruction for the other warps of its block (barrier)"},
 		{name: "nothing that is counted", kernel: "softmax", head: slower(1.3),
 			first: "No rule explains the change: instructions, DRAM bytes, registers, theoretical occupancy, SM clock did not change: same work, slower. Balanced"},
 		{name: "wider loads that wait for each other", kernel: "saxpy", rules: []string{"stalls"},
-			head:  slower(1.2, counters{sectors: times(1), "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": times(0.25), instructions: times(0.6)}, stalled("long_scoreboard", 160)),
+			head:  slower(1.2, changes{sectors: times(1), "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": times(0.25), instructions: times(0.6)}, stalled("long_scoreboard", 160)),
 			first: "cycles an instruction for loads from global or local memory (long scoreboard)"},
 		{name: "another block", kernel: "softmax", grid: "(264, 1, 1)", rules: []string{"occupancy"},
-			head: slower(1.3, counters{"launch__occupancy_limit_warps": becomes(1), byRegisters: becomes(2), "launch__occupancy_limit_shared_mem": becomes(9), theoretical: becomes(50),
+			head: slower(1.3, changes{"launch__occupancy_limit_warps": becomes(1), byRegisters: becomes(2), "launch__occupancy_limit_shared_mem": becomes(9), theoretical: becomes(50),
 				achieved: becomes(48), waves: becomes(2)}), first: "theoretical occupancy 100 % → 50 % (achieved 83.29 % → 48 %): limited by warps"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -253,7 +254,7 @@ func TestCauses(t *testing.T) {
 // A kernel of the tensor cores stands under their roof, and nowhere where that is unknown.
 func TestTensorRoofline(t *testing.T) {
 	const ops = 1342177280.0
-	half := counters{"sm__ops_path_tensor_src_fp16.sum": becomes(ops), rate("ffma"): times(0.01)}
+	half := changes{"sm__ops_path_tensor_src_fp16.sum": becomes(ops), rate("ffma"): times(0.01)}
 	c := why.Explain(changed(t, "sgemm", "", half), changed(t, "sgemm", "", nil))
 	if r := c.BaseRoof; r == nil || r.Precision != "tensor" || r.Achieved < 0.001*r.Roof || r.Achieved > 0.02*r.Roof {
 		t.Errorf("%+v", r)
@@ -266,7 +267,7 @@ func TestTensorRoofline(t *testing.T) {
 	}
 	// Without the peak, as in what a baseline keeps, there is no place; but a little use of the tensor cores takes none away.
 	for share, want := range map[float64]string{1: "", 0.01: "fp32"} {
-		records := changed(t, "sgemm", "", counters{"sm__ops_path_tensor_src_fp16.sum": becomes(share * ops)})
+		records := changed(t, "sgemm", "", changes{"sm__ops_path_tensor_src_fp16.sum": becomes(share * ops)})
 		for i := range records {
 			records[i].Evidence = nil
 		}
@@ -284,7 +285,7 @@ func TestTensorRoofline(t *testing.T) {
 	records := changed(t, "sgemm", "", nil)
 	for i := range records {
 		delete(records[i].Metrics, "tensor_ops")
-		records[i].Evidence[ncu.TensorBusy.Name] = 60
+		records[i].Evidence[counters.TensorBusy.Name] = 60
 	}
 	if s := why.Stand(records); s.HeadRoof != nil || why.Bound(records) != "memory" {
 		t.Errorf("%+v", s)
@@ -298,7 +299,7 @@ func TestFullRecordings(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the full recordings are not in this checkout")
 	}
-	profile := func(name string) *ncu.Profile {
+	profile := func(name string) *counters.Profile {
 		f, err := os.Open(filepath.Join(shared, name))
 		if err != nil {
 			t.Fatal(err)
@@ -323,14 +324,14 @@ func TestFullRecordings(t *testing.T) {
 					continue
 				}
 				pairs++
-				if c := why.Explain([]ncu.Record{b}, []ncu.Record{h}); len(c.Reasons) > 0 {
+				if c := why.Explain([]counters.Record{b}, []counters.Record{h}); len(c.Reasons) > 0 {
 					t.Errorf("%s, %s, line %d against line %d: %s", name, h.Subject.Short(), h.Line, b.Line, c.Summary)
 				}
 			}
 		}
 	}
 	t.Logf("%d pairs of unchanged launches", pairs)
-	kernel := func(p *ncu.Profile, short string) []ncu.Record {
+	kernel := func(p *counters.Profile, short string) []counters.Record {
 		return p.Find(measure.Subject{Scope: measure.ScopeKernel, Name: short})
 	}
 	for _, tt := range []struct {

@@ -1,9 +1,9 @@
 package why
 
-import "github.com/nsgate/nsgate/gate/internal/ncu"
+import "github.com/nsgate/nsgate/gate/internal/counters"
 
 // Rules are the names of the rules that apply.
-func Rules(base, head []ncu.Record) (names []string) {
+func Rules(base, head []counters.Record) (names []string) {
 	list, _ := pair{typical(base), typical(head)}.spoken()
 	for _, r := range list {
 		names = append(names, r.name)

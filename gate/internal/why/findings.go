@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -55,7 +55,7 @@ func BaseName(f *result.Finding) string {
 }
 
 // Causes are the causes of some findings, by index, from the profiles of ncu of both sides; base is nil for none.
-func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*result.Cause {
+func Causes(r *result.Report, indices []int, base, head *counters.Profile) map[int]*result.Cause {
 	out := map[int]*result.Cause{}
 	for _, i := range indices {
 		out[i] = cause(&r.Findings[i], base, head)
@@ -63,7 +63,7 @@ func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*r
 	return out
 }
 
-func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
+func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
 	after, missing := launches(head, f.Subject(), "head")
 	if missing != "" {
 		return &result.Cause{Summary: missing}
@@ -92,8 +92,8 @@ func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 
 // launches are the launches of a kernel with its geometry, or with any where either side has none. nsys and ncu print different
 // template arguments: if no kernel or several kernels fit, missing says so.
-func launches(p *ncu.Profile, s measure.Subject, side string) (found []ncu.Record, missing string) {
-	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
+func launches(p *counters.Profile, s measure.Subject, side string) (found []counters.Record, missing string) {
+	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r counters.Record) bool {
 		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
 	})
 	kinds := map[measure.Subject]bool{}
@@ -128,7 +128,7 @@ func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
 }
 
 // explainReplaced explains an added kernel by a removed one, where each is the only one of its geometry.
-func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
+func explainReplaced(r *result.Report, before, after *counters.Profile, out map[int]*result.Cause) {
 	type findings struct{ added, removed []int }
 	of := map[string]*findings{} // by geometry
 	for i := range r.Findings {
@@ -178,15 +178,15 @@ func moved(r *result.Report) (indices []int) {
 }
 
 // ProfileOf is a profile of the counters in sessions of ncu, each kernel from the newest session that has it; nil for no session.
-func ProfileOf(sessions []model.Session) *ncu.Profile {
+func ProfileOf(sessions []model.Session) *counters.Profile {
 	if len(sessions) == 0 {
 		return nil
 	}
-	p := &ncu.Profile{GPU: sessions[len(sessions)-1].GPU}
+	p := &counters.Profile{GPU: sessions[len(sessions)-1].GPU}
 	seen := map[measure.Subject]bool{}
 	for i := range slices.Backward(sessions) {
 		s := &sessions[i]
-		records := ncu.Records(s)
+		records := counters.Records(s)
 		for _, x := range s.Series {
 			if !seen[x.Subject] {
 				seen[x.Subject] = true

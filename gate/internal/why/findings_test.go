@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -52,20 +52,20 @@ func TestSlower(t *testing.T) {
 
 // Kernels that ncu does not tell apart explain nothing.
 func TestAttachAmbiguous(t *testing.T) {
-	record := func(name string) ncu.Record {
-		return ncu.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}, Metrics: map[string]float64{"registers": 32}}
+	record := func(name string) counters.Record {
+		return counters.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}, Metrics: map[string]float64{"registers": 32}}
 	}
-	one := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<int>(int)")}}
-	two := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<float>(int)")}}
+	one := &counters.Profile{Records: []counters.Record{record("f<int>(int)"), record("f<int>(int)")}}
+	two := &counters.Profile{Records: []counters.Record{record("f<int>(int)"), record("f<float>(int)")}}
 	for _, tt := range []struct {
-		base, head *ncu.Profile
+		base, head *counters.Profile
 		want       string
 	}{
 		{one, two, "2 kernels of this short name in the head, which"},
 		{two, one, "2 kernels of this short name in the base, which"},
 		{one, one, "No rule explains the change"},
 		{nil, one, "nothing to compare with"},
-		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
+		{one, &counters.Profile{}, "no launch of this kernel in the head"},
 	} {
 		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
 		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -66,9 +66,9 @@ func position(s sample) Position {
 func roofline(s sample) *result.Roof {
 	ops := s.get(model.TensorOps)
 	switch {
-	case math.IsNaN(ops) && s.get(ncu.TensorBusy) > 0: // how much they did is unknown
+	case math.IsNaN(ops) && s.get(counters.TensorBusy) > 0: // how much they did is unknown
 		return nil
-	case ops > 0 && math.IsNaN(s.get(ncu.TensorPeak)) && !(ops < s.flops()):
+	case ops > 0 && math.IsNaN(s.get(counters.TensorPeak)) && !(ops < s.flops()):
 		return nil
 	}
 	var best *result.Roof
@@ -79,7 +79,7 @@ func roofline(s sample) *result.Roof {
 		flops, peak measure.Metric
 	}{
 		{"fp64", model.FP64, model.PeakFP64}, {"fp32", model.FP32, model.PeakFP32}, {"fp16", model.FP16, model.PeakFP16},
-		{"tensor", model.TensorOps, ncu.TensorPeak},
+		{"tensor", model.TensorOps, counters.TensorPeak},
 	} {
 		flops, peak := s.get(x.flops), s.get(x.peak)
 		if !(flops > 0 && peak > 0 && bytes > 0 && seconds > 0 && bandwidth > 0) || flops/peak <= load {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -58,27 +58,27 @@ var rules = []rule{
 		case grown > 0.5*lost:
 			return p.told(model.TensorOps) + ": a part of the work has left the tensor cores"
 		}
-		if p.known(ncu.TensorPeak) && p.ratio(ncu.TensorPeak) < 0.8 && p.ratio(model.SMClock) > 0.9 {
-			return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type", p.arrow(ncu.TensorPeak, "OPS"))
+		if p.known(counters.TensorPeak) && p.ratio(counters.TensorPeak) < 0.8 && p.ratio(model.SMClock) > 0.9 {
+			return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type", p.arrow(counters.TensorPeak, "OPS"))
 		}
 		return ""
 	}},
 	{"precision", arithmetic, metrics{model.FP64, model.FP32, model.FP16}, false, precision},
-	{"divergence", branching, metrics{ncu.ActiveThreads}, false, func(p pair) string {
-		if by := p.by(ncu.ActiveThreads); by <= -1 && p.ratio(ncu.ActiveThreads) < 0.95 {
-			return fmt.Sprintf("active threads %s of the 32 of a warp: its threads take different branches, or leave early", p.arrow(ncu.ActiveThreads, ""))
+	{"divergence", branching, metrics{counters.ActiveThreads}, false, func(p pair) string {
+		if by := p.by(counters.ActiveThreads); by <= -1 && p.ratio(counters.ActiveThreads) < 0.95 {
+			return fmt.Sprintf("active threads %s of the 32 of a warp: its threads take different branches, or leave early", p.arrow(counters.ActiveThreads, ""))
 		}
-		if p.known(ncu.UnmaskedThreads) && p.by(ncu.UnmaskedThreads) <= -2 && p.ratio(ncu.UnmaskedThreads) < 0.9 {
-			return fmt.Sprintf("threads of a warp that are not masked out %s of 32: branches within a warp became predicates", p.arrow(ncu.UnmaskedThreads, ""))
+		if p.known(counters.UnmaskedThreads) && p.by(counters.UnmaskedThreads) <= -2 && p.ratio(counters.UnmaskedThreads) < 0.9 {
+			return fmt.Sprintf("threads of a warp that are not masked out %s of 32: branches within a warp became predicates", p.arrow(counters.UnmaskedThreads, ""))
 		}
 		return ""
 	}},
-	{"bank conflicts", memoryBanks, metrics{ncu.SharedWavefronts}, false, func(p pair) string {
-		if p.ratio(ncu.SharedWavefronts) < 1.1 || p.by(ncu.SharedWavefronts) < 0.1 {
+	{"bank conflicts", memoryBanks, metrics{counters.SharedWavefronts}, false, func(p pair) string {
+		if p.ratio(counters.SharedWavefronts) < 1.1 || p.by(counters.SharedWavefronts) < 0.1 {
 			return ""
 		}
 		return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
-			amount(p.base.get(ncu.SharedWavefronts), ""), amount(p.head.get(ncu.SharedWavefronts), ""))
+			amount(p.base.get(counters.SharedWavefronts), ""), amount(p.head.get(counters.SharedWavefronts), ""))
 	}},
 	{"coalescing", coalesced, metrics{model.LoadSectors}, false, func(p pair) string { return scattered(p, model.LoadSectors, "load") }},
 	{"coalescing of stores", coalesced, metrics{model.StoreSectors}, false, func(p pair) string { return scattered(p, model.StoreSectors, "store") }},
@@ -267,8 +267,8 @@ func scattered(p pair, m measure.Metric, what string) string {
 	if p.ratio(m) < 1.1 || p.by(m) < 0.5 {
 		return ""
 	}
-	if p.known(ncu.GlobalSectors) {
-		if p.ratio(ncu.GlobalSectors) < 1.05 {
+	if p.known(counters.GlobalSectors) {
+		if p.ratio(counters.GlobalSectors) < 1.05 {
 			return ""
 		}
 	} else if precision(p) != "" {

@@ -3,8 +3,8 @@ package why
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -15,7 +15,7 @@ type sample struct {
 }
 
 // typical takes the medians over launches.
-func typical(records []ncu.Record) sample {
+func typical(records []counters.Record) sample {
 	values := map[string][]float64{}
 	var grids []float64
 	for _, r := range records {

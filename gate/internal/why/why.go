@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -41,7 +41,7 @@ func (p pair) spoken() (list []spoken, unknown []string) {
 
 // Explain compares the medians over the launches of a kernel in base and head. Its text holds numbers and words of this package only, no
 // text of a profile.
-func Explain(base, head []ncu.Record) *result.Cause {
+func Explain(base, head []counters.Record) *result.Cause {
 	p := pair{typical(base), typical(head)}
 	before, after := position(p.base), position(p.head)
 	c := &result.Cause{Base: before.String(), Head: after.String(), BaseRoof: before.Roofline, HeadRoof: after.Roofline}
@@ -77,14 +77,14 @@ func Explain(base, head []ncu.Record) *result.Cause {
 	return c
 }
 
-var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, ncu.Evidence)
+var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, counters.Evidence)
 
 // Bound is what limits the launches of a kernel, see [Position].
-func Bound(head []ncu.Record) string { return position(typical(head)).Bound }
+func Bound(head []counters.Record) string { return position(typical(head)).Bound }
 
 // Stand describes the launches of a kernel without a base: what limits it, its place on the roofline, and what limits its occupancy.
 // The bases of the metrics are NaN.
-func Stand(head []ncu.Record) *result.Cause {
+func Stand(head []counters.Record) *result.Cause {
 	s := typical(head)
 	at := position(s)
 	c := &result.Cause{Head: at.String(), HeadRoof: at.Roofline}

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/why"
@@ -19,7 +20,7 @@ import (
 )
 
 // launches reads the launches of a kernel from a recording.
-func launches(t *testing.T, file, short string) []ncu.Record {
+func launches(t *testing.T, file, short string) []counters.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join("../../../testdata/ncu", file))
 	if err != nil {
@@ -75,7 +76,7 @@ func TestUnchanged(t *testing.T) {
 				continue
 			}
 			b, h := launches(t, "base.raw.csv", kernel), launches(t, head, kernel)
-			for _, pair := range [][2][]ncu.Record{{b, h}, {b[:1], h[:1]}, {b[1:], h[:1]}} {
+			for _, pair := range [][2][]counters.Record{{b, h}, {b[:1], h[:1]}, {b[1:], h[:1]}} {
 				c := why.Explain(pair[0], pair[1])
 				if len(c.Reasons) > 0 {
 					t.Errorf("%s, %s: %s", head, kernel, c.Summary)
@@ -99,8 +100,8 @@ var plain = map[string]float64{
 }
 
 // record is the plain launch with changes; NaN takes a metric away.
-func record(changes map[string]float64) []ncu.Record {
-	r := ncu.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k()", Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}}, Metrics: map[string]float64{}}
+func record(changes map[string]float64) []counters.Record {
+	r := counters.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k()", Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}}, Metrics: map[string]float64{}}
 	for _, from := range []map[string]float64{plain, changes} {
 		for name, v := range from {
 			if name == "grid" {
@@ -112,7 +113,7 @@ func record(changes map[string]float64) []ncu.Record {
 			}
 		}
 	}
-	return []ncu.Record{r}
+	return []counters.Record{r}
 }
 
 // Each rule, where it speaks and with what words, and where just not.
@@ -255,12 +256,12 @@ func TestStand(t *testing.T) {
 			t.Errorf("%s: %+v", tt.kernel, c.Metrics[0])
 		}
 	}
-	c := why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 12.5, "limit_registers": 1,
+	c := why.Stand([]counters.Record{{Metrics: map[string]float64{"theoretical_occupancy": 12.5, "limit_registers": 1,
 		"limit_warps": 8, "limit_blocks": 32}}})
 	if want := "Theoretical occupancy 12.50 %, limited by registers."; c.Summary != want {
 		t.Errorf("%s, want %s", c.Summary, want)
 	}
-	c = why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 50, "limit_registers": 64, "limit_shared": 32,
+	c = why.Stand([]counters.Record{{Metrics: map[string]float64{"theoretical_occupancy": 50, "limit_registers": 64, "limit_shared": 32,
 		"limit_warps": 64, "limit_blocks": 32}}})
 	if want := "Theoretical occupancy 50 %, limited by the number of blocks."; c.Summary != want {
 		t.Errorf("%s, want %s: a kernel of small blocks that uses no shared memory", c.Summary, want)
@@ -272,10 +273,10 @@ func TestStand(t *testing.T) {
 
 // Any launches give a cause that says nothing of infinities, that JSON can hold, and that is empty for two equal sides.
 func TestAnything(t *testing.T) {
-	side := rapid.Custom(func(t *rapid.T) []ncu.Record {
-		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ncu.Record {
-			r := ncu.Record{Metrics: map[string]float64{}}
-			for _, m := range slices.Concat(measure.Throughput, ncu.Evidence, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}) {
+	side := rapid.Custom(func(t *rapid.T) []counters.Record {
+		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) counters.Record {
+			r := counters.Record{Metrics: map[string]float64{}}
+			for _, m := range slices.Concat(measure.Throughput, counters.Evidence, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}) {
 				if rapid.Bool().Draw(t, "known") {
 					r.Metrics[m.Name] = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 100), rapid.Float64Range(0, 1e300)).Draw(t, m.Name)
 				}

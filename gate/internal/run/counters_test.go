@@ -7,21 +7,19 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncurun"
 	"github.com/nsgate/nsgate/gate/internal/nvidia"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
 // explained prepares a machine with the fake ncu, whose log is the given text for the workload ./work. A test that ends
 // may leave neither processes nor files behind.
-func explained(t *testing.T, log, script string) NcuPlan {
+func explained(t *testing.T, log, script string) CounterPlan {
 	t.Helper()
 	session(t, 1, "true")
 	dir := t.TempDir()
@@ -32,7 +30,8 @@ func explained(t *testing.T, log, script string) NcuPlan {
 			t.Fatal(err)
 		}
 	}
-	return NcuPlan{Device: nvidia.New(), Build: Build{Command: []string{"./work", "a word"}, Dir: dir}, Kernels: []string{"sgemm", "operator()"}}
+	return CounterPlan{Counter: ncurun.Ncu{}, Device: nvidia.New(), Build: Build{Command: []string{"./work", "a word"}, Dir: dir},
+		Selection: profiler.Selection{Kernels: []string{"sgemm", "operator()"}}}
 }
 
 func TestExplain(t *testing.T) {
@@ -99,44 +98,9 @@ func TestExplainFaults(t *testing.T) {
 	})
 	t.Run("no ncu", func(t *testing.T) {
 		p := explained(t, "", "")
-		p.Ncu = "not-there"
+		p.Exe = "not-there"
 		if _, err := Profile(t.Context(), p); err == nil || !strings.Contains(err.Error(), "ncu was not found") {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-// The pattern matches the names and nothing else, whatever they are.
-func TestPattern(t *testing.T) {
-	names := rapid.SliceOfN(rapid.OneOf(rapid.StringN(1, 8, -1), rapid.StringOf(rapid.RuneFrom([]rune(`ab()|.*[]{}^$\+?`)))), 1, 4)
-	rapid.Check(t, func(t *rapid.T) {
-		kernels, other := names.Draw(t, "kernels"), rapid.StringOf(rapid.RuneFrom([]rune(`ab()|.*$`))).Draw(t, "other")
-		expression, ok := strings.CutPrefix(pattern(kernels), "regex:")
-		if !ok {
-			t.Fatal(pattern(kernels))
-		}
-		re, err := regexp.Compile(expression)
-		if err != nil {
-			t.Skip(err) // names are valid UTF-8
-		}
-		for _, k := range append(kernels, other) {
-			if got, want := re.MatchString(k), slices.Contains(kernels, k); got != want {
-				t.Fatalf("%s matches %q: %v", expression, k, got)
-			}
-		}
-	})
-}
-
-// ncu matches its own names, which have tags that the names of kernels here have not.
-func TestPatternTags(t *testing.T) {
-	re := regexp.MustCompile(strings.TrimPrefix(pattern([]string{"black_scholes_kernel"}), "regex:"))
-	for name, want := range map[string]bool{
-		"black_scholes_kernel": true, "black_scholes_kernel[v1,cw51cXTLSUwv1sDUaKthqaNgtEUAA_3d_3d]": true, "black_scholes_kernel[v1]": true,
-		"black_scholes_kernel[abi:v1,cw51cXTLSUwv1sCUt9Uw_3d]": true, "black_scholes_kernel$241": true,
-		"black_scholes_kernel_2": false, "black_scholes_kernel_2[v1]": false, "black_scholes_kernel[]": false,
-	} {
-		if re.MatchString(name) != want {
-			t.Errorf("%s matches %q: %v", re, name, !want)
-		}
-	}
 }

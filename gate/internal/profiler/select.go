@@ -1,4 +1,4 @@
-package ncu
+package profiler
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Regex begins a selector of kernels that is a regular expression, as for the option -k of ncu.
+// Regex begins a selector of kernels that is a regular expression, as for the option -k of Nsight Compute.
 const Regex = "regex:"
 
 // Selects reports whether one of the selectors, names or expressions, means the kernel of that short name.

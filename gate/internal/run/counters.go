@@ -1,0 +1,149 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+)
+
+// CounterPlan says which launches of a build to profile with counters.
+type CounterPlan struct {
+	profiler.Selection
+	Counter   profiler.Counter
+	Exe       string // the executable of the counter, "" for that on the PATH
+	Build     Build
+	Device    device.Tool
+	Timeout   time.Duration // of one run, 0 for ten minutes
+	AllowBusy bool          // measures although something else uses the GPU
+}
+
+func (p CounterPlan) exe() string { return cmp.Or(p.Exe, p.Counter.Tool().Name) }
+
+// CommandLine is the command that [Profile] runs, with DIR for its private directory.
+func (p CounterPlan) CommandLine() []string {
+	return p.Counter.Command(p.exe(), p.Selection, p.log("DIR"), p.Build.Command)
+}
+
+func (p CounterPlan) log(dir string) string {
+	return filepath.Join(dir, p.Counter.Tool().Name+p.Counter.Tool().Suffix)
+}
+
+// Profile runs a build once under the counter, for a few launches of each of the kernels, and reads their counters. Times
+// under it, which runs the launches one by one, are not those of [Session].
+//
+// What the counter cannot do is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
+// As with [Session], only one may run at a time in a process.
+func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
+	if !proc.Supported {
+		return nil, errUnsupported
+	}
+	if len(p.Build.Command) == 0 {
+		return nil, errors.New("nothing to profile: give a workload")
+	}
+	if p.Timeout == 0 {
+		p.Timeout = 10 * time.Minute
+	}
+	workload, err := p.Build.program("the workload", buildFirst)
+	if err != nil {
+		return nil, err
+	}
+	private, err := proc.NewPrivate("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer private.Close()
+	dir := private.Path
+	env, err := private.Env()
+	if err != nil {
+		return nil, err
+	}
+	tool := p.Counter.Tool()
+	path, err := exec.LookPath(p.exe())
+	if err != nil {
+		return nil, model.Refuse(model.NoCounter, fmt.Sprintf("install %s, %s", tool.Product, tool.Origin),
+			"%s was not found", tool.Name)
+	}
+	argv := p.Counter.Command(path, p.Selection, p.log(dir), append([]string{workload.Path}, p.Build.Command[1:]...))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.CounterHangs,
+		"make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under "+tool.Name,
+		"%s did not finish within %s", tool.Name, p.Timeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Dir = workload.Dir
+	cmd.Env = env
+	cmd.WaitDelay = terminateGrace // a process that outlives the counter may hold its output open
+	proc.Finish(cmd)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case cmd.ProcessState == nil:
+		return nil, model.Refuse(model.CounterFailed, fmt.Sprintf("check the %s installation", tool.Name), "%s could not be started", tool.Name)
+	}
+	byHand := fmt.Sprintf("run %s on the workload by hand", tool.Name)
+	if _, err := os.Stat(p.log(dir)); err != nil {
+		return nil, model.Refuse(model.CounterFailed, byHand, "%s wrote nothing (%s)", tool.Name, cmd.ProcessState)
+	}
+	profile, err := p.Counter.Read(p.log(dir), p.Selection)
+	if err == nil && !cmd.ProcessState.Success() {
+		err = model.Refuse(model.CounterFailed, byHand, "%s failed (%s)", tool.Name, cmd.ProcessState)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return profile, nil
+}
+
+// Counters is what was counted of a build and, by schedule with it, of a base build.
+type Counters struct {
+	Base, Head  []*counters.Profile // one a run
+	Environment model.Environment
+	Warnings    []string
+}
+
+// Count profiles the head, and the base beside it where there is one, in runs fresh processes each. started is called
+// before each of them. The errors are those of [Profile], and a *model.Refusal where something else uses the GPU.
+func Count(ctx context.Context, p CounterPlan, base *Build, runs int, started func(base bool, index, of int)) (*Counters, error) {
+	watch := device.Watch(p.Device, time.Now, false)
+	if err := watch.Before(ctx, p.AllowBusy); err != nil {
+		return nil, err
+	}
+	c := &Counters{Environment: model.Environment{Start: time.Now().UTC()}}
+	c.Environment.Tool, c.Environment.Mode = p.Counter.Environment(ctx, p.exe())
+	var uuids []string
+	for _, g := range watch.GPUs() {
+		uuids = append(uuids, g.UUID)
+		c.Environment.Driver = g.Driver
+	}
+	c.Environment.GPUHash, c.Environment.Hardware = model.HashUUID(uuids...), device.Hardware(watch.GPUs())
+	schedule := Plan{Head: p.Build, Base: base, Runs: runs}.schedule()
+	for i := range schedule {
+		isBase := schedule[i].Base
+		started(isBase, i, len(schedule))
+		one := p
+		if isBase {
+			one.Build = *base
+		}
+		profile, err := Profile(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		if isBase {
+			c.Base = append(c.Base, profile)
+		} else {
+			c.Head = append(c.Head, profile)
+		}
+	}
+	c.Warnings = watch.Warnings()
+	return c, watch.After(ctx, p.AllowBusy)
+}
