@@ -24,7 +24,7 @@ type budget struct {
 // budget is that of a comparison, with a base build or with committed sessions.
 func (c *Check) budget(paired bool) *budget {
 	b := &budget{}
-	m := c.Measurer.Live()
+	m := c.Live
 	if m == nil || c.Budget <= 0 {
 		return b
 	}

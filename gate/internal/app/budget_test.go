@@ -45,7 +45,7 @@ func TestPreferredRuns(t *testing.T) {
 	}
 	settled := result.Finding{Metric: "rate", Outcome: result.Unchanged, Gates: true}
 	m := &Live{Unprofiled: 1.5}
-	c := Check{Job: Job{Measurer: m}}
+	c := Check{Job: Job{Measurer: m, Live: m}}
 	for _, tt := range []struct {
 		name                 string
 		report               *result.Report

@@ -152,7 +152,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]
-	if models := c.Measurer.Live().Models(ctx); len(models) > 0 {
+	if models := c.Live.Models(ctx); len(models) > 0 {
 		b, ok := own.ForGPU(models...)
 		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
 			"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))
@@ -257,7 +257,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 // prefer has the next look take the kind of runs that what is open is measured in, profiled or unprofiled: of the other kind none, or
 // the one that a session needs. The first look, before which there is no report, takes both.
 func (c *Check) prefer(r *result.Report) {
-	m := c.Measurer.Live()
+	m := c.Live
 	if m == nil || m.Unprofiled == 0 {
 		return
 	}
@@ -333,7 +333,7 @@ func answer(r *result.Report) string {
 
 // Commands are what Run would run at most, with a [Live]. DIR and XXXXXX stand for what is not known before.
 func (c *Check) Commands() []string {
-	m := c.Measurer.Live()
+	m := c.Live
 	c.nameKernels()
 	looks, more := c.Looks, []string(nil)
 	if c.Budget > 0 {
@@ -351,7 +351,7 @@ func (c *Check) Commands() []string {
 
 // nameKernels has Nsight Compute profile the kernels of the baselines unless others are named.
 func (c *Check) nameKernels() {
-	m := c.Measurer.Live()
+	m := c.Live
 	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {
 		return
 	}

@@ -32,7 +32,7 @@ const (
 
 // explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*result.Report, error) {
-	m := c.Measurer.Live()
+	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
 		return r, nil
 	}

@@ -13,7 +13,9 @@ import (
 type Job struct {
 	Workload string // its name in reports and of its baseline
 	Measurer Measurer
-	Root     string // directory of the baselines
+	// Live is the Measurer where that runs the workload, nil else.
+	Live *Live
+	Root string // directory of the baselines
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
 	// Policy says what is allowed. It must be given.
@@ -55,7 +57,7 @@ func spend(s *result.Spent, r *run.Result) {
 
 // spent is where the time of a measurement on this machine went, which it tells; nil where nothing was run.
 func (j *Job) spent(head []model.Session) *result.Spent {
-	m := j.Measurer.Live()
+	m := j.Live
 	if m == nil || m.spent.Runs == 0 {
 		return nil
 	}

@@ -29,8 +29,6 @@ type Measurer interface {
 	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that is
 	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
-	// Live is the measurer that runs the workload, nil if nothing can be run.
-	Live() *Live
 }
 
 // Measurement is what a Measurer recorded.
@@ -83,9 +81,6 @@ func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, err
 	}
 	return &Measurement{Head: *r, finished: true}, nil
 }
-
-// Live is nil: the workload is not run.
-func (f *Saved) Live() *Live { return nil }
 
 // Options are the choices of a user about a measurement. With GPUMetrics the GPU's metrics are sampled in runs of their own,
 // [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
@@ -201,10 +196,8 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	return out, nil
 }
 
-func (m *Live) Live() *Live { return m }
-
-// Of is a Measurer of another build as the head.
-func (m *Live) Of(head Build) Measurer {
+// Of measures another build as the head.
+func (m *Live) Of(head Build) *Live {
 	one := *m
 	one.Head = head
 	return &one

@@ -29,7 +29,7 @@ type Record struct {
 	Job
 	Runs int // fresh processes, at least one
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
-	// Measurer must have a [Live].
+	// Live must be given.
 	Counters *profiler.Selection
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
@@ -100,7 +100,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 
 // Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
 func (c *Record) Commands() []string {
-	m := c.Measurer.Live()
+	m := c.Live
 	out := m.Commands([]int{c.Runs}, nil)
 	if c.Counters != nil {
 		counting := *m
@@ -189,7 +189,7 @@ func without[T any](items []T, runs map[int]float64) (kept []T) {
 
 // counted measures the session of Nsight Compute that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
-	own, counters := *c.Measurer.Live(), *c.Counters
+	own, counters := *c.Live, *c.Counters
 	own.Counters = &counters
 	if len(counters.Kernels) == 0 {
 		var err error

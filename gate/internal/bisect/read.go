@@ -57,7 +57,8 @@ func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), e
 // pair is a check of one build against another, interleaved.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
-	job.Measurer = b.Measurer.Live().Of(head)
+	job.Live = b.Live.Of(head)
+	job.Measurer = job.Live
 	return (&app.Check{Job: job, Explain: explain}).Interleaved(base)
 }
 

@@ -47,7 +47,7 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if v.dryRun {
-		return printCommands(e, j.Measurer.Live().Commands(j.looks, &j.build))
+		return printCommands(e, j.Live.Commands(j.looks, &j.build))
 	}
 	b, err := bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.build, Looks: j.looks,

@@ -45,11 +45,11 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
 	}
 	c := &app.Calibrate{Job: j.Job, Gates: j.gates, Runs: v.runs.first, Host: v.host}
-	if m := j.Measurer.Live(); v.fs.Changed("unprofiled") && m != nil {
+	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
 	if v.dryRun {
-		return printCommands(e, j.Measurer.Live().Commands([]int{c.Measured()}, nil))
+		return printCommands(e, j.Live.Commands([]int{c.Measured()}, nil))
 	}
 	answer, err := c.Run(ctx)
 	if err != nil {

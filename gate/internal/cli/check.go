@@ -108,7 +108,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
-		if m := j.Measurer.Live(); m != nil && by.ByLaunch() {
+		if m := j.Live; m != nil && by.ByLaunch() {
 			if err := v.counters.measured(ctx, j.Policy, !v.dryRun); err != nil {
 				return nil, nil, err
 			}

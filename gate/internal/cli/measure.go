@@ -207,9 +207,9 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
-	machine := &app.Live{Options: own, Head: j.build, Observe: progress}
-	j.Measurer = machine
-	machine.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress}
+	j.Measurer = j.Live
+	j.Live.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
 }
 
