@@ -194,11 +194,16 @@ func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recordin
 	return f.read(ctx, t, files, to)
 }
 
-func readExport(ctx context.Context, _ Tools, files []string, to *Recording) error {
-	traces, err := nsys.Read(ctx, files[0])
-	to.Traces = append(to.Traces, traces...)
-	return err
+// traces makes the reader of a format of one that reads the processes in a file.
+func traces(read func(context.Context, string) ([]model.Trace, error)) func(context.Context, Tools, []string, *Recording) error {
+	return func(ctx context.Context, _ Tools, files []string, to *Recording) error {
+		found, err := read(ctx, files[0])
+		to.Traces = append(to.Traces, found...)
+		return err
+	}
 }
+
+var readExport, readTables = traces(nsys.Read), traces(nsysjax.Tables)
 
 // readReport reads a report through nsys, or where nsys is not installed the export of the same name beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
@@ -272,9 +277,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 		if len(reports) > 0 {
 			return nil
 		}
-		traces, err := nsysjax.Tables(ctx, files[0])
-		to.Traces = append(to.Traces, traces...)
-		return err
+		return readTables(ctx, t, files, to)
 	})
 }
 
