@@ -21,6 +21,7 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
+	"gate/internal/metrics":       {-1, nil},
 	"gate/measure":                {0, []string{"github.com/ianlancetaylor/demangle"}},
 	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
 	"gate/internal/proc":          {0, []string{"golang.org/x/sys"}},

@@ -168,13 +168,6 @@ func plus(to, values []float64, factor float64) []float64 {
 	return out
 }
 
-// perStep are the metrics that are sums or periods of one step.
-var perStep = []string{
-	measure.Total.Name, measure.Launches.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
-	measure.SyncCalls.Name, measure.Allocations.Name, measure.PageableBytes.Name, measure.SmallKernels.Name, measure.StepTime.Name,
-	measure.MeanStep.Name, model.Owned.Name,
-}
-
 // regroup gives the head per step of the baseline where its runs do the same launches in another number of steps:
 // then a step of the head is another part of the work. ratio is the steps of the head to those of the baseline, 1
 // where they are the same.
@@ -201,7 +194,7 @@ func regroup(base, head []model.Session) (regrouped []model.Session, ratio float
 		s := &regrouped[i]
 		s.Series = slices.Clone(s.Series)
 		for j := range s.Series {
-			if x := &s.Series[j]; x.Subject.Scope != measure.ScopeSection && slices.Contains(perStep, x.Metric.Name) {
+			if x := &s.Series[j]; x.Subject.Scope != measure.ScopeSection && x.Metric.PerStep() {
 				x.Values = times(x.Values, ratio)
 			}
 		}

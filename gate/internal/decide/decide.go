@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/metrics"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -152,14 +153,14 @@ func (t comparison) floor(p pair) float64 {
 		}
 		return math.Max(floor, least*t.Base.WholeRun(p.Metric))
 	}
-	switch p.Metric.Name {
-	case measure.Time.Name:
+	switch p.Metric.Floor() {
+	case metrics.FloorTick:
 		floor = math.Max(floor, t.Tick)
-	case measure.Total.Name:
+	case metrics.FloorTicks:
 		if launches := stats.Average(t.Base.Values(p.Subject, measure.Launches.Name)); p.Match == "exact" && launches > 0 {
 			floor = math.Max(floor, t.Tick*launches)
 		}
-	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
+	case metrics.FloorOnce:
 		for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
 			if s.Step != "" {
 				for _, run := range s.Runs[:s.Profiled()] {

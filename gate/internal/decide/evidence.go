@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -202,7 +201,7 @@ func (x *evidence) found() bool { return x.beyond() && x.certain() }
 // open reports whether the interval contains harm that would fail the gate. How long a process takes to start and to
 // end, and to copy, moves by tens of per cent: there the change itself has to be beyond the limit.
 func (x *evidence) open() bool {
-	if model.OutsideSteps(x.metric) || x.metric == measure.RunTime || x.metric.Name == measure.CopyTime.Name {
+	if x.metric.OutsideSteps() || x.metric == measure.RunTime || x.metric.Name == measure.CopyTime.Name {
 		return x.gates && x.costly() && (!x.apart || x.beyondSpread() || x.metric.Name == measure.CopyTime.Name)
 	}
 	return x.gates && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
@@ -234,7 +233,7 @@ func (x *evidence) mostBeyond() bool {
 	switch {
 	case !x.open() || 2*x.runsBeyond <= x.headRuns || x.cost(x.change) < x.leastCost:
 		return false
-	case model.OutsideSteps(x.metric) && x.apart:
+	case x.metric.OutsideSteps() && x.apart:
 		return false
 	}
 	return !x.isStep() || x.apart || x.pBeyond <= stepDelays

@@ -93,7 +93,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
 			continue
 		}
-		if model.OutsideSteps(e.Metric) || e.Subject.Scope == measure.ScopeSection {
+		if e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection {
 			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))

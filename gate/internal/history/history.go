@@ -125,15 +125,8 @@ func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
 
 // trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of kernels.
 func trended(s measure.Subject, metric string) bool {
-	switch s.Scope {
-	case measure.ScopeOutput:
-		return metric == measure.Rate.Name || metric == measure.Cost.Name
-	case measure.ScopeWorkload:
-		return s == measure.Workload && (metric == measure.StepTime.Name || metric == measure.GPUTime.Name)
-	case measure.ScopeKernel:
-		return metric == measure.Total.Name
-	}
-	return false
+	m := measure.Metric{Name: metric}
+	return m.Followed() && (s == measure.Workload || s.Scope == measure.ScopeOutput || s.Scope == measure.ScopeKernel)
 }
 
 // NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another step

@@ -28,7 +28,7 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
 			continue
 		}
-		sampled := slices.Contains(measure.GPUMetrics, m)
+		sampled := m.Sampled()
 		limited, has := 0, 0
 		for _, s := range head.Subjects() {
 			if (sampled || s.Scope == measure.ScopeKernel) && policy.Limit(s, m).Rule == rule.Where {
@@ -43,7 +43,7 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 		case has > 0 || !sampled && limited == 0:
 		case sampled:
 			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, model.SamplingPeriod.Name)})
-		case byLaunch || (m.Raw() != "" || slices.Contains(measure.Throughput, m)) && m.Better != measure.Neither:
+		case byLaunch || m.OfLaunch() && m.Better != measure.Neither:
 			out = append(out, unmet{rule, m, false, byLaunch})
 		}
 	}

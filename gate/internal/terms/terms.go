@@ -4,10 +4,8 @@ package terms
 
 import (
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -86,7 +84,7 @@ func Of(s measure.Subject, m measure.Metric, note string) Row {
 		return countRow
 	case m.Name == measure.CopyTime.Name:
 		return rowOfCopy(s.Name, note)
-	case model.OutsideSteps(m), m.Name == measure.WallTime.Name:
+	case m.OutsideSteps(), m.Name == measure.WallTime.Name:
 		return wallRow
 	case m == measure.MeanStep:
 		return meanRow
@@ -96,7 +94,7 @@ func Of(s measure.Subject, m measure.Metric, note string) Row {
 		return stepRow
 	case m.Unprofiled():
 		return outputRow
-	case slices.Contains(measure.GPUMetrics, m):
+	case m.Sampled():
 		return utilisationRow
 	case m.Name == measure.GPUTime.Name:
 		return SumRow

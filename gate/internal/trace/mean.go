@@ -14,15 +14,6 @@ import (
 // noted, of its time and of the mean rank's compute.
 const unevenFrom, unevenLeast = 0.01, 0.001
 
-// summed are the metrics that are 0 for a rank without a value.
-var summed = []measure.Metric{
-	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, model.Owned,
-	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, model.CollectiveWait, model.CausedWait,
-	model.UnmatchedCollectives, model.LostLaunches, model.SilentCalls,
-	model.ExposedCommunication, model.HiddenCommunication, model.MessageBytes,
-	measure.Elapsed,
-}
-
 // ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
 var ofRank = map[string]measure.Metric{
 	measure.StepTime.Name: model.RankStep, model.CollectiveWait.Name: model.CollectiveWait, model.CausedWait.Name: model.CausedWait,
@@ -110,7 +101,7 @@ func (j job) rank(i int) measure.Subject {
 func setMean(run int, row *model.Series, t *table) {
 	values := slices.DeleteFunc(slices.Clone(row.Values), math.IsNaN)
 	n := len(values)
-	if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == row.Metric.Name }) {
+	if row.Metric.OverRanks() {
 		n = len(row.Values)
 	}
 	if n == 0 || row.Metric.Name == model.CausedWait.Name { // which is of a rank

@@ -1,16 +1,23 @@
-package measure
+package metrics
 
-import "testing"
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
 
 func TestMetricsAreKnownOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, m := range Metrics {
+	for _, m := range All {
 		if seen[m.Name] || m.Name == "" || m.Unit == "" && !m.Unprofiled() {
 			t.Errorf("metric %+v is listed twice, or has no name or unit", m)
 		}
 		seen[m.Name] = true
-		if got, ok := MetricByName(m.Name); !ok || got != m {
-			t.Errorf("MetricByName(%q) = %v, %v", m.Name, got, ok)
+		if got, ok := ByName(m.Name); !ok || got != m {
+			t.Errorf("ByName(%q) = %v, %v", m.Name, got, ok)
 		}
 	}
 }
@@ -34,7 +41,7 @@ func TestMetricJudged(t *testing.T) {
 		"ncu_time": true, "cycles": false, "sm_throughput": false, "local_loads": false, "tensor_active": false, "dram_read": false,
 		"of_a_later_version": false,
 	} {
-		m, _ := MetricByName(name)
+		m, _ := ByName(name)
 		if m.Judged() != want {
 			t.Errorf("%s is judged by itself: %v, want %v", name, !want, want)
 		}
@@ -62,14 +69,78 @@ func TestNcuMetrics(t *testing.T) {
 		"smsp__sass_thread_inst_executed_op_fadd.sum.per_cycle_x": {Unit: "ratio", Better: Lower},
 	} {
 		want.Name = NcuPrefix + name
-		got, ok := MetricByName(want.Name)
+		got, ok := ByName(want.Name)
 		if got != want || !ok || got.Judged() || got.Title() != name || got.Raw() != name {
 			t.Errorf("%s: %+v, %t, want %+v", name, got, ok, want)
 		}
 	}
 	for _, name := range []string{"ncu:", "ncu:a b", "ncu:*", "ncu:smsp__*", "ncu:a,b", "ncu:regex:a"} {
-		if m, ok := MetricByName(name); ok {
+		if m, ok := ByName(name); ok {
 			t.Errorf("%q is %+v", name, m)
 		}
+	}
+}
+
+// TestRow refuses rows that contradict themselves; what a row does not state does not compile.
+func TestRow(t *testing.T) {
+	before := len(All)
+	for _, x := range []struct {
+		name, unit string
+		is         kind
+		over       sums
+	}{
+		{"time", "ns", time, alone}, {"", "ns", time, alone}, {"new", "ns", exact, alone}, {"new", "B", time, alone},
+		{"new", "%", share, overRanks}, {"new", "B/s", rate, perStep | overRanks},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v is a row", x)
+				}
+			}()
+			row(x.name, x.unit, Lower, x.is, x.over, 0)
+		}()
+	}
+	if len(All) != before {
+		t.Errorf("%d rows were added", len(All)-before)
+	}
+}
+
+// TestMarks checks marks that a metric cannot have together.
+func TestMarks(t *testing.T) {
+	for _, m := range All {
+		k := known[m.Name]
+		for _, pair := range [][2]mark{
+			{tick, ticks}, {tick, once}, {ticks, once}, {sampled, ofLaunch}, {unprofiled, onHost}, {sampled, judged},
+		} {
+			if k.is&pair[0] != 0 && k.is&pair[1] != 0 {
+				t.Errorf("%s has marks that exclude each other", m.Name)
+			}
+		}
+		if m.Better == Neither && m.Judged() || m.Informational() && !m.Exact ||
+			m.Floor() == FloorOnce && !m.PerStep() || k.is&ofLaunch != 0 && (m.PerStep() || m.OverRanks()) {
+			t.Errorf("%s: marks and row contradict each other", m.Name)
+		}
+	}
+}
+
+// TestNoMetricWithoutRow finds metrics with a unit of their own outside of the table. The evidence of Nsight Compute is
+// in no session.
+func TestNoMetricWithoutRow(t *testing.T) {
+	literal, files := regexp.MustCompile(`(measure|metrics)\.Metric\{[^}\n]*Unit:`), 0
+	err := filepath.WalkDir("../..", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		files++
+		own := strings.Contains(file, "/metrics/") || strings.HasSuffix(file, "ncu/metrics.go")
+		if !own && literal.Match(text) {
+			t.Errorf("%s makes a metric: give it a row in gate/internal/metrics/rows.go", file)
+		}
+		return err
+	})
+	if err != nil || files < 200 {
+		t.Errorf("%d files: %v", files, err)
 	}
 }
