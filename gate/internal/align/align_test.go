@@ -184,3 +184,47 @@ func holds[Of any](t *testing.T, rows []Refusal[Of], x Of, name, says string) {
 		t.Errorf("%q: %+v; want %q, %q", rows[i].Name, got, name, says)
 	}
 }
+
+// TestRegroup wants everything that is summed over a step for a step of the baseline, and nothing else scaled.
+func TestRegroup(t *testing.T) {
+	rank := measure.Subject{Scope: measure.ScopeDevice, Name: "rank 1"}
+	side := func(steps int, launches float64) model.Session {
+		s := session()
+		for i := range s.Runs {
+			s.Runs[i].Total = steps
+		}
+		for _, x := range []struct {
+			of    measure.Subject
+			what  measure.Metric
+			value float64
+		}{
+			{kernel, measure.Launches, launches}, {kernel, measure.Total, 1e5 * launches},
+			{measure.Workload, measure.GPUTime, 1e5 * launches}, {measure.Workload, model.LostLaunches, 4},
+			{measure.Workload, model.CollectiveWait, 500}, {kernel, model.MessageBytes, 64},
+			{rank, model.RankStep, 9000}, {rank, model.CausedWait, 700}, {rank, measure.GPUTime, 8000},
+			{measure.Workload, measure.MeanToTypical, 1.25}, {measure.Workload, model.MemoryPeak, 1e9},
+			{kernel, model.Registers, 32},
+		} {
+			s.Series = append(s.Series, model.Series{Subject: x.of, Metric: x.what, Values: model.Values{x.value, x.value, x.value}})
+		}
+		s.SortSeries()
+		return s
+	}
+	head, ratio := regroup([]model.Session{side(10, 20)}, []model.Session{side(20, 10)})
+	if ratio != 2 {
+		t.Fatalf("a step of the head is %v steps of the baseline", ratio)
+	}
+	before := side(20, 10)
+	for _, x := range head[0].Series {
+		measured, _ := before.Find(x.Subject, x.Metric.Name)
+		want := measured.Values[0]
+		switch x.Metric {
+		case measure.Time, measure.MeanToTypical, model.MemoryPeak, model.Registers:
+		default:
+			want *= ratio
+		}
+		if x.Values[0] != want {
+			t.Errorf("%s of %s is %v, want %v", x.Metric.Name, x.Subject, x.Values[0], want)
+		}
+	}
+}

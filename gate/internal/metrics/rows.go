@@ -71,36 +71,36 @@ var (
 	Imbalance = row("imbalance", "ratio", Lower, share, alone, judged)
 	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the
 	// mean over ranks. A late rank makes the others wait; the collectives themselves are counted without this time.
-	CollectiveWait = row("collective_wait", "ns", Neither, time, overRanks, 0, "wait in collectives")
+	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, 0, "wait in collectives")
 	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the
 	// mean over those others.
-	CausedWait = row("caused_wait", "ns", Neither, time, overRanks, 0, "wait that it causes")
+	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, 0, "wait that it causes")
 	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that
 	// computes; HiddenCommunication that in which both did. Both are of the steps of MeanStep, of several ranks the
 	// mean.
-	ExposedCommunication = row("exposed_communication", "ns", Neither, time, overRanks, 0)
-	HiddenCommunication  = row("hidden_communication", "ns", Neither, time, overRanks, 0)
+	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, 0)
+	HiddenCommunication  = row("hidden_communication", "ns", Neither, time, perStep|overRanks, 0)
 	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the
 	// other ranks are not known: these keep their waiting.
-	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, overRanks, 0)
+	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, perStep|overRanks, 0)
 	// LostLaunches is the number of launches, per step (or per run), of whose kernels the profiler lost the record.
-	LostLaunches = row("lost_launches", "count", Neither, exact, overRanks, 0, "launches without a record")
+	LostLaunches = row("lost_launches", "count", Neither, exact, perStep|overRanks, 0, "launches without a record")
 	// SilentCalls is the number of CUDA calls, per step (or per run), that no launch, copy or memset has the number of,
 	// of a recording that lists no calls. Most of them asked the GPU for nothing.
-	SilentCalls = row("silent_calls", "count", Neither, exact, overRanks, 0, "CUDA calls without work of the GPU")
+	SilentCalls = row("silent_calls", "count", Neither, exact, perStep|overRanks, 0, "CUDA calls without work of the GPU")
 	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the
 	// recording tells: over the time of the collective it is the algorithm bandwidth.
-	MessageBytes = row("message_bytes", "B", Neither, exact, overRanks, 0, "bytes of messages")
+	MessageBytes = row("message_bytes", "B", Neither, exact, perStep|overRanks, 0, "bytes of messages")
 	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the
 	// same.
-	RankStep = row("rank_step_time", "ns", Neither, time, alone, 0, "step time of the rank")
+	RankStep = row("rank_step_time", "ns", Neither, time, perStep, 0, "step time of the rank")
 	// RankCopies is how long a rank's copies take, per step (or per run).
-	RankCopies = row("rank_copy_time", "ns", Neither, time, alone, 0, "copy time of the rank")
+	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, 0, "copy time of the rank")
 	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
 	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
 	SlowestRank     = row("slowest_rank", "number", Neither, exact, alone, 0)
-	SlowestTotal    = row("slowest_total", "ns", Neither, time, alone, 0, "total time in the slowest rank")
-	SlowestLaunches = row("slowest_launches", "count", Neither, exact, alone, 0, "launches in the slowest rank")
+	SlowestTotal    = row("slowest_total", "ns", Neither, time, perStep, 0, "total time in the slowest rank")
+	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, 0, "launches in the slowest rank")
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself:
 	// over all of them it adds up to MeanStep. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, 0, "time of the step")
