@@ -108,7 +108,7 @@ var (
 	// traced: what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
 	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, judged, "device memory requested")
 	// MemoryHeld is the part of it that was requested within a range and kept until the peak.
-	MemoryHeld = row("memory_held", "B", Neither, exact, alone, 0, "device memory requested")
+	MemoryHeld = row("memory_held", "B", Neither, exact, overRanks, 0, "device memory requested")
 	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
 	Registers     = row("registers", "per thread", Neither, exact, alone, 0)
 	StaticShared  = row("static_shared", "B", Neither, exact, alone, 0)

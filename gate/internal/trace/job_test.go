@@ -220,3 +220,19 @@ func TestCommunicators(t *testing.T) {
 	}
 	value(t, s[0], measure.Workload, model.UnmatchedCollectives, 0.5)
 }
+
+// TestMemoryOfRanks wants the parts of the memory peak to add up to it where a range requests memory in one rank only.
+func TestMemoryOfRanks(t *testing.T) {
+	traces := jobOf("run.000.rank%d.sqlite", 1, 200, 220)
+	for rank := range traces {
+		traces[rank].MemoryPeak = 1000
+	}
+	x := &traces[0]
+	x.Requests = append(x.Requests, model.Request{Time: x.Ranges[0].Start + 1, Bytes: 1000})
+	s, err := Sessions(traces, Options{Step: NoStep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value(t, s[0], measure.Workload, model.MemoryPeak, 1000)
+	value(t, s[0], measure.Subject{Scope: measure.ScopeRange, Name: "step"}, model.MemoryHeld, 500)
+}
