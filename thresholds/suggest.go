@@ -30,7 +30,11 @@ func unknown(line int, name string, known []string, what string) error {
 	if name == "impact" && slices.Contains(known, "cost") {
 		return errorAt(line, `the key "impact" is gone; use "cost", the part of a step that a slowdown has to add: cost = "0.15%%"`)
 	}
-	return errorAt(line, "unknown %s %s%s", what, measure.Quote(name), suggestion(name, known))
+	near, longest := suggestion(name, known), 80
+	if r := []rune(name); len(r) > longest {
+		name = string(r[:longest]) + "…"
+	}
+	return errorAt(line, "unknown %s %q%s", what, name, near)
 }
 
 // suggestion names the nearest of the known words, or all of them where none is near.

@@ -326,7 +326,8 @@ func (r *Rule) covers(o *Rule) bool {
 // NcuMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.
 func (p *Policy) NcuMetrics() (names []string) {
 	for _, r := range p.Rules {
-		if name, ok := strings.CutPrefix(string(r.Metric), measure.NcuPrefix); ok && r.Severity != Ignore && !slices.Contains(names, name) {
+		name := measure.Metric{Name: string(r.Metric)}.Raw()
+		if name != "" && r.Severity != Ignore && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -244,9 +244,9 @@ max = "4%"
 		{"range", load, measure.GPUTime, Limit{Max: 0.09, Floor: 2000, Severity: Fail, Rule: "nsgate.toml:14"}},
 		{"a floor in ns is none for counts", load, measure.Launches, Limit{Max: 0.09, Severity: Fail, Rule: "nsgate.toml:14"}},
 		{"a kernel is no range", kernel("load", 1, 1), measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
-		{"device", measure.Device(3), measure.GPUTime, Limit{Max: 0.04, Severity: Fail, Rule: "nsgate.toml:25"}},
-		{"another device", measure.Device(10), measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
-		{"copy", htod, measure.CopyBytes, Limit{Max: 0.03, Floor: 65536, Severity: Fail, Rule: "nsgate.toml:18"}},
+		{"device", measure.Subject{Scope: measure.ScopeDevice, Name: "GPU 3"}, measure.GPUTime, Limit{Max: 0.04, Severity: Fail, Rule: "nsgate.toml:25"}},
+		{"another device", measure.Subject{Scope: measure.ScopeDevice, Name: "GPU 10"}, measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
+		{"copy", htod, metric(t, "copy_bytes"), Limit{Max: 0.03, Floor: 65536, Severity: Fail, Rule: "nsgate.toml:18"}},
 		{"copies vary more: a stricter limit of times is not theirs", htod, measure.CopyTime, Limit{Max: 0.1, Severity: Fail, Rule: "nsgate.toml:18"}},
 		{"the whole workload is no copy", measure.Workload, measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 	} {
@@ -260,7 +260,7 @@ max = "4%"
 	if got, want := Default().Limit(measure.Warmup, measure.GPUTime), (Limit{Max: 0.03, Severity: Fail, Rule: "default"}); got != want {
 		t.Errorf("GPU time of a section: got %+v, want %+v", got, want)
 	}
-	if got, want := Default().Limit(measure.Warmup, measure.Elapsed), (Limit{Max: 0.25, Severity: Fail, Rule: "default"}); got != want {
+	if got, want := Default().Limit(measure.Warmup, metric(t, "elapsed_time")), (Limit{Max: 0.25, Severity: Fail, Rule: "default"}); got != want {
 		t.Errorf("wall time of a section: got %+v, want %+v", got, want)
 	}
 	if got, want := Default().Limit(saxpy, measure.Time), (Limit{Max: 0.03, Severity: Fail, Rule: "default"}); got != want {
@@ -514,7 +514,7 @@ name = "b"
 			t.Errorf("limit of %s (-want +got):\n%s", o.Name, diff)
 		}
 	}
-	if l := p.Limit(measure.Workload, measure.WallTime); l.Severity != Ignore {
+	if l := p.Limit(measure.Workload, metric(t, "wall_time")); l.Severity != Ignore {
 		t.Errorf("the wall time is judged without a rule: %+v", l)
 	}
 }
@@ -592,4 +592,14 @@ max = "7%"
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+// metric is the metric of a name.
+func metric(t *testing.T, name string) measure.Metric {
+	t.Helper()
+	m, ok := measure.MetricByName(name)
+	if !ok {
+		t.Fatalf("no metric %s", name)
+	}
+	return m
 }

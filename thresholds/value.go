@@ -90,7 +90,7 @@ func parseLimit(s string) (float64, error) {
 // pattern is a field for the pattern of an output.
 func pattern(to *string) field {
 	return parsed("regular expression", to, func(s string) (string, error) {
-		_, err := measure.CompileOutput(s)
+		_, err := (measure.Output{Pattern: s}).Compile()
 		return s, err
 	}, verbatim)
 }
@@ -250,7 +250,7 @@ func parseMetric(s string) (Glob, error) {
 	for i, m := range measure.Metrics {
 		names[i] = m.Name
 	}
-	if raw, ok := strings.CutPrefix(s, measure.NcuPrefix); ok {
+	if raw := (measure.Metric{Name: s}).Raw(); raw != "" {
 		if _, known := measure.MetricByName(s); !known {
 			return "", fmt.Errorf("%q is no name of a metric of ncu, as in --metrics: ncu:smsp__inst_executed.sum", raw)
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
@@ -42,7 +41,7 @@ type spec struct {
 func (p Plan) spec() (s spec, err error) {
 	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced()}
 	for _, o := range p.Outputs {
-		if _, err := measure.CompileOutput(o.Pattern); err != nil {
+		if _, err := o.Compile(); err != nil {
 			return spec{}, err
 		}
 		s.Outputs = append(s.Outputs, o.Pattern)
