@@ -8,8 +8,32 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/measure"
 )
+
+// A rank's word on the size of its job is bounded, and every rank of several large jobs is looked up once.
+func TestRankStatuses(t *testing.T) {
+	job := func(name string, size, left int) (all rankStatuses) {
+		for n := range left {
+			all = append(all, rankStatus{fmt.Sprintf("%s.rank%d.json", name, n),
+				rank.Status{Identity: rank.Identity{Rank: n, Size: size}, Done: true}})
+		}
+		return all
+	}
+	for what, tt := range map[string]struct {
+		all  rankStatuses
+		want string
+	}{
+		"complete":  {slices.Concat(job("a", 3, 3), job("b", 20_000, 20_000)), ""},
+		"missing":   {slices.Concat(job("a", 3, 3), job("b", 3, 2)), "b.rank0.json says that rank 2 of 3 left nothing"},
+		"too large": {job("a", 2e9, 1), "rank 0 says that its job has 2000000000 processes (a.rank0.json), more than 1048576"},
+	} {
+		if err := tt.all.check(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", what, err, tt.want)
+		}
+	}
+}
 
 // Names as launchers and scripts give them, each with the second in which its recording of ten seconds begins.
 func TestNameJobs(t *testing.T) {

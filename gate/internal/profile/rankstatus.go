@@ -3,7 +3,6 @@ package profile
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -40,8 +39,20 @@ func (l *rankStatus) job() string {
 
 // check refuses jobs with a failed or missing rank.
 func (x rankStatuses) check() error {
+	type member struct {
+		job  string
+		rank int
+	}
+	left := map[member]bool{}
 	for i := range x {
-		l := &x[i]
+		left[member{x[i].job(), x[i].Rank}] = true
+	}
+	complete := map[string]int{} // size of each job whose ranks all left a file
+	for i := range x {
+		l, job := &x[i], x[i].job()
+		if err := l.TooMany("(" + l.file + ")"); err != nil {
+			return err
+		}
 		of, what := l.Rank, ""
 		switch {
 		case !l.Done:
@@ -54,11 +65,12 @@ func (x rankStatuses) check() error {
 		case l.ExitCode != 0:
 			what = fmt.Sprintf("exited with %d", l.ExitCode)
 		}
-		for n := 0; n < l.Size && what == ""; n++ {
-			if !slices.ContainsFunc(x, func(o rankStatus) bool { return o.job() == l.job() && o.Rank == n }) {
+		for n := complete[job]; n < l.Size && what == ""; n++ {
+			if !left[member{job, n}] {
 				of, what = n, fmt.Sprintf("of %d left nothing", l.Size)
 			}
 		}
+		complete[job] = max(complete[job], l.Size)
 		if what != "" {
 			return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
 				"%s says that rank %d %s, so the job is no measurement", l.file, of, what)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -94,6 +95,18 @@ type Status struct {
 }
 
 const statusFormat = "nsgate.rank/1"
+
+// MostRanks is the largest number of processes of a job: no machine has as many GPUs.
+const MostRanks = 1 << 20
+
+// TooMany is the refusal of a job of more than [MostRanks] processes, nil for any other; where follows the number.
+func (l *Status) TooMany(where string) error {
+	if n := max(l.Size, l.Rank); n > MostRanks {
+		return model.Refuse(model.TooLarge, "see what WORLD_SIZE and the launcher say, and measure the job again",
+			"rank %d says that its job has %d processes %s, more than %d", l.Rank, n, where, MostRanks)
+	}
+	return nil
+}
 
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
 func (l *Status) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }

@@ -142,13 +142,14 @@ func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Stat
 
 // absent are the ranks of a job that reported nothing.
 func (p Plan) absent(statuses []rank.Status) []int {
-	size := 0
+	size, reported := 0, map[int]bool{}
 	for _, l := range statuses {
-		size = max(size, l.Size, l.Rank+1)
+		size = max(size, min(rank.MostRanks, max(l.Size, l.Rank+1)))
+		reported[l.Rank] = true
 	}
 	var out []int
 	for n := range size {
-		if !slices.ContainsFunc(statuses, func(l rank.Status) bool { return l.Rank == n }) {
+		if !reported[n] {
 			out = append(out, n)
 		}
 	}
@@ -164,6 +165,11 @@ func (p Plan) absent(statuses []rank.Status) []int {
 // reason: a launcher ends the others.
 func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) error {
 	where := p.where(index, r)
+	for i := range statuses {
+		if err := statuses[i].TooMany(where); err != nil {
+			return err
+		}
+	}
 	culprit, lost, told := failures(statuses)
 	absent := p.absent(statuses)
 	switch {

@@ -45,6 +45,8 @@ func TestJudgeJob(t *testing.T) {
 		{what: "some of them profiled", left: []rank.Status{ok(0), ok(1), ok(2)}, ranks: []int{0, 2}},
 		{what: "a rank to profile is not there", left: []rank.Status{ok(0), ok(1), ok(2)}, ranks: []int{0, 7}, key: "rank-missing", reason: "rank 7"},
 		{what: "a rank is missing", left: []rank.Status{ok(0), ok(2)}, key: "rank-missing", reason: "rank 1 left nothing"},
+		{what: "a job of two thousand million", left: []rank.Status{with(0, func(l *rank.Status) { l.Size = 2e9 })}, key: "too-large",
+			reason: "rank 0 says that its job has 2000000000 processes in run 1 of 1, more than 1048576"},
 		{what: "the first to fail", run: failed, left: []rank.Status{exits(0, 5), exits(1, 3), told(2)}, key: "workload-failed", reason: "rank 1 exited with 7"},
 		{what: "not the one that was ended after it", run: failed, left: []rank.Status{told(0), exits(1, 3), running(2)}, key: "workload-failed", reason: "rank 1"},
 		{what: "the launcher hides it", left: []rank.Status{ok(0), exits(1, 3), ok(2)}, key: "workload-failed", reason: "rank 1"},
