@@ -176,7 +176,8 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 		default:
 			x := r.series(c, s, len(e.Runs))
 			if values += len(x.Values); values > maxValues {
-				c.fail("value", "the file holds more than %d values, the most that is read", maxValues)
+				c.fail("value", "the file holds more than %d values, the most that is read; restore it from version control, or record fewer runs",
+					maxValues)
 			}
 			e.Series = append(e.Series, x)
 		}

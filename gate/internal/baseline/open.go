@@ -76,10 +76,10 @@ const (
 	maxFiles    = 10_000
 	maxMetrics  = 6_000_000
 	maxSubjects = model.MostSubjects
-	maxRows     = 20 * maxSubjects
+	maxRows     = 40 * maxSubjects
 )
 
-var maxValues = 16 << 20
+var maxValues = 5 << 20
 
 // read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
 func read(dir, name string) ([]byte, error) {

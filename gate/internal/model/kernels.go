@@ -11,8 +11,8 @@ import (
 const mostDevices = 64
 
 // MostSubjects is the largest number of subjects of a session, and of kernels, by name and geometry, of a trace. The
-// largest programs that are known have some thousands; a judgement of so many takes two gigabytes.
-const MostSubjects = 100_000
+// largest programs that are known have some thousands; a judgement of so many takes a gigabyte.
+const MostSubjects = 50_000
 
 // NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of
 // one subject. A trace of too many devices or kernels is a *[Refusal].
