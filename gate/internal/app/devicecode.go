@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,6 +89,7 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 type CodeFiles struct {
 	Dir      string // that patterns are relative to
 	Patterns []string
+	Where    string // the key of the policy, as FILE:LINE
 }
 
 // read reads the files, nil where the workload names none. A file that cannot be read is a refusal.
@@ -97,7 +99,7 @@ func (c CodeFiles) read() ([]devicecode.Kernel, error) {
 	}
 	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", c.Where, err)
 	}
 	if u := code.first; u != nil {
 		return nil, model.Refuse(model.CodeUnreadable, u.Next+"; or name other files in the key code",

@@ -159,7 +159,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
 	}
 	j := &job{gates: w.Runs, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress, Policy: p.For(w.Name),
-		Code: app.CodeFiles{Dir: filepath.Join(policyDir(p.File), w.Dir), Patterns: w.Code}}}
+		Code: app.CodeFiles{Dir: filepath.Join(policyDir(p.File), w.Dir), Patterns: w.Code, Where: w.Places["code"]}}}
 	var err error
 	if j.Rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
 		return nil, err

@@ -94,3 +94,21 @@ func repeated(file []byte, n int) []byte {
 	binary.LittleEndian.PutUint16(file[60:], uint16(n+count))
 	return append(append(file, entries...), bytes.Repeat(entries[64:128], n)...)
 }
+
+// A pattern over links to directories looks at each directory once for each of its parts.
+func TestFindLinks(t *testing.T) {
+	dir := t.TempDir()
+	for _, link := range []string{"a1", "a2", "a3"} {
+		if err := os.Symlink(".", filepath.Join(dir, link)); err != nil {
+			t.Skip("no symbolic links")
+		}
+	}
+	file := filepath.Join(dir, "x.cubin")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(dir, strings.Repeat("a*/", 24), "x*")
+	if found, err := devicecode.Find(deep); err != nil || len(found) != 1 || filepath.Base(found[0]) != "x.cubin" {
+		t.Errorf("found %d files, %v", len(found), err)
+	}
+}

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -212,51 +209,6 @@ func (d *decompressor) kernels(r io.ReaderAt, e *entry) ([]Kernel, error) {
 		}
 	}
 	return kernels, err
-}
-
-// mostFiles bounds the files of one directory that are looked at.
-const mostFiles = 100_000
-
-// Find lists the files with device code that a pattern names, sorted: the pattern is a file, a directory (Triton's cache, a build
-// folder) that is searched with all below it, or a glob of [filepath.Match]. Links are not followed into directories.
-func Find(pattern string) ([]string, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no pattern: %w; "+
-			"name a file or a directory, or put \\ before [, * and ?", pattern, err)
-	}
-	var out []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, unreadable(path, err)
-		}
-		if !info.IsDir() {
-			out = append(out, path)
-			continue
-		}
-		seen := 0
-		err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return unreadable(name, err)
-			}
-			if !d.Type().IsRegular() {
-				return nil
-			}
-			if seen++; seen > mostFiles {
-				return fmt.Errorf("%s holds more than %d files; name those with device code", path, mostFiles)
-			}
-			if HasCode(name) {
-				out = append(out, name)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
 }
 
 // HasCode reports whether a regular file is a cubin, a fat binary, or an ELF file with a section of device code.
