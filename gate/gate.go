@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -123,7 +124,7 @@ func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Rec
 	}
 	b, h, err := profile.Sides(profile.Rule{}, &baseline.recorded, &head.recorded)
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
-		return decision(decide.Refuse(decide.Input{Policy: policy}, r)), nil
+		return decision(insight.Refuse(decide.Input{Policy: policy}, r)), nil
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -131,13 +132,13 @@ func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Rec
 	if err != nil {
 		return nil, err
 	}
-	d := decision(decide.Judge(decide.Input{Baseline: b, Head: h, Policy: policy}))
+	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: policy}))
 	d.Warnings = append(d.Warnings, baseline.recorded.Warnings...)
 	d.Warnings = append(d.Warnings, head.recorded.Warnings...)
 	return d, nil
 }
 
-func decision(r *result.Report) *Decision {
+func decision(r *result.Judgement) *Decision {
 	d := &Decision{Verdict: Verdict(r.Verdict), Undecided: r.Undecided, Reason: r.Reason, Next: r.Next}
 	d.Warnings = slices.Clone(r.Warnings)
 	for i := range r.Findings {

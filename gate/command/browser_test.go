@@ -28,10 +28,12 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -98,7 +100,7 @@ func printed(t *testing.T, name string, args ...string) string {
 
 // together is a report on workloads, by what nsgate compare says of each.
 func together(t *testing.T, sides map[string][2]string) *result.Report {
-	var each []*result.Report
+	var each []*result.Judgement
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
 		var out, said bytes.Buffer
 		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
@@ -110,9 +112,9 @@ func together(t *testing.T, sides map[string][2]string) *result.Report {
 			t.Fatal(err)
 		}
 		r.Workload = name
-		each = append(each, r)
+		each = append(each, r.Judgement())
 	}
-	return decide.Together(each)
+	return verdict.Several(each).Report(nil)
 }
 
 // past is a repository whose baseline held sessions of several hosts, one after the other.
@@ -181,7 +183,7 @@ func many(t testing.TB, kernels, runs int) *result.Report {
 		s.SortSeries()
 		return []model.Session{s}
 	}
-	return decide.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default()})
+	return insight.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default()}).Report(nil)
 }
 
 func rendered(t testing.TB, name string, r *result.Report) string {
@@ -481,7 +483,7 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
 func TestPageTogether(t *testing.T) {
 	ctx := browser(t)
-	file := rendered(t, "together", decide.Together([]*result.Report{many(t, 200, 5), many(t, 20, 5)}))
+	file := rendered(t, "together", verdict.Several([]*result.Judgement{many(t, 200, 5).Judgement(), many(t, 20, 5).Judgement()}).Report(nil))
 	shown := `[...document.querySelectorAll(".rows tr.same")].filter(r => r.getClientRects().length).length`
 	var before, after int
 	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(shown, &before),

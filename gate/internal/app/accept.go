@@ -24,22 +24,22 @@ import (
 
 // Accept takes what a report says has changed into the baseline. What has not changed stays as it was measured before.
 type Accept struct {
-	// Report is of a [Check] that measured something: it has HeadSessions.
-	Report *result.Report
+	// Judgement is of a [Check] that measured something: it has HeadSessions.
+	Judgement *result.Judgement
 	// Reason says why the change is wanted, for those who review the baseline. It must be given.
 	Reason string
 	// Root is the directory of the baselines, "" for where the report's baseline is.
 	Root string
 	// Home is the directory that the report's paths are relative to: that of the policy file, "" for the working directory.
 	Home string
-	// Directory is that of the baseline itself, "" for what Root and Report say.
+	// Directory is that of the baseline itself, "" for what Root and Judgement say.
 	Directory string
 	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
 
-	claim   *result.Report // of the file whose sessions were judged again, nil where that was not done
+	claim   *result.Judgement // of the file whose sessions were judged again, nil where that was not done
 	claimed map[comparison]bool
 	first   bool // the baseline held nothing to judge by
 }
@@ -64,9 +64,9 @@ func (a Accept) Dir() (string, error) {
 	if a.Directory != "" {
 		return a.Directory, nil
 	}
-	head := a.Report.HeadSessions
-	workload, gpu := cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU
-	named := filepath.FromSlash(a.Report.Baseline)
+	head := a.Judgement.HeadSessions
+	workload, gpu := cmp.Or(a.Judgement.Workload, "default"), head[len(head)-1].GPU
+	named := filepath.FromSlash(a.Judgement.Baseline)
 	if a.Root != "" || named == "" {
 		return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), workload, gpu), nil
 	}
@@ -74,9 +74,9 @@ func (a Accept) Dir() (string, error) {
 	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 	switch {
 	case !filepath.IsLocal(named), inGit, baseline.Dir(root, workload, gpu) != filepath.Clean(named):
-		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", a.Report.Baseline, workload, gpu)
+		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", a.Judgement.Baseline, workload, gpu)
 	case linked(cmp.Or(a.Home, "."), filepath.ToSlash(named)) != "":
-		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", a.Report.Baseline)
+		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", a.Judgement.Baseline)
 	}
 	return filepath.Join(a.Home, named), nil
 }
@@ -84,8 +84,8 @@ func (a Accept) Dir() (string, error) {
 // Doubts are the reasons not to accept the report.
 func (a Accept) Doubts(ctx context.Context) (out []error) {
 	here, _ := commit(ctx)
-	of := a.Report.Head.Commit
-	if r := cmp.Or(a.claim, a.Report); r.Verdict != result.Fail && r.Measured == nil {
+	of := a.Judgement.Head.Commit
+	if r := cmp.Or(a.claim, a.Judgement); r.Verdict != result.Fail && r.Measured == nil {
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
@@ -142,7 +142,7 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	out, whole := &Accepted{}, false // whole: nothing has changed, and the measurement replaces the sessions before it
 	entries, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry
-		for _, s := range a.Report.HeadSessions {
+		for _, s := range a.Judgement.HeadSessions {
 			e := a.entry(b, s)
 			e.Reason, e.Anchor = why, measure.NormalizeLine(a.Anchor)
 			whole = whole || !e.Accepted
@@ -280,7 +280,7 @@ func (m moves) takes(x measure.Subject) bool {
 // Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;
 // nothing is changed. It is an error where the baseline lies outside of the repository, or the report has none.
 func (a Accept) Patch(ctx context.Context, repository string) (patch string, err error) {
-	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
+	if a.Judgement.Baseline == "" && a.Judgement.Measured == nil || len(a.Judgement.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
 	}
 	if outdated := a.outdated(); outdated != nil {
@@ -332,7 +332,7 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 		out = append(out, "the measurement as it is, as a whole")
 	}
 	out = append(out, "reason: "+why)
-	if commit := a.Report.Head.Commit; commit != "" {
+	if commit := a.Judgement.Head.Commit; commit != "" {
 		out = append(out, "commit: "+measure.NormalizeLine(commit))
 	}
 	return out
@@ -340,8 +340,8 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 
 // changed are the findings that differ, worst first.
 func (a Accept) changed() (out []*result.Finding) {
-	for i := range a.Report.Findings {
-		if f := &a.Report.Findings[i]; differs(f) || a.claimed[comparisonOf(f)] {
+	for i := range a.Judgement.Findings {
+		if f := &a.Judgement.Findings[i]; differs(f) || a.claimed[comparisonOf(f)] {
 			out = append(out, f)
 		}
 	}

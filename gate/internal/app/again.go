@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -22,7 +23,7 @@ var ErrNoSessions = errors.New("the report holds no measured sessions; check aga
 // verdict, numbers and commands of the file are not used. A change within the policy's limits is accepted as well if the
 // file names it and it is certain.
 func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, error) {
-	said := a.Report
+	said := a.Judgement
 	if len(said.HeadSessions) == 0 {
 		return a, ErrNoSessions
 	}
@@ -42,17 +43,15 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 	if head[len(head)-1].Profiler().ByLaunch() { // a check by launches may be of chosen kernels
 		base = keepKernels(slices.Concat(kernels(head), named(said)), base)
 	}
-	judged := decide.Refuse(decide.Input{Head: head, Policy: policy}, errors.New("there is no baseline yet"))
+	judged := insight.Refuse(decide.Input{Head: head, Policy: policy}, errors.New("there is no baseline yet"))
 	if len(base) > 0 {
-		judged = decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy, Since: b.SinceAnchor()})
+		judged = insight.Judge(decide.Input{Baseline: base, Head: head, Policy: policy, Since: b.SinceAnchor()})
 	}
-	judged = judged.In(result.Context{Workload: said.Workload, Baseline: said.Baseline})
-	judged.HeadSessions = said.HeadSessions
-	a.first = len(base) == 0
-	if a.first {
-		judged = judged.With(result.Explanation{Measured: said.Measured})
+	judged.Workload, judged.Baseline, judged.HeadSessions = said.Workload, said.Baseline, said.HeadSessions
+	if a.first = len(base) == 0; a.first {
+		judged.Measured = said.Measured
 	}
-	a.Report, a.claim, a.claimed = judged, said, map[comparison]bool{}
+	a.Judgement, a.claim, a.claimed = judged, said, map[comparison]bool{}
 	wanted := map[comparison]bool{}
 	for i := range said.Findings {
 		if f := &said.Findings[i]; differs(f) {
@@ -69,7 +68,7 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 }
 
 // named are the short names of the kernels that a report judges.
-func named(r *result.Report) (names []string) {
+func named(r *result.Judgement) (names []string) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {
 			names = append(names, f.Subject().Short())
@@ -80,14 +79,14 @@ func named(r *result.Report) (names []string) {
 
 // outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.
 func (a Accept) outdated() error {
-	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Report.Verdict == result.Fail ||
+	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Judgement.Verdict == result.Fail ||
 		len(a.changes()) > 0 {
 		return nil
 	}
-	if a.Report.Verdict == result.NoVerdict && !a.Report.Undecided {
+	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {
 		return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
-			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s", a.Report.Reason)
+			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s", a.Judgement.Reason)
 	}
 	return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
-		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Report))
+		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Judgement))
 }

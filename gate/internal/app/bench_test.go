@@ -48,7 +48,7 @@ func BenchmarkSessions(b *testing.B) {
 		}
 		store(b, committed, all[:sessions]...)
 		store(b, head, all[sessions])
-		measured := func(b *testing.B, run func() (*result.Report, error)) {
+		measured := func(b *testing.B, run func() (*result.Judgement, error)) {
 			for b.Loop() {
 				if r, err := run(); err != nil || r.Verdict != result.Pass {
 					b.Fatal(r, err)
@@ -57,10 +57,10 @@ func BenchmarkSessions(b *testing.B) {
 		}
 		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
 			c := Compare{Base: committed, Head: head, Policy: thresholds.Default()}
-			measured(b, func() (*result.Report, error) { return c.Run(b.Context()) })
+			measured(b, func() (*result.Judgement, error) { return c.Run(b.Context()) })
 		})
 		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
-			measured(b, func() (*result.Report, error) {
+			measured(b, func() (*result.Judgement, error) {
 				read, err := ReadBaselines(b.Context(), root, "w")
 				if err != nil {
 					return nil, err

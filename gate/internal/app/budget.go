@@ -78,10 +78,10 @@ func (b *budget) affords(most int) int {
 	return n
 }
 
-// report adds to an undecided report how many runs the time allowed, and how long those would take that decide.
-func (b *budget) report(r *result.Report, taken int) *result.Report {
-	if b.limit == 0 || verdict.Settled(r) {
-		return r
+// tell adds to an undecided judgement how many runs the time allowed, and how long those would take that decide.
+func (b *budget) tell(r *result.Judgement, taken int) {
+	if b.limit == 0 || verdict.Settled(&r.Decision) {
+		return
 	}
 	needed, x := 0, TimeIsUp{Budget: b.limit.String(), Runs: taken}
 	for i := range r.Findings {
@@ -92,7 +92,7 @@ func (b *budget) report(r *result.Report, taken int) *result.Report {
 	if needed > taken {
 		x.Needed, x.Seconds = needed, (b.spent.Total+b.cost(needed-taken))/1e9
 	}
-	return r.With(result.Explanation{Remarks: []result.Remark{result.Say(x)}})
+	r.Note(result.Say(x))
 }
 
 var _ = result.Keyed("time-is-up", TimeIsUp{}, "The comparison is undecided, and its budget of time is spent.")

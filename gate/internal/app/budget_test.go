@@ -44,19 +44,22 @@ func TestPreferredRuns(t *testing.T) {
 		return result.Finding{Metric: metric, Outcome: result.Inconclusive, Gates: true, Low: -0.1, High: 0.1, Limit: 0.03}
 	}
 	settled := result.Finding{Metric: "rate", Outcome: result.Unchanged, Gates: true}
+	of := func(findings ...result.Finding) *result.Judgement {
+		return &result.Judgement{Decision: result.Decision{Findings: findings}}
+	}
 	m := &Live{Unprofiled: 1.5}
 	c := Check{Job: Job{Measurer: m, Live: m}}
 	for _, tt := range []struct {
 		name                 string
-		report               *result.Report
+		judged               *result.Judgement
 		profiled, unprofiled int
 	}{
-		{"kernel and output", &result.Report{Findings: []result.Finding{open("rate"), open("time")}}, 2, 3},
-		{"output", &result.Report{Findings: []result.Finding{open("cost")}}, 1, 3},
-		{"kernel", &result.Report{Findings: []result.Finding{settled, open("time")}}, 2, 0},
+		{"kernel and output", of(open("rate"), open("time")), 2, 3},
+		{"output", of(open("cost")), 1, 3},
+		{"kernel", of(settled, open("time")), 2, 0},
 		{"the first look", nil, 2, 3},
 	} {
-		c.prefer(tt.report)
+		c.prefer(tt.judged)
 		if p := m.plan(2, nil); p.Runs != tt.profiled || p.Unprofiled != tt.unprofiled {
 			t.Errorf("%s: %d and %d runs, want %d and %d", tt.name, p.Runs, p.Unprofiled, tt.profiled, tt.unprofiled)
 		}

@@ -101,7 +101,7 @@ func (c *Check) own() Baselines {
 }
 
 // Run measures and judges. What must not be judged is a report without a verdict and no error.
-func (c *Check) Run(ctx context.Context) (*result.Report, error) {
+func (c *Check) Run(ctx context.Context) (*result.Judgement, error) {
 	if err := c.Valid(); err != nil {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 		base = own[0].Sessions
 	}
 	if r, err = Refused(r, err, base...); err == nil {
-		r = r.In(result.Context{Workload: c.Workload, Spent: c.spent(r.HeadSessions)})
+		r.Workload, r.Spent = c.Workload, c.spent(r.HeadSessions)
 	}
 	return r, err
 }
 
-func (c *Check) run(ctx context.Context) (*result.Report, error) {
+func (c *Check) run(ctx context.Context) (*result.Judgement, error) {
 	switch {
 	case c.Base != nil && !c.Screens():
 		return c.pair(ctx)
@@ -140,16 +140,16 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	if r, err = Refused(r, err); err != nil {
 		return nil, err
 	}
-	x := result.Explanation{Remarks: []result.Remark{result.Say(Screened{answer(screen), screen.Reason})}}
+	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		x.Next = []string{"the committed baseline does not describe the base on this machine: record it anew, or on this host too"}
+		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}
-	return r.With(x), nil
+	return r, nil
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
 // pair decides what that leaves undecided. Without a baseline of this machine's GPU the head can become the first one.
-func (c *Check) screen(ctx context.Context) (*result.Report, error) {
+func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	own := c.own()
 	chosen := own[0]
 	if models := c.Live.Models(ctx); len(models) > 0 {
@@ -176,14 +176,14 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 		c.sinceAnchor = keepKernels(c.Kernels, chosen.SinceAnchor)
 		return chosen.Sessions, head, err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.Baseline = chosen.Dir
 	}
-	return r.In(result.Context{Baseline: chosen.Dir}), nil
+	return r, err
 }
 
 // pair measures both builds interleaved and judges the head against the base build.
-func (c *Check) pair(ctx context.Context) (*result.Report, error) {
+func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 	build, remove, err := c.Base.ready(ctx, c.Tell)
 	defer remove()
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
-		r = r.In(result.Context{Baseline: b.Dir})
+		r.Baseline = b.Dir
 	}
 	return c.explained(ctx, r, &build)
 }
@@ -212,8 +212,8 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
 // and may be wrong in its share of the policy's error only. sides splits the recorded runs into baseline and head sessions.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Report, error) {
-	var r *result.Report
+	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Judgement, error) {
+	var r *result.Judgement
 	b := c.budget(base != nil)
 	looks = b.begin(looks)
 	taken, again := 0, 0
@@ -244,19 +244,20 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		if verdict.Settled(r) {
+		if verdict.Settled(&r.Decision) {
 			break
 		}
 	}
 	if c.Draw {
-		r = r.With(result.Explanation{Drawn: draw(r, &all.Base, &all.Head)})
+		r.Drawn = draw(r, &all.Base, &all.Head)
 	}
-	return b.report(r, taken), nil
+	b.tell(r, taken)
+	return r, nil
 }
 
 // prefer has the next look take the kind of runs that what is open is measured in, profiled or unprofiled: of the other kind none, or
 // the one that a session needs. The first look, before which there is no report, takes both.
-func (c *Check) prefer(r *result.Report) {
+func (c *Check) prefer(r *result.Judgement) {
 	m := c.Live
 	if m == nil || m.Unprofiled == 0 {
 		return
@@ -281,7 +282,7 @@ func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measu
 
 // look judges all runs that were measured.
 func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
-	look decide.Look) (*result.Report, error) {
+	look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
@@ -300,7 +301,7 @@ func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []mo
 }
 
 // outliers is the number of outlier runs of the side that has more of them; both is false where only the head can be measured again.
-func outliers(r *result.Report, both bool) int {
+func outliers(r *result.Judgement, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.OutlierRuns {
 		runs[x.Side]++
@@ -321,7 +322,7 @@ func (c *Check) asked(m *Measurement, head []model.Session) error {
 }
 
 // answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func answer(r *result.Report) string {
+func answer(r *result.Judgement) string {
 	switch {
 	case r.Undecided:
 		return "undecided"

@@ -39,7 +39,7 @@ type Compare struct {
 
 // Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
 // does not exist, or that a baseline or report there is damaged.
-func (c Compare) Run(ctx context.Context) (*result.Report, error) { return Refused(c.judge(ctx)) }
+func (c Compare) Run(ctx context.Context) (*result.Judgement, error) { return Refused(c.judge(ctx)) }
 
 // open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
@@ -83,7 +83,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
-func (c Compare) judge(ctx context.Context) (*result.Report, error) {
+func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	base, head, err := c.open(ctx)
 	if base != nil && err != nil {
 		var read []model.Session
@@ -107,24 +107,25 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
-	x := result.Explanation{Warnings: c.settled(r, base, head, h)}
+	r.Warnings = append(r.Warnings, c.settled(r, base, head, h)...)
 	if c.Counters != [2]string{} {
-		var hint string
-		if x.Causes, hint, err = explainFrom(c.Counters, r); err != nil {
+		causes, hint, err := explainFrom(c.Counters, r)
+		if err != nil {
 			return nil, err
 		}
+		r.Explain(causes)
 		if hint != "" {
 			tell(c.Observe, Event{Stage: run.Hint, Text: hint})
 		}
 	}
 	if c.Draw {
-		x.Drawn = draw(r, base, head)
+		r.Drawn = draw(r, base, head)
 	}
-	return r.With(x), nil
+	return r, nil
 }
 
 // settled says what sides without a steady state would be with the first half of their steps as warm-up; nothing for other sides.
-func (c Compare) settled(r *result.Report, base, head *profile.Recording, cut []model.Session) []string {
+func (c Compare) settled(r *result.Judgement, base, head *profile.Recording, cut []model.Session) []string {
 	if r.ReasonKey != string(model.Unsteady) || r.Head.Step == "" {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -125,7 +126,7 @@ func (c CodeFiles) attach(sessions []model.Session) error {
 }
 
 // checkCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
-func checkCode(c *Check) (*result.Report, error) {
+func checkCode(c *Check) (*result.Judgement, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {
@@ -145,7 +146,7 @@ func checkCode(c *Check) (*result.Report, error) {
 	}
 	switch {
 	case model.KindOf(err) != "":
-		return decide.Refuse(in, err), nil
+		return insight.Refuse(in, err), nil
 	case err != nil:
 		return nil, err
 	}

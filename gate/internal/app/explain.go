@@ -31,7 +31,7 @@ const (
 )
 
 // explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
-func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*result.Report, error) {
+func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build) (*result.Judgement, error) {
 	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
 		return r, nil
@@ -41,12 +41,14 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*
 		return r, err
 	}
 	found, err := c.explain(ctx, m, r, base)
-	return r.With(result.Explanation{Origins: origins, Causes: found}), err
+	r.Origins = origins
+	r.Explain(found)
+	return r, err
 }
 
 // origins runs the head with call stacks if something got slower that has a place in the repository, and returns these places by
 // finding. What keeps it from that is a hint. The error is that of ctx.
-func (c *Check) origins(ctx context.Context, m *Live, r *result.Report) (map[int]*result.Origin, error) {
+func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[int]*result.Origin, error) {
 	wanted := why.Targets(r, c.Explain == ExplainAlways)
 	if len(wanted) == 0 {
 		return nil, nil
@@ -65,8 +67,8 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Report) (map[int
 
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
 // the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
-func (c *Check) explain(ctx context.Context, m *Live, r *result.Report, base *Build) (map[int]*result.Cause, error) {
-	indices := why.Slower(r, c.Explain == ExplainAlways)
+func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
+	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)
 	if m.Gather != "" || len(indices) == 0 {
 		return nil, nil
 	}
@@ -104,7 +106,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Report, base *Bu
 	if err != nil || ctx.Err() != nil {
 		return nil, c.unexplained(ctx, "no explanation: ", err)
 	}
-	return why.Causes(r, indices, before, after), nil
+	return why.Causes(r.Findings, indices, before, after), nil
 }
 
 // unexplained hints at an error of the profiler, unless it is the end of ctx, which it returns.
@@ -133,7 +135,7 @@ func launched(sessions []model.Session, s measure.Subject) int {
 }
 
 // explainFrom finds causes in two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string, err error) {
+func explainFrom(pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string, err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
 		f, err := input.Open(name)
@@ -145,5 +147,5 @@ func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause
 			return nil, "no explanation: " + err.Error(), nil
 		}
 	}
-	return why.Causes(r, why.Slower(r, true), profiles[0], profiles[1]), "", nil
+	return why.Causes(r.Findings, why.Slower(r.Findings, true), profiles[0], profiles[1]), "", nil
 }

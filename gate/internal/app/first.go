@@ -10,11 +10,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
 // baseline. What cannot be stored is refused for its own reason.
-func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
+func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error) {
 	all, err := measureHead(ctx, c.Measurer, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]))
 	if err != nil {
 		return nil, err
@@ -34,20 +35,21 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err := c.Code.attach(head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
-	r := decide.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
+	r := insight.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
 	measured, err := insight.Summarize(head)
 	if err != nil {
 		return nil, err
 	}
-	return r.With(result.Explanation{Measured: measured, Warnings: all.Warnings}), nil
+	r.Measured, r.Warnings = measured, append(r.Warnings, all.Warnings...)
+	return r, nil
 }
 
 // Suite are the checks of one or more workloads, judged as one gate: they share out the policy's error.
 type Suite []*Check
 
 // Run measures and judges one after the other. A mistake in one ends all.
-func (s Suite) Run(ctx context.Context) (*result.Report, error) {
-	return s.together(func(c *Check) (*result.Report, error) {
+func (s Suite) Run(ctx context.Context) (*result.Judgement, error) {
+	return s.together(func(c *Check) (*result.Judgement, error) {
 		if len(s) == 1 {
 			return c.Run(ctx)
 		}
@@ -60,33 +62,33 @@ func (s Suite) Run(ctx context.Context) (*result.Report, error) {
 }
 
 // RunCode compares device code alone, without a GPU.
-func (s Suite) RunCode() (*result.Report, error) {
-	return s.together(func(c *Check) (*result.Report, error) {
+func (s Suite) RunCode() (*result.Judgement, error) {
+	return s.together(func(c *Check) (*result.Judgement, error) {
 		r, err := checkCode(c)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			r.Workload = c.Workload
 		}
-		return r.In(result.Context{Workload: c.Workload}), nil
+		return r, err
 	})
 }
 
-func (s Suite) together(judge func(*Check) (*result.Report, error)) (*result.Report, error) {
-	var reports []*result.Report
+func (s Suite) together(judge func(*Check) (*result.Judgement, error)) (*result.Judgement, error) {
+	var all []*result.Judgement
 	for _, c := range s {
 		r, err := judge(c)
 		if err != nil {
 			return nil, err
 		}
-		reports = append(reports, r)
+		all = append(all, r)
 	}
-	if len(reports) == 1 {
-		return reports[0], nil
+	if len(all) == 1 {
+		return all[0], nil
 	}
-	return decide.Together(reports), nil
+	return verdict.Several(all), nil
 }
 
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.
-func NoGPU(ctx context.Context) *result.Report {
+func NoGPU(ctx context.Context) *result.Judgement {
 	if _, err := tools.GPUs().GPUs(ctx); !errors.Is(err, device.ErrNone) {
 		return nil
 	}

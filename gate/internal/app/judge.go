@@ -10,25 +10,20 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // judged is the verdict on the input with what the measurement itself explains, in words.
-func judged(in decide.Input, warnings []string) *result.Report {
-	r := decide.Judge(in)
-	x := result.Explanation{Causes: why.Counted(r, in.Baseline)}
-	if len(r.Findings) > 0 {
-		x.Patterns = insight.NewPatterns(in.Baseline, in.Head)
-	}
-	x.Warnings = warnings
-	return r.With(x)
+func judged(in decide.Input, warnings []string) *result.Judgement {
+	j := insight.Judge(in)
+	j.Warnings = append(j.Warnings, warnings...)
+	return j
 }
 
 // Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets everything else through.
-func Refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
+func Refused(r *result.Judgement, err error, base ...model.Session) (*result.Judgement, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
-		r, err = decide.Refuse(decide.Input{Baseline: base}, refusal), nil
+		r, err = insight.Refuse(decide.Input{Baseline: base}, refusal), nil
 	}
 	return r, err
 }
@@ -47,7 +42,7 @@ func (r Screened) String() string {
 const maxDistributions = 24
 
 // draw is what the pictures of a report show of its recordings.
-func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
+func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -65,7 +60,7 @@ func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 
 // Pair is the head of a check and another build, measured interleaved.
 type Pair struct {
-	Report *result.Report // after the last look
+	Judgement *result.Judgement // after the last look
 
 	check *Check
 	base  Build
@@ -85,7 +80,7 @@ func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 	if err = p.check.measure(ctx, runs-p.taken, &p.base, &p.all); err != nil {
 		return err
 	}
-	p.Report, err = p.check.look(&p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+	p.Judgement, err = p.check.look(&p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		return m.sessions(ctx, p.check.Rule, nil)
 	}, decide.Look{})
 	p.taken = runs
@@ -93,6 +88,6 @@ func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 }
 
 // Explained is the report with the causes of what got slower.
-func (p *Pair) Explained(ctx context.Context) (*result.Report, error) {
-	return p.check.explained(ctx, p.Report, &p.base)
+func (p *Pair) Explained(ctx context.Context) (*result.Judgement, error) {
+	return p.check.explained(ctx, p.Judgement, &p.base)
 }

@@ -55,7 +55,7 @@ type Recorded struct {
 	New, Gone []string
 	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given. With a reason
 	// it can be accepted.
-	Unwritten *result.Report
+	Unwritten *result.Judgement
 }
 
 // Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned together with what is known of it.
@@ -270,10 +270,10 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	})
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
-		changed := Accept{Report: r}.changes()
+		changed := Accept{Judgement: r}.changes()
 		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
-				out.Unwritten = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
+				r.Baseline, r.Workload, out.Unwritten = out.Dir, c.Workload, r
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
@@ -288,7 +288,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return model.Refuse(model.OtherBaseline, "start the baseline anew",
 			"this session does not fit the baseline: %s", r.Reason)
 	}
-	for _, f := range (Accept{Report: r}).changes() {
+	for _, f := range (Accept{Judgement: r}).changes() {
 		switch f.Outcome {
 		case result.Added:
 			out.New = append(out.New, changeName(f))

@@ -151,7 +151,7 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 }
 
 // Diff judges one session against another, of what both hold.
-func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Report, error) {
+func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Judgement, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {
 		_, e, err := s.find(ctx, id)

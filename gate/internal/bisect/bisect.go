@@ -31,7 +31,9 @@ func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	}
 	err := b.between(ctx)
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) && b.out.Ends == nil {
-		b.out.Ends, err = app.Refused(nil, err)
+		var refused *result.Judgement
+		refused, err = app.Refused(nil, err)
+		b.out.Ends = refused.Report(nil)
 	}
 	b.out.Complete = !errors.Is(err, errTime)
 	if err != nil && b.out.Complete {
@@ -110,16 +112,18 @@ func (b *bisection) key() string {
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
 		b.Begin("measuring both ends")
-		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
+		regressed := func(f []result.Finding) bool { return b.choose(f) != nil }
+		ends, err := b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, regressed)
 		if err != nil {
 			return err
 		}
+		b.out.Ends = ends.Report(nil)
 		b.state.Ends = b.out.Ends
 	}
 	if b.chosen() && len(b.near(b.out.Ends)) == 0 && len(b.out.Ends.Findings) > 0 {
 		return b.unknown(b.out.Ends)
 	}
-	if b.out.Followed = b.choose(b.out.Ends); b.out.Followed == nil {
+	if b.out.Followed = b.choose(b.out.Ends.Findings); b.out.Followed == nil {
 		b.out.Unproven(b.near(b.out.Ends))
 		return nil
 	}
@@ -148,10 +152,10 @@ func (b *Bisect) asked(f *result.Finding) bool {
 }
 
 // choose is the finding to follow: the chosen one, else a regression of the whole workload, else of a part.
-func (b *Bisect) choose(r *result.Report) *result.Finding {
+func (b *Bisect) choose(findings []result.Finding) *result.Finding {
 	var best *result.Finding
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range findings {
+		f := &findings[i]
 		switch {
 		case !b.asked(f):
 		case f.Outcome != result.Regressed || !b.chosen() && !f.Gates:
@@ -195,19 +199,21 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		before := slices.IndexFunc(b.line, func(x history.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
 		b.Begin("measuring " + id[:12] + " beside the commit before it")
-		if c.Report, err = app.Refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
+		judged, err := app.Refused(b.neighbours(ctx, b.line[before].ID, id))
+		if err != nil {
 			return err
 		}
-		if f := b.follow(c.Report); f != nil {
+		c.Report = judged.Report(nil)
+		if f := b.follow(c.Report.Findings); f != nil {
 			c.Reading = reading(f)
-			c.Refuted = !b.shows(c.Report)
+			c.Refuted = !b.shows(c.Report.Findings)
 		}
 	}
 	return nil
 }
 
 // neighbours measures a commit interleaved with the one before it.
-func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Report, error) {
+func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Judgement, error) {
 	base, remove, err := b.at(ctx, before)
 	defer remove()
 	if err != nil {
@@ -222,8 +228,8 @@ func (b *bisection) neighbours(ctx context.Context, before, commit string) (*res
 }
 
 // shows reports whether the interval of the followed finding excludes zero.
-func (b *bisection) shows(r *result.Report) bool {
-	f := b.follow(r)
+func (b *bisection) shows(findings []result.Finding) bool {
+	f := b.follow(findings)
 	return f != nil && (f.Low > 0 || f.High < 0)
 }
 

@@ -63,13 +63,14 @@ func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 }
 
 // beside measures one build interleaved with another, look after look, until enough says so.
-func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []int, explain app.Explain, enough func(*result.Report) bool) (*result.Report, error) {
+func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []int, explain app.Explain,
+	enough func([]result.Finding) bool) (*result.Judgement, error) {
 	p := b.pair(base, head, explain)
 	for _, runs := range looks {
 		if err := p.UpTo(ctx, runs); err != nil {
 			return nil, err
 		}
-		if enough(p.Report) {
+		if enough(p.Judgement.Findings) {
 			break
 		}
 	}
@@ -127,7 +128,7 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 				return err
 			}
 			*end.reads = nil
-			if f := b.follow(end.Report); f != nil {
+			if f := b.follow(end.Judgement.Findings); f != nil {
 				*end.reads = new(reading(f))
 			}
 		}
@@ -171,9 +172,9 @@ func names(f *result.Finding) []string {
 }
 
 // follow is the followed finding in a report, by any of its names, all of which it learns; nil if a commit lacks it.
-func (b *bisection) follow(r *result.Report) *result.Finding {
-	for i := range r.Findings {
-		f := &r.Findings[i]
+func (b *bisection) follow(findings []result.Finding) *result.Finding {
+	for i := range findings {
+		f := &findings[i]
 		if f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&
 			slices.ContainsFunc(names(f), func(name string) bool { return slices.Contains(b.names, name) }) {
 			if f.Match != "rest" { // those left over may be the names of another subject

@@ -108,9 +108,7 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 
 // Refused is the calibration of a measurement that failed or must not be used.
 func Refused(err error, policy *thresholds.Policy) *Calibration {
-	c := newCalibration(policy)
-	c.Reason, c.ReasonKey, c.Next = decide.ReasonOf(err)
-	return c
+	return newCalibration(policy).refuse(decide.ReasonOf(err))
 }
 
 func newCalibration(policy *thresholds.Policy) *Calibration {
@@ -122,7 +120,10 @@ func newCalibration(policy *thresholds.Policy) *Calibration {
 }
 
 func (c *Calibration) refuse(because *result.Remark) *Calibration {
-	c.Reason, c.ReasonKey, c.ReasonArgs, c.Next = because.Sentence, because.Key, because.Args, []string{because.Next}
+	c.Reason, c.ReasonKey, c.ReasonArgs = because.Sentence, because.Key, because.Args
+	if because.Next != "" {
+		c.Next = []string{because.Next}
+	}
 	return c
 }
 

@@ -33,11 +33,11 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 	if v.Reason == "" {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
-	if v.Report, _, err = e.savedReport(args); err != nil {
+	if v.Judgement, _, err = e.savedReport(args); err != nil {
 		return err
 	}
 	if len(args.own) == 0 && v.Root == "" {
-		v.Directory = keptBaseline(v.Report)
+		v.Directory = keptBaseline(v.Judgement)
 	}
 	accepted, err := v.chosen()
 	if err != nil {
@@ -49,7 +49,7 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 	}
 	for _, w := range accepted {
 		one := v.Accept
-		if one.Report, one.Home = w, policyDir(findUp(policyFile)); len(v.Report.Workloads) > 0 {
+		if one.Judgement, one.Home = w, policyDir(findUp(policyFile)); len(v.Judgement.Workloads) > 0 {
 			one.Directory = ""
 		}
 		if one, err = one.Again(e.ctx, policy.For(w.Workload)); err != nil {
@@ -64,19 +64,20 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
 // named, else those that fail or have no baseline yet.
-func (v *acceptVerb) chosen() ([]*result.Report, error) {
-	r := v.Report
+func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
+	r := v.Judgement
 	if len(r.Workloads) == 0 && r.Workload == "" {
 		if len(v.only) != 1 || thresholds.CheckName(v.only[0]) != nil {
 			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
 		}
-		return []*result.Report{r.In(result.Context{Workload: v.only[0]})}, nil
+		r.Workload = v.only[0]
+		return []*result.Judgement{r}, nil
 	}
 	if len(r.Workloads) == 0 && len(v.only) == 0 {
-		return []*result.Report{r}, nil
+		return []*result.Judgement{r}, nil
 	}
 	var all []string
-	var out []*result.Report
+	var out []*result.Judgement
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(v.only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
@@ -126,14 +127,14 @@ func accept(e *env, a app.Accept) error {
 	for _, file := range done.Files {
 		fmt.Fprintf(e.Out, "wrote %s; review and commit it\n", report.Clean(file))
 	}
-	if a.Report.OverDrift() && a.Anchor == "" {
+	if a.Judgement.OverDrift() && a.Anchor == "" {
 		fmt.Fprintln(e.Err, "nsgate: the drift since the anchor stays over its limit; --anchor begins anew from here")
 	}
 	return nil
 }
 
 // acceptLine is the command that accepts a report, "" if the report is not saved.
-func acceptLine(r *result.Report, file string, saved, several bool) string {
+func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	words := "nsgate accept"
 	switch {
 	case file != "":
@@ -150,11 +151,11 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
-// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be
+// offerAccept adds the command that accepts what has changed, or the first measurement of a workload. The report may be
 // one of several, and come from a file, "" for none.
-func offerAccept(r *result.Report, file string, out *outputFlags, saved, several bool) (c result.Context) {
+func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, several bool) {
 	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
-		return c
+		return
 	}
 	if file != "" {
 		file = commandWord(file)
@@ -164,13 +165,12 @@ func offerAccept(r *result.Report, file string, out *outputFlags, saved, several
 			file = commandWord(f.name)
 		}
 	}
-	c.Accept = acceptLine(r, file, saved, several)
+	r.Accept = acceptLine(r, file, saved, several)
 	switch {
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case out.patch != "":
-		c.Next = []string{"to accept it with the patch that was written: " + out.apply()}
-	case c.Accept == "":
-		c.Next = []string{"to accept the change, check again with --report json=report.json"}
+		r.Next = append(r.Next, "to accept it with the patch that was written: "+out.apply())
+	case r.Accept == "":
+		r.Next = append(r.Next, "to accept the change, check again with --report json=report.json")
 	}
-	return c
 }

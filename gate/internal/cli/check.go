@@ -47,7 +47,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed error) {
-	r := (*result.Report)(nil)
+	r := (*result.Judgement)(nil)
 	if v.bisecting {
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
@@ -74,7 +74,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if err != nil {
 		return err
 	}
-	r = v.complete(e, r, jobs)
+	v.complete(e, r, jobs)
 	err = v.out.publish(e, r, by)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
@@ -135,33 +135,31 @@ func (v *checkVerb) print(e *env, checks app.Suite) error {
 	return nil
 }
 
-// complete is a report with what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Report {
+// complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
+func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 	several := len(jobs) > 1
 	saved := !several && saveLast(e.ctx, r)
-	r = r.Map(func(_ int, w *result.Report) *result.Report {
-		return w.In(result.Context{Baseline: relativeToPolicy(jobs[0].Policy.File, w.Baseline)})
-	})
+	for _, w := range r.Each() {
+		w.Baseline = relativeToPolicy(jobs[0].Policy.File, w.Baseline)
+	}
 	saved = saved || several && saveLast(e.ctx, r)
 	v.out.saved = saved
-	r = r.Map(func(i int, w *result.Report) *result.Report {
-		c := offerAccept(w, "", &v.out, saved, several)
-		c.Next = append(c.Next, others(w, jobs[i])...)
+	for i, w := range r.Each() {
+		offerAccept(w, "", &v.out, saved, several)
+		w.Next = append(w.Next, others(w, jobs[i])...)
 		if several {
-			c.Reproduce = e.again(jobs[i].Workload)
+			w.Reproduce = e.again(jobs[i].Workload)
 		}
-		return w.In(c)
-	})
-	if several {
-		return r.In(result.Context{Reproduce: e.again("")})
 	}
-	var c result.Context
-	c.Reproduce, v.out.reproduce = e.repeat(jobs[0])
-	return r.In(c)
+	if several {
+		r.Reproduce = e.again("")
+		return
+	}
+	r.Reproduce, v.out.reproduce = e.repeat(jobs[0])
 }
 
-func withoutBaseline(r *result.Report) bool {
-	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool {
+func withoutBaseline(r *result.Judgement) bool {
+	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool {
 		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
 	})
 }
@@ -193,7 +191,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 }
 
 // others names the workloads that have a baseline if the checked one has none.
-func others(r *result.Report, j *job) []string {
+func others(r *result.Judgement, j *job) []string {
 	have := app.WorkloadsIn(j.Root)
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
@@ -205,7 +203,7 @@ func others(r *result.Report, j *job) []string {
 const untestable = 125
 
 // forGit gives an error the exit code for git bisect run, which skips everything but a pass and a regression.
-func forGit(ctx context.Context, r *result.Report, err error) error {
+func forGit(ctx context.Context, r *result.Judgement, err error) error {
 	switch failed := (*exit)(nil); {
 	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
 		return err

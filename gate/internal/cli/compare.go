@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 type compareVerb struct {
@@ -53,5 +52,6 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	return v.out.publish(e, r.In(result.Context{Reproduce: e.again("")}), basis{policy: p.File, looser: v.policy.looser})
+	r.Reproduce = e.again("")
+	return v.out.publish(e, r, basis{policy: p.File, looser: v.policy.looser})
 }

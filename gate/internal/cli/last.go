@@ -30,18 +30,21 @@ func lastFile(ctx context.Context) string {
 }
 
 // saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.
-func saveLast(ctx context.Context, r *result.Report) bool {
+func saveLast(ctx context.Context, r *result.Judgement) bool {
 	file, root := lastFile(ctx), app.Repository()
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
 	}
+	kept := *r
 	if within := git.Within(root, r.Baseline); r.Baseline != "" && within != "" {
-		r = r.In(result.Context{Baseline: within})
+		kept.Baseline = within
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return false
 	}
-	err := writeFile(file, func(w io.Writer) error { return report.Render("json", w, r, report.Options{Verbose: true}) })
+	err := writeFile(file, func(w io.Writer) error {
+		return report.Render("json", w, kept.Report(nil), report.Options{Verbose: true})
+	})
 	if err != nil {
 		os.Remove(file)
 		return false
@@ -50,31 +53,38 @@ func saveLast(ctx context.Context, r *result.Report) bool {
 }
 
 // savedReport reads the report that the arguments name, or the last one of this repository, without the commands in it.
-func (e *env) savedReport(args arguments) (r *result.Report, file string, err error) {
+func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err error) {
 	if len(args.own) > 0 {
-		if r, err = readReport(args.own[0]); err != nil {
-			return nil, args.own[0], err
-		}
-		return r.Found(), args.own[0], nil
+		read, err := readReport(args.own[0])
+		return found(read), args.own[0], err
 	}
 	if file = lastFile(e.ctx); file == "" {
 		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept", e.command.Name())
 	}
-	r, err = readReport(file)
+	read, err := readReport(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = usageError("no report was kept in this repository; check first, or name a saved report")
 	case err != nil:
 		err = fmt.Errorf("%w; check again, or name a saved report", err)
 	}
-	if err != nil {
-		return nil, file, err
+	return found(read), file, err
+}
+
+// found is what a saved report found, without the commands in it; nil for none.
+func found(r *result.Report) *result.Judgement {
+	if r == nil {
+		return nil
 	}
-	return r.Found(), file, nil
+	j := r.Judgement()
+	for _, x := range append(j.Workloads, j) {
+		x.Next, x.Reproduce, x.Accept = nil, "", ""
+	}
+	return j
 }
 
 // keptBaseline is the directory of the baseline of a report that was kept, "" for none.
-func keptBaseline(r *result.Report) string {
+func keptBaseline(r *result.Judgement) string {
 	dir := r.Baseline
 	if dir == "" {
 		return ""

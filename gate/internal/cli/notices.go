@@ -22,7 +22,7 @@ func (e *env) reviewed() *app.Review {
 }
 
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
-func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
+func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice {
 	review := e.reviewed()
 	if review == nil {
 		return nil

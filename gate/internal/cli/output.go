@@ -171,35 +171,32 @@ type basis struct {
 
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
-func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
-	r = r.Map(func(_ int, w *result.Report) *result.Report {
-		w = w.Clone()
+func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
+	for _, w := range j.Each() {
 		way := ways[w.ReasonKey]
 		if w.Measured != nil && o.patch != "" {
 			way = o.apply()
 		}
 		showWay(way, w.Next)
-		return w
-	})
-	home := policyDir(by.policy)
-	notices := ownEdits(e, r, by.policy, by.root)
-	warnings := slices.Clone(by.looser)
-	for _, n := range notices {
-		warnings = append(warnings, n.Message)
 	}
-	r = r.In(result.Context{Warnings: warnings})
+	home := policyDir(by.policy)
+	notices := ownEdits(e, j, by.policy, by.root)
+	j.Warnings = append(j.Warnings, by.looser...)
+	for _, n := range notices {
+		j.Warnings = append(j.Warnings, n.Message)
+	}
 	options := o.options(e)
 	if e.Out.Columns() > 0 {
 		options.Reproduce = o.reproduce
 	}
 	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
-	stored := e.stored(r)
-	printed := r
+	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
+	shown := printed
 	if o.format != "text" {
-		printed = stored
+		shown = stored
 	}
-	if err := report.Render(o.format, e.Out, printed, options); err != nil {
+	if err := report.Render(o.format, e.Out, shown, options); err != nil {
 		failed = err
 	}
 	for _, f := range o.files {
@@ -210,13 +207,13 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
 		}
 	}
-	if o.patch != "" && offered(r) {
-		if err := o.writePatch(e, r, by, home); err != nil {
+	if o.patch != "" && offered(j) {
+		if err := o.writePatch(e, j, by, home); err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
 		}
 	}
-	verdict := &exit{code: map[result.Verdict]int{result.Pass: ExitPass, result.Fail: ExitFail, result.NoVerdict: ExitNoVerdict}[r.Verdict], err: failed}
-	if err := o.annotate(e, r, verdict.code, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
+	verdict := &exit{code: map[result.Verdict]int{result.Pass: ExitPass, result.Fail: ExitFail, result.NoVerdict: ExitNoVerdict}[j.Verdict], err: failed}
+	if err := o.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
 	switch passed := verdict.code == ExitPass || o.passes; {
@@ -248,16 +245,16 @@ func (o *outputFlags) apply() string {
 }
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
-func offered(r *result.Report) bool {
-	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Verdict == result.Fail || w.Measured != nil })
+func offered(r *result.Judgement) bool {
+	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }
 
 // patchOf is what accept would do to the baselines. again, where not nil, is the policy by which the sessions of a
 // report from a file are judged again.
-func (o *outputFlags) patchOf(e *env, r *result.Report, root, home string, again *thresholds.Policy) (string, error) {
+func (o *outputFlags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
-		a := app.Accept{Report: w, Reason: o.patchReason, Home: home}
+		a := app.Accept{Judgement: w, Reason: o.patchReason, Home: home}
 		switch {
 		case w.Measured != nil:
 			a.Root = root
@@ -271,7 +268,7 @@ func (o *outputFlags) patchOf(e *env, r *result.Report, root, home string, again
 				return "", err
 			}
 		}
-		a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(a.Report.Reason), 400))
+		a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(a.Judgement.Reason), 400))
 		patch, err := a.Patch(e.ctx, app.Repository())
 		if err != nil {
 			return "", err
@@ -282,7 +279,7 @@ func (o *outputFlags) patchOf(e *env, r *result.Report, root, home string, again
 }
 
 // writePatch writes what accept would do to the baselines.
-func (o *outputFlags) writePatch(e *env, r *result.Report, by basis, home string) (err error) {
+func (o *outputFlags) writePatch(e *env, r *result.Judgement, by basis, home string) (err error) {
 	patch := by.ready
 	if patch == "" {
 		if patch, err = o.patchOf(e, r, by.root, home, nil); err != nil {

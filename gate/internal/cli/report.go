@@ -48,34 +48,34 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
-	return v.out.publish(e, v.complete(e, r, args), by)
+	v.complete(e, r, args)
+	return v.out.publish(e, r, by)
 }
 
-// complete is a report of a file with the commands that go on from here.
-func (v *reportVerb) complete(e *env, r *result.Report, args arguments) *result.Report {
+// complete adds the commands that go on from a report of a file.
+func (v *reportVerb) complete(e *env, r *result.Judgement, args arguments) {
 	file := ""
 	if len(args.own) > 0 {
 		file = args.own[0]
 	}
-	several := len(r.Workloads) > 0
-	r = r.Map(func(_ int, w *result.Report) *result.Report {
-		c := offerAccept(w, file, &v.out, v.out.saved, several)
+	for _, w := range r.Each() {
+		own := len(w.Next) // of a report that was judged again
+		offerAccept(w, file, &v.out, v.out.saved, len(r.Workloads) > 0)
 		switch {
 		case len(w.HeadSessions) == 0:
-			c.Accept, c.Next = "", nil
+			w.Accept, w.Next = "", w.Next[:own]
 		case w.Measured != nil:
-			c.Next = append(c.Next, "take what was measured as the first baseline, if this is the code to compare with")
+			w.Next = append(w.Next, "take what was measured as the first baseline, if this is the code to compare with")
 		}
-		if w.Verdict == result.NoVerdict && len(c.Next) == 0 {
-			c.Next = []string{"check again: a saved report names no next step"}
+		if w.Verdict == result.NoVerdict && len(w.Next) == own {
+			w.Next = append(w.Next, "check again: a saved report names no next step")
 		}
-		return w.In(c)
-	})
-	return r.In(result.Context{Reproduce: e.again("")})
+	}
+	r.Reproduce = e.again("")
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.
-func again(ctx context.Context, e *env, r *result.Report, file string, policy *policyFlags) (*result.Report, error) {
+func again(ctx context.Context, e *env, r *result.Judgement, file string, policy *policyFlags) (*result.Judgement, error) {
 	switch {
 	case len(r.Workloads) > 0:
 		return nil, usageError("%s is on several workloads, and only a report on one is judged again: check again with --threshold …", file)
@@ -93,5 +93,6 @@ func again(ctx context.Context, e *env, r *result.Report, file string, policy *p
 	if err != nil {
 		return nil, err
 	}
-	return judged.In(result.Context{Workload: r.Workload, Baseline: r.Baseline, Reproduce: e.again("")}), nil
+	judged.Workload, judged.Baseline = r.Workload, r.Baseline
+	return judged, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -55,7 +54,8 @@ func valuesOf(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// elided replaces the absolute paths of the command line by those from the working directory, or outside of it by their last part.
+// elided replaces the absolute paths of the command line, which files and pipes do not get, by those from the working
+// directory, or outside of it by their last part.
 func (e *env) elided() *strings.Replacer {
 	words := slices.Clone(e.args.own)
 	e.command.Flags().Visit(func(f *pflag.Flag) { words = append(words, valuesOf(f)...) })
@@ -73,19 +73,6 @@ func (e *env) elided() *strings.Replacer {
 		pairs = append(pairs, path, cmp.Or(git.Within(".", path), "…/"+filepath.Base(path)))
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// stored is a report as files and pipes get it: no text of it holds an absolute path of the command line.
-func (e *env) stored(r *result.Report) *result.Report {
-	paths := e.elided()
-	out := *r
-	out.Reason, out.Reproduce, out.Accept = paths.Replace(r.Reason), paths.Replace(r.Reproduce), paths.Replace(r.Accept)
-	out.Next, out.Warnings, out.Notes = mapped(r.Next, paths.Replace), mapped(r.Warnings, paths.Replace), mapped(r.Notes, paths.Replace)
-	out.Workloads = nil
-	for _, w := range r.Workloads {
-		out.Workloads = append(out.Workloads, e.stored(w))
-	}
-	return &out
 }
 
 // repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the

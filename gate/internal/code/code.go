@@ -67,43 +67,76 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 	return nil
 }
 
-// Judge adds the comparison of device code to a report where both sides have some, and returns why it fails the gate.
-// The rules apply to changed and added kernels.
-func Judge(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
+// Compare compares device code where both sides have some, and returns why it fails the gate. The rules apply to
+// changed and added kernels.
+func Compare(baseline, heads []model.Session, policy *thresholds.Policy) (c *result.Code, failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
-		return nil
+		return nil, nil
 	}
-	r.Code = &result.Code{Comparison: *devicecode.Compare(base, head)}
-	for _, c := range r.Code.Changed {
-		r.Code.Limited = append(r.Code.Limited, limitedCode(&c.Base, c.Head, policy)...)
+	c = &result.Code{Comparison: *devicecode.Compare(base, head)}
+	for _, x := range c.Changed {
+		c.Limited = append(c.Limited, limitedCode(&x.Base, x.Head, policy)...)
 	}
-	for _, k := range r.Code.Added {
-		r.Code.Limited = append(r.Code.Limited, limitedCode(nil, k, policy)...)
+	for _, k := range c.Added {
+		c.Limited = append(c.Limited, limitedCode(nil, k, policy)...)
 	}
-	explainByCode(r, baseline)
-	for _, x := range r.Code.Limited {
-		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})
-		if x.Fails && failed == nil {
-			failed = &said
-			continue
-		}
-		r.Warn(said)
+	if i := failing(c); i >= 0 {
+		failed = new(limitOf(c.Limited[i]))
 	}
-	return failed
+	return c, failed
 }
 
-// Counts are the numbers of kernels by what became of their code.
-func Counts(c *result.Code) reason.CodeCounts {
+// failing is the index of the limit that fails the gate, -1 for none.
+func failing(c *result.Code) int {
+	return slices.IndexFunc(c.Limited, func(x result.CodeLimit) bool { return x.Fails })
+}
+
+func limitOf(x result.CodeLimit) result.Remark {
+	return result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head,
+		Rule: x.Rule})
+}
+
+// Limits names what else is beyond a rule than the reason of the verdict.
+func Limits(c *result.Code) (out []result.Remark) {
+	for i, x := range c.Limited {
+		if i != failing(c) {
+			out = append(out, limitOf(x))
+		}
+	}
+	return out
+}
+
+// Alone is the reason of the verdict where nothing but device code was judged.
+func Alone(c *result.Code, baseline []model.Session) *result.Remark {
+	changed := reason.CodeChanged{CodeCounts: counts(c)}
+	if notes := notes(c, baseline); len(notes) > 0 {
+		changed.Most = notes[0].Sentence
+	}
+	return new(result.Say(changed))
+}
+
+// counts are the numbers of kernels by what became of their code.
+func counts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }
 
 // mostCodeNotes is the number of kernels with other device code that a report names.
 const mostCodeNotes = 8
 
-// Notes names the kernels whose code differs: those that spill more or take more registers first, then new and
-// removed ones.
-func Notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
+// Notes names the kernels whose code differs, beside a measurement after how many do.
+func Notes(c *result.Code, baseline []model.Session, alone bool) []result.Remark {
+	if alone {
+		return notes(c, baseline)
+	}
+	if c.Equal() {
+		return nil
+	}
+	return append([]result.Remark{result.Say(reason.CodeDiffers{CodeCounts: counts(c)})}, notes(c, baseline)...)
+}
+
+// notes names them: those that spill more or take more registers first, then new and removed ones.
+func notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
 	launched := launches(c, baseline)
 	changed := slices.Clone(c.Changed)
 	slices.SortStableFunc(changed, func(a, b devicecode.Change) int {
@@ -128,21 +161,22 @@ func Notes(c *result.Code, baseline []model.Session) (out []result.Remark) {
 	return out
 }
 
-// explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its
-// input, a clock, memory, the driver or a neighbour. Where all kernels moved together and their code is the same, the
-// report says so.
-func explainByCode(r *result.Report, baseline []model.Session) {
+// Explain tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a
+// clock, memory, the driver or a neighbour. It returns facts by finding, and the doubt that all kernels moved together
+// and their code is the same.
+func Explain(d *result.Decision, baseline []model.Session) (facts map[int]result.Remark, doubts []result.Remark) {
 	changed := map[string]devicecode.Change{}
-	for _, c := range r.Code.Changed {
+	for _, c := range d.Code.Changed {
 		changed[spelled(c.Head.Name)] = c
 	}
 	same := map[string]bool{}
-	for _, k := range codeOf(r.HeadSessions) {
+	for _, k := range codeOf(d.HeadSessions) {
 		same[spelled(k.Name)] = true
 	}
-	together, of, launched := 0, 0, launches(r.Code, baseline)
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	facts = map[int]result.Remark{}
+	together, of, launched := 0, 0, launches(d.Code, baseline)
+	for i := range d.Findings {
+		f := &d.Findings[i]
 		withAll := f.ReasonKey == result.KeyWithAll
 		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || !withAll && f.Outcome != result.Regressed && f.Outcome != result.Improved {
 			continue
@@ -153,27 +187,22 @@ func explainByCode(r *result.Report, baseline []model.Session) {
 		c, differs := changed[spelled(f.Name)]
 		switch {
 		case differs:
-			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, launched, f.Facts...)}))
+			facts[i] = result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c, launched, f.Facts...)})
 		case same[spelled(f.Name)] && f.Match != "geometry": // else the launch is another one
-			f.State(result.Say(sameCode(baseline, r.HeadSessions, float64(f.Change))))
+			facts[i] = result.Say(sameCode(baseline, d.HeadSessions, float64(f.Change)))
 			if withAll {
 				together++
 			}
 		}
 	}
-	if of > 0 && together == of {
-		r.Warn(result.Say(sameCode(baseline, r.HeadSessions, 1)))
+	doubts = result.SayIf(of > 0 && together == of, sameCode(baseline, d.HeadSessions, 1))
+	said, key := doubts != nil, result.Say(reason.SameCode{}).Key
+	for _, x := range facts {
+		said = said || d.Verdict == result.Fail && x.Key == key
 	}
-}
-
-// SameOfAll says that no kernel has other code, where nothing else in the report does: a step that waits for a
-// neighbour has no kernel that is slower.
-func SameOfAll(r *result.Report) []result.Remark {
-	key := result.Say(reason.SameCode{}).Key
-	says := func(x result.Remark) bool { return x.Key == key }
-	said := slices.ContainsFunc(r.Doubts, says) ||
-		r.Verdict == result.Fail && slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return slices.ContainsFunc(f.Facts, says) })
-	return result.SayIf(!said, reason.SameCodeOfAll{Kernels: r.Code.Same})
+	// A step that waits for a neighbour has no kernel that is slower.
+	say := d.Verdict != result.Pass && d.Code.Equal() && !said
+	return facts, append(doubts, result.SayIf(say, reason.SameCodeOfAll{Kernels: d.Code.Same})...)
 }
 
 // sameCode is the reason of a change without a change of code, with the SM clocks where they moved against the time

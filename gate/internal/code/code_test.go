@@ -26,10 +26,10 @@ func TestExplainByCode(t *testing.T) {
 		of := func(registers, spills int, hash string) devicecode.Kernel {
 			return devicecode.Kernel{Arch: "sm_90", Name: "saxpy(int)", Registers: registers, SpillStores: spills, Hash: hash}
 		}
-		r := &result.Report{Findings: []result.Finding{f}, HeadSessions: []model.Session{{}},
+		d := &result.Decision{Findings: []result.Finding{f}, HeadSessions: []model.Session{{}},
 			Code: &result.Code{Comparison: devicecode.Comparison{Changed: []devicecode.Change{{Base: of(32, 0, "a"), Head: of(64, 128, "b")}}}}}
-		explainByCode(r, nil)
-		if got := r.Findings[0].Evidence; !slices.Equal(got, tt.want) {
+		facts, _ := Explain(d, nil)
+		if got := append(f.Evidence, facts[0].Sentence); !slices.Equal(got, tt.want) {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
@@ -72,11 +72,15 @@ func TestSameCode(t *testing.T) {
 			return []model.Session{s}
 		}
 		base, head := session(tt.base, kernel("a", 12)), session(tt.clock, tt.head)
-		r := &result.Report{HeadSessions: head, Findings: []result.Finding{f},
+		d := &result.Decision{Verdict: result.Pass, HeadSessions: head, Findings: []result.Finding{f},
 			Code: &result.Code{Comparison: *devicecode.Compare(base[0].Code, head[0].Code)}}
-		explainByCode(r, base)
-		if got := r.Findings[0].Evidence; !slices.Equal(got, tt.facts) || (len(r.Warnings) > 0) != tt.warned {
-			t.Errorf("%s: %q and %q, want %q, warned %v", tt.name, got, r.Warnings, tt.facts, tt.warned)
+		facts, doubts := Explain(d, base)
+		var got []string
+		if fact, ok := facts[0]; ok {
+			got = []string{fact.Sentence}
+		}
+		if !slices.Equal(got, tt.facts) || (len(doubts) > 0) != tt.warned {
+			t.Errorf("%s: %q and %q, want %q, warned %v", tt.name, got, doubts, tt.facts, tt.warned)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/profile"
@@ -173,9 +174,9 @@ func judgeTraces(tb testing.TB, base, head []model.Trace) (out []*result.Report)
 	judge := func(base, head *profile.Recording) *result.Report {
 		cut, err := profile.Cut(profile.Rule{}, base, head)
 		if err != nil {
-			return decide.Refuse(decide.Input{Policy: thresholds.Default()}, err)
+			return insight.Refuse(decide.Input{Policy: thresholds.Default()}, err).Report(nil)
 		}
-		return decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()})
+		return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()}).Report(nil)
 	}
 	out = append(out, judge(&profile.Recording{Traces: base}, &profile.Recording{Traces: head}))
 	alone, err := profile.Cut(profile.Rule{}, &profile.Recording{Traces: base})
@@ -321,7 +322,7 @@ func TestUnjudgedParts(t *testing.T) {
 	}
 	shares := func(policy *thresholds.Policy) (gpu, wall map[string]result.Number) {
 		gpu, wall = map[string]result.Number{}, map[string]result.Number{}
-		u := decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: policy}).Unjudged
+		u := insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: policy}).Report(nil).Unjudged
 		if u == nil {
 			t.Fatal("not known what has no limit")
 		}

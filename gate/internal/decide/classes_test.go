@@ -16,6 +16,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -93,7 +94,7 @@ func (c classCase) run(t *testing.T) {
 				t.Fatal(s.Check())
 			}
 		}
-		return decide.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy})
+		return insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy}).Report(nil)
 	}
 	gates := c.gates
 	if gates == 0 {

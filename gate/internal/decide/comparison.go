@@ -31,6 +31,7 @@ type comparison struct {
 	outlier     float64             // by how much that run differs as a whole, 0 where it does not
 	waterfall   *result.Waterfall   // of the typical step, nil where that is not known
 	unmerged    map[unmerged]bool   // of the base, see [comparison.unmeasured]
+	yielding    map[string]bool     // metrics of the step that would fail the gate if no output decided
 }
 
 // unmerged is a metric of a subject that a merge changed and nobody measured: by the subject, and by its name alone.
@@ -74,7 +75,8 @@ func (t comparison) share(p pair) float64 {
 }
 
 func newComparison(base, head []model.Session, policy *thresholds.Policy) comparison {
-	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head)}
+	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head),
+		yielding: map[string]bool{}}
 	for i := range base {
 		for j := range head {
 			if model.SameSession(base[i].Environment, head[j].Environment) {

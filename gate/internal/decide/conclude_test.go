@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -179,7 +180,7 @@ func TestNamesAndLevels(t *testing.T) {
 	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
 		t.Errorf("headline %q", r.Reason)
 	}
-	for _, r := range []*result.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refuse(decide.Input{}, errors.New("no GPU"))} {
+	for _, r := range []*result.Report{r, evaluate(nil, nil, thresholds.Default()), insight.Refuse(decide.Input{}, errors.New("no GPU")).Report(nil)} {
 		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
 			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
 		}

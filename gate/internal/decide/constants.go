@@ -49,7 +49,8 @@ const (
 	agree = 0.8
 	// alike is how far a change may lie from another, relative to that, and be the same: nearer to it than to no change.
 	alike = 0.5
-	// outlierRunFrom is how many standard deviations from the others a run of all kernels is an outlier.
+	// outlierRunFrom is how many standard deviations from the others a run of all kernels is an outlier, and a value
+	// of a session is named in a remark.
 	outlierRunFrom = 8
 	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is moved.
 	outlierFrom, outlierTo = 6, 2

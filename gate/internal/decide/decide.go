@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/metrics"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
@@ -115,15 +114,8 @@ func describe(t comparison, p pair) result.Finding {
 			(!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
 	f.State(p.Facts...)
-	if p.Metric == measure.SyncCalls {
-		f.State(insight.Calls(t.Base, t.Head)...)
-	}
-	if p.isStep() && p.Subject == measure.Workload {
-		f.State(insight.StepPart(t.waterfall)...)
-		if f.Gates && t.outputs() && !t.Named(p.Pair) {
-			f.Gates = false
-			f.State(result.Say(reason.OutputDecides))
-		}
+	if p.isStep() && p.Subject == measure.Workload && f.Gates && t.outputs() && !t.Named(p.Pair) {
+		f.Gates, t.yielding[f.Metric] = false, true
 	}
 	if p.Subject.Scope == measure.ScopeKernel {
 		if p.Subject.Geometry() != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -109,13 +110,13 @@ func TestDriftRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy}
-	r := decide.Judge(in)
-	if r.Verdict != result.Fail || r.ReasonKey != "over-drift" || !r.OverDrift() || r.ReasonArgs["accepted"] != result.Number(4) {
+	r := insight.Judge(in).Report(nil)
+	if r.Verdict != result.Fail || r.ReasonKey != "over-drift" || !r.Judgement().OverDrift() || r.ReasonArgs["accepted"] != result.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
 	in.Policy = wide
-	if r = decide.Judge(in); r.Verdict != result.Pass || len(r.Doubts) > 0 {
+	if r = insight.Judge(in).Report(nil); r.Verdict != result.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
 	var none []model.Session
@@ -140,11 +141,11 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	head.Start = head.Start.AddDate(0, 0, 7)
-	r := decide.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy})
+	r := insight.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy}).Report(nil)
 	if r.Verdict != result.NoVerdict || r.ReasonKey != "single-run-outlier" {
 		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
 	}
-	if !r.OverDrift() {
+	if !r.Judgement().OverDrift() {
 		t.Errorf("drift is not said beside the refusal: %v", r.Doubts)
 	}
 }

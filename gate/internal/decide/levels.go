@@ -12,14 +12,14 @@ import (
 
 // outlierValue names the one run of a session that lies far from all others, which widens the interval by itself.
 func outlierValue(sides [2][][]float64) []result.Remark {
-	const distance, least = 8, 4 // robust standard deviations; runs
+	const least = 4 // runs
 	for i, side := range sides {
 		for _, session := range side {
 			runs := stats.Known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
 			var far []float64
 			for _, v := range runs {
-				if d := math.Abs(v - centre); d > distance*spread && d > stats.LevelStep*centre {
+				if d := math.Abs(v - centre); d > outlierRunFrom*spread && d > stats.LevelStep*centre {
 					far = append(far, v)
 				}
 			}

@@ -64,7 +64,7 @@ func (g lookGate) looks(gates int, looks []int, paired bool, limit, effect float
 	r := rand.New(rand.NewPCG(41, 43))
 	for range gates {
 		base, head := g(r, effect)
-		var report *result.Report
+		var report *decide.Decision
 		n := 0
 		for i, share := range stats.Spend(policy.Alpha, looks) {
 			n = looks[i]
@@ -74,7 +74,7 @@ func (g lookGate) looks(gates int, looks []int, paired bool, limit, effect float
 			}
 			report = decide.Judge(decide.Input{Baseline: []model.Session{base(b)}, Head: []model.Session{head(n)}, Policy: policy,
 				Look: decide.Look{Number: i + 1, Of: len(looks), Runs: n, MostRuns: looks[len(looks)-1], Alpha: share}})
-			if verdict.Settled(report) {
+			if verdict.Settled(&report.Decision) {
 				break
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -50,7 +51,7 @@ func full() bool {
 
 // compareSides judges a head by a baseline, and records what the report says.
 func compareSides(base, head []model.Session, policy *thresholds.Policy) *result.Report {
-	r := decide.Judge(decide.Input{Baseline: base, Head: head, Policy: policy})
+	r := insight.Judge(decide.Input{Baseline: base, Head: head, Policy: policy}).Report(nil)
 	record(r)
 	return r
 }

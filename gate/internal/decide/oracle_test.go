@@ -19,6 +19,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -86,7 +87,7 @@ func (p part) judge(truth, detail string, draw int, base, head []model.Session, 
 
 func (p part) input(truth, detail string, draw int, in decide.Input) {
 	id := fmt.Sprintf("%s|%s|%s|%03d", p.kind, truth, detail, draw)
-	p.put(id, oracleLines(id, decide.Judge(in)))
+	p.put(id, oracleLines(id, insight.Judge(in).Report(nil)))
 }
 
 // three prints three significant digits, "-" for a number that is not known.

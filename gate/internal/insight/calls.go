@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -11,8 +12,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Calls names the functions by which synchronising calls changed, and the range that they are made in.
-func Calls(base, head *recorded.Index) []result.Remark {
+// calls says which synchronising calls a count of them is.
+func calls(d *decide.Decision, x *result.Explanation) {
+	for i := range d.Findings {
+		if d.Findings[i].Metric == measure.SyncCalls.Name {
+			x.State(i, changedCalls(d.Matching.Base, d.Matching.Head)...)
+		}
+	}
+}
+
+// changedCalls names the functions by which synchronising calls changed, and the range that they are made in.
+func changedCalls(base, head *recorded.Index) []result.Remark {
 	typical := func(s *recorded.Index, subject measure.Subject) float64 {
 		var values []float64
 		for i, all := range s.Values(measure.Workload, measure.SyncCalls.Name) {

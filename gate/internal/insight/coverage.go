@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -140,9 +141,18 @@ func (l *limits) take(f *result.Finding) {
 	}
 }
 
-// Uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than
+// coverage says which part of the head no limit covers, and where the steps are less of it than they were.
+func coverage(d *decide.Decision, x *result.Explanation) {
+	t := d.Matching
+	x.Warn(uncovered(t.Base, t.Head)...)
+	if !d.FewRuns() {
+		x.Unjudged = Coverage(t.Head, d.Cost(), d.Findings)
+	}
+}
+
+// uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than
 // the baseline.
-func Uncovered(base, head *recorded.Index) (out []result.Remark) {
+func uncovered(base, head *recorded.Index) (out []result.Remark) {
 	const most = 0.9
 	step, covered := head.Sessions[len(head.Sessions)-1].Step, 0.0
 	for _, s := range []measure.Subject{measure.Warmup, measure.Steps, measure.Between} {

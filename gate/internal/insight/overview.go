@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -13,9 +14,20 @@ import (
 
 const mostOverview = 20
 
-// Overview gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and outputs, then the
+// overview gives the numbers of a comparison without a verdict.
+func overview(d *decide.Decision, x *result.Explanation) {
+	base := d.Base
+	if d.Stage < decide.Compared {
+		base = d.Baseline
+	}
+	if d.Verdict == result.NoVerdict {
+		x.Overview = overviewOf(base, d.Head)
+	}
+}
+
+// overviewOf gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and outputs, then the
 // kernels with the most time on either side.
-func Overview(base, head []model.Session) []result.OverviewRow {
+func overviewOf(base, head []model.Session) []result.OverviewRow {
 	total := measure.Total
 	if recorded.ByLaunch(head) || recorded.ByLaunch(base) {
 		total = model.NcuTime

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -35,6 +36,13 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 	}
 	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
 	return out
+}
+
+// ranks says how the ranks of the head compare with one another.
+func ranks(d *decide.Decision, x *result.Explanation) {
+	t := d.Matching
+	x.Ranks = CompareRanks(t.Base, t.Head, t.Policy)
+	x.Warn(unmatchedCollectives(t.Head)...)
 }
 
 // CompareRanks describes the ranks of the head, nil where there are not several. The base may be nil.
@@ -261,8 +269,8 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 	return out
 }
 
-// UnmatchedCollectives says that some collectives of the head keep their waiting.
-func UnmatchedCollectives(s *recorded.Index) []result.Remark {
+// unmatchedCollectives says that some collectives of the head keep their waiting.
+func unmatchedCollectives(s *recorded.Index) []result.Remark {
 	n := s.Typical(measure.Workload, model.UnmatchedCollectives.Name)
 	all := 0.0
 	for _, k := range s.Subjects() {

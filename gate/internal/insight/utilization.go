@@ -5,15 +5,23 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// NewUtilization lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
+// utilization says how the GPU was used, where it was sampled.
+func utilization(d *decide.Decision, x *result.Explanation) {
+	used, short := utilizationOf(d.Matching.Base, d.Matching.Head)
+	x.Utilization = used
+	x.Note(short...)
+}
+
+// utilizationOf lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
 // GPU time first; and those that were too short for it.
-func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
+func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
 	if !head.HasMetric(measure.Workload, model.SamplingPeriod.Name) {
 		return nil, nil
 	}
@@ -44,8 +52,17 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 	return out, short
 }
 
-// MemoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it, the largest increase first.
-func MemoryGrowth(base, head *recorded.Index) []result.Remark {
+// memory says where a peak of device memory comes from.
+func memory(d *decide.Decision, x *result.Explanation) {
+	for i := range d.Findings {
+		if d.Findings[i].Metric == model.MemoryPeak.Name {
+			x.State(i, memoryGrowth(d.Matching.Base, d.Matching.Head)...)
+		}
+	}
+}
+
+// memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it, the largest increase first.
+func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
 	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, model.MemoryPeak.Name) }
 	if at, was := peak(head), peak(base); at != "" {

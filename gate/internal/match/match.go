@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -193,9 +192,8 @@ func same(t Sides, s measure.Subject) []Pair {
 		}
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
 			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
-		if m == model.MemoryPeak {
-			p.Facts = append(p.Facts, insight.MemoryGrowth(t.Base, t.Head)...)
-		} else if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h &&
+		if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); m != model.MemoryPeak &&
+			s.Scope == measure.ScopeWorkload && b != h &&
 			b != "" && h != "" {
 			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -161,8 +162,7 @@ func judge(t testing.TB, base, head string) *result.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()})
-	return r
+	return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()}).Report(nil)
 }
 
 // Of many ranks those that matter are named, and the others summed up.

@@ -26,11 +26,11 @@ import (
 	sarifschema "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -603,7 +603,7 @@ func checkFormats(t *testing.T, s string) {
 	checkSchema(t, bencherSchema, texts["bencher"])
 	other := hostile(s)
 	other.Workload, other.Verdict = s+"2", result.NoVerdict
-	several := decide.Together([]*result.Report{r, other})
+	several := verdict.Several([]*result.Judgement{r.Judgement(), other.Judgement()}).Report(nil)
 	several.Reason = s
 	if suites := checkJUnit(t, render(t, "junit", several, Options{})); len(suites.Suites) != 2 {
 		t.Errorf("%d suites of two workloads", len(suites.Suites))

@@ -41,35 +41,35 @@ func tells(apart bool, what string, size measure.Dim3) string {
 	return " · " + what + " " + strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1")
 }
 
-// Label names the kernels of a report so that no two look alike.
-func (r *Report) Label() {
+// Label names the kernels of a decision so that no two look alike.
+func (d *Decision) Label() {
 	var subjects []measure.Subject
 	var names []string
-	for i := range r.Findings {
-		subjects, names = append(subjects, r.Findings[i].Subject()), append(names, r.Findings[i].BaseNames...)
+	for i := range d.Findings {
+		subjects, names = append(subjects, d.Findings[i].Subject()), append(names, d.Findings[i].BaseNames...)
 	}
-	if r.Waterfall != nil {
-		for _, p := range r.Waterfall.Parts {
+	if d.Waterfall != nil {
+		for _, p := range d.Waterfall.Parts {
 			for _, o := range p.Owners {
 				subjects = append(subjects, o.Subject())
 			}
 		}
 	}
 	title, byName := labels(subjects, names...)
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range d.Findings {
+		f := &d.Findings[i]
 		if f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel); f.Replaces() {
 			f.Label = replacement(f, byName)
 		} else if f.Summed() {
 			f.Label = cmp.Or(byName[f.Name], f.Kernel) + " · all geometries"
 		}
 	}
-	if r.Waterfall == nil {
+	if d.Waterfall == nil {
 		return
 	}
-	for i := range r.Waterfall.Parts {
-		for j := range r.Waterfall.Parts[i].Owners {
-			o := &r.Waterfall.Parts[i].Owners[j]
+	for i := range d.Waterfall.Parts {
+		for j := range d.Waterfall.Parts[i].Owners {
+			o := &d.Waterfall.Parts[i].Owners[j]
 			o.Label = differing(cmp.Or(title[o.Subject()], byName[o.Name], o.Kernel), o.Kernel)
 		}
 	}

@@ -2,8 +2,6 @@
 package result
 
 import (
-	"slices"
-
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -239,7 +237,7 @@ type Report struct {
 	// Measured is what the head costs, where there was nothing to compare it with; nil where there was.
 	Measured *Summary `json:"measured,omitempty"`
 
-	// Workloads are the reports of several workloads that were checked at once, see [Together]. This one then holds their verdict and
+	// Workloads are the reports of several workloads that were checked at once. This one then holds their verdict and
 	// their counts, and no finding of its own.
 	Workloads []*Report `json:"workloads,omitempty"`
 
@@ -282,12 +280,6 @@ func (c *Counts) Add(o Counts) {
 	c.Removed += o.Removed
 	c.Warned += o.Warned
 	c.Grew += o.Grew
-}
-
-// OverDrift reports whether something drifted further than a rule allows: to accept it takes a new anchor.
-func (r *Report) OverDrift() bool {
-	return r.ReasonKey == KeyOverDrift ||
-		slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == KeyOverDrift })
 }
 
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.

@@ -109,24 +109,6 @@ func Given(value string, parts ...string) string {
 	return strings.Join(parts, "")
 }
 
-// Because sets the reason of the verdict.
-func (r *Report) Because(x Remark) {
-	r.Reason, r.ReasonKey, r.ReasonArgs, r.Next = x.Sentence, x.Key, x.Args, nil
-	if x.Next != "" {
-		r.Next = []string{x.Next}
-	}
-}
-
-// Warn adds doubts about the comparison.
-func (r *Report) Warn(doubts ...Remark) {
-	r.Doubts, r.Warnings = append(r.Doubts, doubts...), append(r.Warnings, sentences(doubts)...)
-}
-
-// Note adds what is said about how the verdict came about.
-func (r *Report) Note(remarks ...Remark) {
-	r.Remarks, r.Notes = append(r.Remarks, remarks...), append(r.Notes, sentences(remarks)...)
-}
-
 // Because sets the reason of the outcome.
 func (f *Finding) Because(x Remark) {
 	f.Reason, f.ReasonKey, f.ReasonArgs, f.Also = x.Sentence, x.Key, x.Args, nil

@@ -20,17 +20,28 @@ import (
 
 // Gate is a gate beside its findings. A reason is nil where it does not apply.
 type Gate struct {
-	match.Sides
-	Family  int             // findings that can fail the gate
-	TooFew  *result.Remark  // too few runs for any judgement
-	Outlier *result.Remark  // a single run is an outlier as a whole
-	LeftOut *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
-	Code    *result.Remark  // device code is beyond a rule
-	Drift   []result.Remark // see [result.KeyOverDrift]
+	match.Sides                 // where findings were judged
+	Refused     *result.Remark  // nothing was judged
+	CodeAlone   *result.Remark  // device code, and nothing else, was judged
+	Parts       []Part          // workloads that were judged by parts of one error
+	TooFew      *result.Remark  // too few runs for any judgement
+	Outlier     *result.Remark  // a single run is an outlier as a whole
+	LeftOut     *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
+	Code        *result.Remark  // device code is beyond a rule
+	Drift       []result.Remark // see [result.KeyOverDrift]
 }
 
-// Of is the verdict of a gate. Findings stand worst first.
-func Of(g Gate, findings []result.Finding) Conclusion { return verdictOf(gather(g, findings)) }
+// Of draws the verdict of a gate, whose findings stand worst first. It is the only function that writes a verdict.
+func Of(g Gate, d *result.Decision) {
+	var v Conclusion
+	if g.Parts != nil {
+		v = ofParts(g.Parts)
+	} else {
+		v = verdictOf(gather(g, d))
+	}
+	d.Verdict, d.Undecided = v.Verdict, v.Undecided
+	d.Reason, d.ReasonKey, d.ReasonArgs, d.Remedy = v.Because.Sentence, v.Because.Key, v.Because.Args, v.Because.Next
+}
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
 type gathered struct {
@@ -43,8 +54,7 @@ type gathered struct {
 	doubted           *result.Remark // a comparison that says harm, not surely enough
 	open              *result.Remark // an undecided comparison
 	strict            bool           // undecided is no verdict
-	compared          int            // comparisons that were judged
-	listed            int            // subjects that are slower and do not fail the gate
+	passed            *result.Remark // nothing fails
 }
 
 // Conclusion is a verdict, whether it is undecided, and why.
@@ -68,6 +78,7 @@ func verdictOf(g gathered) Conclusion {
 	rows := []Conclusion{
 		{result.Fail, false, regressed},
 		{result.Fail, false, g.Code},
+		{result.NoVerdict, false, g.Refused},
 		{result.NoVerdict, false, g.unmeasuredKernels},
 		{result.NoVerdict, false, g.unjudged},
 		{result.NoVerdict, false, g.TooFew},
@@ -76,16 +87,22 @@ func verdictOf(g gathered) Conclusion {
 		{result.NoVerdict, true, g.LeftOut},
 		{result.NoVerdict, true, g.doubted},
 		{open, true, g.open},
-		{result.Pass, false, new(result.Say(reason.NoneSlower{Comparisons: g.compared, Listed: g.listed}))},
+		{result.Pass, false, g.passed},
 	}
 	return rows[slices.IndexFunc(rows, func(x Conclusion) bool { return x.Because != nil })]
 }
 
 // gather collects the facts for the verdict.
-func gather(t Gate, findings []result.Finding) gathered {
-	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings), strict: t.Policy.Undecided == "fail",
-		compared: judged(findings)}
-	if t.Family == 0 {
+func gather(t Gate, d *result.Decision) gathered {
+	switch {
+	case t.CodeAlone != nil:
+		return gathered{Gate: t, passed: t.CodeAlone}
+	case t.Refused != nil:
+		return gathered{Gate: t}
+	}
+	findings := d.Findings
+	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings), strict: t.Policy.Undecided == "fail"}
+	if d.Family == 0 {
 		g.unjudged = unjudged(t.Sides)
 	}
 	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
@@ -109,7 +126,7 @@ func gather(t Gate, findings []result.Finding) gathered {
 			}
 		}
 	}
-	g.listed = len(listed)
+	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: len(listed)}))
 	if g.failed = len(failed); g.failed > 0 {
 		g.failing = failing(findings)
 	}
@@ -240,7 +257,7 @@ func worsened(f *result.Finding) string {
 
 // Settled reports whether further runs of the same sides could not change the verdict: it is certain, or what keeps a comparison
 // undecided is not the number of runs.
-func Settled(r *result.Report) bool {
+func Settled(r *result.Decision) bool {
 	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && !r.Undecided || !slices.ContainsFunc(r.Findings, OpenToRuns)
 }
 

@@ -18,7 +18,7 @@ func TestVerdicts(t *testing.T) {
 		undecided bool
 		key       string
 	}{
-		{"nothing", gathered{compared: 3}, result.Pass, false, "none-slower"},
+		{"nothing", gathered{passed: because("none-slower")}, result.Pass, false, "none-slower"},
 		{"open", gathered{open: because("undecided")}, result.Pass, true, "undecided"},
 		{"open, strict", gathered{open: because("undecided"), strict: true}, result.NoVerdict, true, "undecided"},
 		{"doubted before open", gathered{open: because("undecided"), doubted: because("doubted")}, result.NoVerdict, true,

@@ -23,22 +23,22 @@ func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 
 // Slower are the indices of the findings to explain, one a kernel: the failing ones, with all also the ones that only warn. Counters
 // explain a slower launch; more launches, or work split among several kernels, are explained by the counts.
-func Slower(r *result.Report, all bool) (indices []int) {
+func Slower(findings []result.Finding, all bool) (indices []int) {
 	added := map[string]int{} // by role
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
 			added[f.Role]++
 		}
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range findings {
+		f := &findings[i]
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
 		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
 			!f.Gates && !all,
 			Hangs(f.Kernel),
-			slices.ContainsFunc(indices, func(o int) bool { return r.Findings[o].Subject() == f.Subject() }):
+			slices.ContainsFunc(indices, func(o int) bool { return findings[o].Subject() == f.Subject() }):
 		case len(indices) < maxExplained:
 			indices = append(indices, i)
 		}
@@ -55,10 +55,10 @@ func BaseName(f *result.Finding) string {
 }
 
 // Causes are the causes of some findings, by index, from the profiles of ncu of both sides; base is nil for none.
-func Causes(r *result.Report, indices []int, base, head *counters.Profile) map[int]*result.Cause {
+func Causes(findings []result.Finding, indices []int, base, head *counters.Profile) map[int]*result.Cause {
 	out := map[int]*result.Cause{}
 	for _, i := range indices {
-		out[i] = cause(&r.Findings[i], base, head)
+		out[i] = cause(&findings[i], base, head)
 	}
 	return out
 }
@@ -111,34 +111,34 @@ func launches(p *counters.Profile, s measure.Subject, side string) (found []coun
 
 // Counted are the causes of a gate on profiles of ncu, whose sessions hold the counters already. One run a side judges no time, but its
 // counters are exact and explain the kernels whose time differs.
-func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
-	if !r.Head.Environment.Profiler().ByLaunch() {
+func Counted(findings []result.Finding, base, head []model.Session) map[int]*result.Cause {
+	if len(head) == 0 || !head[len(head)-1].Profiler().ByLaunch() {
 		return nil
 	}
-	indices := Slower(r, true)
+	indices := Slower(findings, true)
 	if len(indices) == 0 {
-		indices = moved(r)
+		indices = moved(findings)
 	}
-	before, after := ProfileOf(model.Ncu.Pick(base)), ProfileOf(r.HeadSessions)
-	out := Causes(r, indices, before, after)
+	before, after := ProfileOf(model.Ncu.Pick(base)), ProfileOf(head)
+	out := Causes(findings, indices, before, after)
 	if before != nil && after != nil {
-		explainReplaced(r, before, after, out)
+		explainReplaced(findings, before, after, out)
 	}
 	return out
 }
 
 // explainReplaced explains an added kernel by a removed one, where each is the only one of its geometry.
-func explainReplaced(r *result.Report, before, after *counters.Profile, out map[int]*result.Cause) {
-	type findings struct{ added, removed []int }
-	of := map[string]*findings{} // by geometry
-	for i := range r.Findings {
-		f := &r.Findings[i]
+func explainReplaced(findings []result.Finding, before, after *counters.Profile, out map[int]*result.Cause) {
+	type alike struct{ added, removed []int }
+	of := map[string]*alike{} // by geometry
+	for i := range findings {
+		f := &findings[i]
 		geometry := f.Subject().Geometry()
 		if f.Scope != measure.ScopeKernel || geometry == "" || !slices.Contains(explainable, f.Metric) {
 			continue
 		}
 		if of[geometry] == nil {
-			of[geometry] = new(findings)
+			of[geometry] = new(alike)
 		}
 		switch f.Outcome {
 		case result.Added:
@@ -147,32 +147,33 @@ func explainReplaced(r *result.Report, before, after *counters.Profile, out map[
 			of[geometry].removed = append(of[geometry].removed, i)
 		}
 	}
-	for _, alike := range of {
-		if len(alike.added) != 1 || len(alike.removed) != 1 || out[alike.added[0]] != nil {
+	for _, x := range of {
+		if len(x.added) != 1 || len(x.removed) != 1 || out[x.added[0]] != nil {
 			continue
 		}
-		fresh, gone := alike.added[0], alike.removed[0]
-		from, missing := launches(before, r.Findings[gone].Subject(), "base")
-		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
+		fresh, gone := x.added[0], x.removed[0]
+		from, missing := launches(before, findings[gone].Subject(), "base")
+		to, lacking := launches(after, findings[fresh].Subject(), "head")
 		if missing == "" && lacking == "" {
 			out[fresh] = Explain(from, to)
-			out[fresh].Note = "compared with " + measure.ShortName(r.Findings[gone].Name) + " of the base, which has the same geometry and is gone"
+			out[fresh].Note = "compared with " + measure.ShortName(findings[gone].Name) +
+				" of the base, which has the same geometry and is gone"
 		}
 	}
 }
 
 // moved are the findings on launches that one run a side cannot judge and whose time differs, the largest change first.
-func moved(r *result.Report) (indices []int) {
+func moved(findings []result.Finding) (indices []int) {
 	const least = 0.01
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range findings {
+		f := &findings[i]
 		if f.Scope == measure.ScopeKernel && f.ReasonKey == result.KeyOneRun &&
 			slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
 			indices = append(indices, i)
 		}
 	}
 	slices.SortStableFunc(indices, func(a, b int) int {
-		return cmp.Compare(math.Abs(float64(r.Findings[b].Change)), math.Abs(float64(r.Findings[a].Change)))
+		return cmp.Compare(math.Abs(float64(findings[b].Change)), math.Abs(float64(findings[a].Change)))
 	})
 	return indices[:min(len(indices), maxExplained)]
 }

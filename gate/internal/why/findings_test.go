@@ -21,7 +21,7 @@ func TestSlower(t *testing.T) {
 		return f
 	}
 	added := func(f *result.Finding) { f.Outcome = result.Added }
-	r := &result.Report{Findings: []result.Finding{
+	findings := []result.Finding{
 		finding("", "gpu_time", "exact", func(f *result.Finding) { f.Scope = measure.ScopeWorkload }),
 		finding("launched more", "total", "exact", nil),
 		finding("both", "total", "exact", nil),
@@ -35,14 +35,14 @@ func TestSlower(t *testing.T) {
 		finding("merged", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"a", "b"} }),
 		finding("improved", "time", "exact", func(f *result.Finding) { f.Outcome = result.Improved }),
 		finding("warned", "time", "exact", func(f *result.Finding) { f.Gates, f.Severity = false, "warn" }),
-	}}
+	}
 	for _, tt := range []struct {
 		all  bool
 		want []string
 	}{{false, []string{"both time", "replaced total"}}, {true, []string{"both time", "replaced total", "warned time"}}} {
 		var got []string
-		for _, f := range Slower(r, tt.all) {
-			got = append(got, r.Findings[f].Kernel+" "+r.Findings[f].Metric)
+		for _, f := range Slower(findings, tt.all) {
+			got = append(got, findings[f].Kernel+" "+findings[f].Metric)
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("all = %v: %q, want %q", tt.all, got, tt.want)

@@ -25,12 +25,12 @@ func (t Target) known() bool { return t.call != "" || t.kernel.Scope == measure.
 
 // Targets are the targets of failing findings and of increased counts, by index; with all also of findings that only warn. There are
 // none where no finding got slower.
-func Targets(r *result.Report, all bool) map[int]Target {
+func Targets(j *result.Judgement, all bool) map[int]Target {
 	wanted, slower := map[int]Target{}, false
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for i := range j.Findings {
+		f := &j.Findings[i]
 		regressed := f.Outcome == result.Regressed && (f.Gates || all)
-		if t := targetOf(f, r.Waterfall); t.known() && (regressed || f.Outcome == result.Grew) {
+		if t := targetOf(f, j.Facts[i], j.Waterfall); t.known() && (regressed || f.Outcome == result.Grew) {
 			wanted[i] = t
 			slower = slower || regressed
 		}
@@ -43,7 +43,7 @@ func Targets(r *result.Report, all bool) map[int]Target {
 
 // targetOf is the target of a finding: its kernel, the synchronising call whose count increased most, or the CUDA call in or after which
 // the GPU was idle for most of the step's change.
-func targetOf(f *result.Finding, w *result.Waterfall) Target {
+func targetOf(f *result.Finding, facts []result.Remark, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
 		return Target{kernel: f.Subject()}
@@ -51,7 +51,7 @@ func targetOf(f *result.Finding, w *result.Waterfall) Target {
 		_, where := f.Subject().Idle()
 		return Target{call: attribution.CallOf(where), timed: true}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
-		return Target{call: grownMost(f.Facts)}
+		return Target{call: grownMost(facts)}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
 		if p := w.Parts[0]; p.Idle && p.Change > 0 {
 			return Target{call: attribution.CallOf(p.Where), timed: true}

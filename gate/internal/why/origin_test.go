@@ -120,7 +120,7 @@ func TestOriginTarget(t *testing.T) {
 		{"none grew", fewer, nil, Target{}},
 		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), Target{}},
 	} {
-		if got := targetOf(&tt.finding, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != Target{}) {
+		if got := targetOf(&tt.finding, tt.finding.Facts, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != Target{}) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}

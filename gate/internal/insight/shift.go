@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -15,11 +16,19 @@ import (
 // commonPart is the part of the kernels that a common shift has to move between sessions: a third of them, nearly.
 const commonPart = 0.3
 
-// CommonShift names a change that several kernels share, which another host, clock or power limit makes rather than
+// shifts names changes that findings share, and work that moved between them.
+func shifts(d *decide.Decision, x *result.Explanation) {
+	t := d.Matching
+	x.Warn(commonShift(d.Unranked, t.Time, d.Hosts())...)
+	x.Warn(movedWork(d.Unranked, t.Total)...)
+	x.Warn(disagreement(d.Unranked)...)
+}
+
+// commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
 // code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Kernels of one session
 // ("same" hosts) must move as a whole, because there code is the likelier cause. time is the metric of kernels, hosts
 // that of [reason.CommonShift].
-func CommonShift(findings []result.Finding, time measure.Metric, hosts string) []result.Remark {
+func commonShift(findings []result.Finding, time measure.Metric, hosts string) []result.Remark {
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
@@ -64,8 +73,8 @@ func CommonShift(findings []result.Finding, time measure.Metric, hosts string) [
 		Change: result.Number(stats.Median(changes)), Names: names, Hosts: hosts})}
 }
 
-// Moved names kernels between which work moved, with the GPU time of the workload unchanged.
-func Moved(findings []result.Finding, total measure.Metric) []result.Remark {
+// movedWork names kernels between which work moved, with the GPU time of the workload unchanged.
+func movedWork(findings []result.Finding, total measure.Metric) []result.Remark {
 	var slower, faster []string
 	var net, gross float64
 	same := false
@@ -91,9 +100,9 @@ func Moved(findings []result.Finding, total measure.Metric) []result.Remark {
 		reason.Moved{Slower: slower, Faster: faster})
 }
 
-// Disagree names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps
+// disagreement names an output and the step where only one of the two got slower. Profiling slows the CPU, and the steps
 // are not all that a program does.
-func Disagree(findings []result.Finding) []result.Remark {
+func disagreement(findings []result.Finding) []result.Remark {
 	var step, output *result.Finding
 	for i := range findings {
 		f := &findings[i]

@@ -1,0 +1,56 @@
+package verdict
+
+import (
+	"cmp"
+
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Part is the decision on one of several workloads.
+type Part struct {
+	Workload string
+	*result.Decision
+}
+
+// Several is one judgement on several workloads that were judged by parts of one error: it fails where one of them
+// fails, has no verdict where one has none, and passes where all do.
+func Several(workloads []*result.Judgement) *result.Judgement {
+	all, g := &result.Judgement{Workloads: workloads}, Gate{}
+	all.Findings = []result.Finding{}
+	for _, w := range workloads {
+		g.Parts = append(g.Parts, Part{w.Workload, &w.Decision})
+		if w.Alpha.Known() {
+			all.Alpha += w.Alpha
+		}
+		all.Family += w.Family
+		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
+		all.Counts.Add(w.Counts)
+	}
+	Of(g, &all.Decision)
+	return all
+}
+
+// ofParts is the verdict of several workloads.
+func ofParts(parts []Part) Conclusion {
+	all, undecided, v := reason.Workloads{All: len(parts)}, false, result.Pass
+	for _, p := range parts {
+		name := cmp.Or(p.Workload, "default")
+		switch {
+		case p.Verdict == result.Fail:
+			all.Failed = append(all.Failed, name)
+		case p.Verdict != result.Pass:
+			all.Open = append(all.Open, name)
+		case p.Undecided:
+			all.Undecided = append(all.Undecided, name)
+		}
+		undecided = undecided || p.Undecided
+	}
+	switch {
+	case len(all.Failed) > 0:
+		v = result.Fail
+	case len(all.Open) > 0:
+		v = result.NoVerdict
+	}
+	return Conclusion{v, undecided, new(result.Say(all))}
+}
