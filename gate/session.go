@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Scope is the kind of a subject.

@@ -325,7 +325,7 @@ func checkAmounts(r *Rule, t table) error {
 
 // hasUnits reports whether a metric that is judged by itself, or that the pattern names, has a unit.
 func hasUnits(pattern Glob) bool {
-	return slices.ContainsFunc(measure.Metrics, func(m measure.Metric) bool {
+	return slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool {
 		return !(measure.Amount{}).Fits(m) && (pattern == "" && m.Judged() || pattern != "" && pattern.Match(m.Name))
 	})
 }

@@ -461,7 +461,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		for _, m := range measure.Metrics {
+		for _, m := range measure.Metrics() {
 			l := p.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy(float*)"}, m)
 			if !(l.Max >= 0 && l.Max < 10 && l.Floor >= 0) || l.Severity != Fail && l.Severity != Warn && l.Severity != Ignore || l.Rule == "" {
 				t.Fatalf("%s: %+v", m.Name, l)

@@ -246,8 +246,8 @@ func parseGlob(s string) (Glob, error) {
 
 // parseMetric reads a pattern that some metric matches.
 func parseMetric(s string) (Glob, error) {
-	names := make([]string, len(measure.Metrics))
-	for i, m := range measure.Metrics {
+	names := make([]string, len(measure.Metrics()))
+	for i, m := range measure.Metrics() {
 		names[i] = m.Name
 	}
 	if raw := (measure.Metric{Name: s}).Raw(); raw != "" {

@@ -29,12 +29,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

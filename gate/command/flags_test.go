@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // TestFlagsAreOfTheCommand keeps the flags of nsgate out of what the packages below it say: a Go program that imports

@@ -23,7 +23,8 @@ var layout = map[string]struct {
 	doors []string
 }{
 	"gate/internal/metrics":       {-1, nil},
-	"gate/measure":                {0, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/internal/measure":       {-1, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/measure":                {0, nil},
 	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
 	"gate/internal/proc":          {0, []string{"golang.org/x/sys"}},
 	"gate/internal/confine":       {1, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},

@@ -3,12 +3,12 @@ package align
 import (
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Boards says how the boards of two sides relate.

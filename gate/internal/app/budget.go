@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // budget plans the looks of a check within a time. The zero value allows any.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -21,7 +22,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base build, both

@@ -13,12 +13,12 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/host"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Mark is the meaning of an observation.

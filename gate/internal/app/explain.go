@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -17,7 +18,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/internal/why"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Explain says which regressions are looked into with Nsight Compute.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // judged is the verdict on the input with what the measurement itself explains, in words.

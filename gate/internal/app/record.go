@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -20,7 +21,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/why"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The heaviest kernels are worth a look under ncu, also where a run lacks one of them.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func measureHead(ctx context.Context, by Measurer, runs int) (*Measurement, error) {

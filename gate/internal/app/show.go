@@ -12,11 +12,11 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/why"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used is a

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // kernels of the traces below: a program's kernel, and a collective.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/gocarina/gocsv"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are

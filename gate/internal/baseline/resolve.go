@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // How many recorded sessions are in effect: of one GPU, and of all GPUs. Older ones stay as files, for drift.

@@ -13,10 +13,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends

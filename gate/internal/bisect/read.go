@@ -10,8 +10,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then

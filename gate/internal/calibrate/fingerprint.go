@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, board by board:

@@ -1,8 +1,8 @@
 package calibrate
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func (c *Calibration) warn(r result.Reason) {

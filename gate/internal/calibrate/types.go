@@ -1,8 +1,8 @@
 package calibrate
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // CalibrationSchema is the version of the JSON form of a Calibration. Fields are only ever added to it.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/bisect"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 type bisectVerb struct {

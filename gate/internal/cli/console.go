@@ -8,11 +8,11 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // ascii reports whether the locale says that only ASCII can be shown.

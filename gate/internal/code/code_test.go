@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // TestExplainByCode wants registers that changed once, as a launch attribute or of the code.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // pair is one metric of one subject with the samples that are judged, NaN for runs that are left out.

@@ -6,12 +6,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

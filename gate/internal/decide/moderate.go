@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not

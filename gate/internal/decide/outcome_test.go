@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // unchangedKernel is the evidence of a kernel that did not change, at a limit of 3 %.

@@ -6,12 +6,12 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks at the data, so

@@ -3,10 +3,10 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/terms"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // spreads is what all kernels of a gate show of the variance between sessions.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // stepPrior is the variance between runs that is expected of a step.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // sectionedRun is a run of 1,000 ns of which the steps take 700, with two kernels in the steps and GPU time before them.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Pattern is something that experts look for in the recording of a whole program. It is no mistake by itself, and never fails a

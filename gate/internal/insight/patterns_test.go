@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // program is a summary of steps of 1 ms on one device, of which a kernel owns what the parts leave.

@@ -1,8 +1,8 @@
 package insight
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 type UnlikeSessions struct{ Shown, Sessions int }

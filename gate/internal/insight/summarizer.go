@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // summarizer makes summaries of the runs of a side: of all, or of one. Runs are numbered over all its sessions.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // family is a group of kernels whose names or geometries change from build to build: those of one name with several

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/align"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/align"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

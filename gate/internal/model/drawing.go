@@ -1,6 +1,6 @@
 package model
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/measure"
 
 // Drawing is the content of pictures of a measurement beside its samples: one step, and the distribution of the launches of some
 // kernels. Nothing is judged by it. Times are whole ns.

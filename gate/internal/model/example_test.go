@@ -3,8 +3,8 @@ package model_test
 import (
 	"fmt"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A session of three runs that measured one kernel, by whatever means.

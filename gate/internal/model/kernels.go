@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // mostDevices is the largest number of devices on which one process may launch kernels. The driver knows 32 GPUs of a

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // mostDemangling bounds the cost of demangling the kernel names of one recording, see [measure.Normalizer]. It allows

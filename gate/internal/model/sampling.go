@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Sampling is the samples that nsys took of the GPUs of a process while it ran, in columns: Values[m][i] is the mean of

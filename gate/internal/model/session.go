@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Series is one metric of one subject in one session.

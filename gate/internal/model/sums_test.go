@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 func TestCheckSums(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Trace is the activity of one process on its GPUs: a run before its reduction to samples. Times are nanoseconds on the

@@ -6,8 +6,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // launch is a profiled launch while its cells are collected.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // formula computes a metric from ncu's: (Σ factor × term) × times ÷ over.

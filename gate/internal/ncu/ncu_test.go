@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 const recordings = "../../../testdata/ncu"

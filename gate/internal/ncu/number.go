@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // lists are words that look like numbers: which of the GPU's parts are switched on.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // isMetric reports whether a column of the raw page is a metric. Those that name the process and the host are not read.

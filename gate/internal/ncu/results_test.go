@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/measure"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 

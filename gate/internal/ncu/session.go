@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject. The

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The headers that versions and options of ncu write, and what people make of them. Each was seen in a public repository

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // facts is the machine and the tools of an export, without anything that names a host or user.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // gpuMetricNames are the metrics that are read, by what their names begin with and hold: their numbers follow the set of

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches. The file is opened

@@ -3,8 +3,8 @@ package nsys
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread

@@ -20,9 +20,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it is

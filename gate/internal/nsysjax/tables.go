@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // projected is the table of NVTX ranges with the times of their work on the GPU, which the recipe nvtx_gpu_proj_trace writes.

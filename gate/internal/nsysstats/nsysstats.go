@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // File is one file, or one stream, of output. The name stands in messages and says which report the file holds.

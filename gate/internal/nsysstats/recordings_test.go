@@ -12,10 +12,10 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The tables are made by SQL from recordings of H200s as the releases print them, and must agree with package nsys and with SQL.

@@ -13,8 +13,8 @@ import (
 	"github.com/gocarina/gocsv"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Tool is the profiler of everything that this package gives, see model.Environment.

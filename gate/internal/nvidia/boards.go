@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Hardware is that of the GPUs, by UUID; none where nvidia-smi does not say. nvidia-smi --query-gpu has no field for the

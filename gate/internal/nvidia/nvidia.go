@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // SMI is nvidia-smi.

@@ -15,9 +15,9 @@ import (
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant

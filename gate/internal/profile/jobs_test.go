@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/rank"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A rank's word on the size of its job is bounded, and every rank of several large jobs is looked up once.

@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A recording of five runs, cut into samples per step.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Recording is the recorded runs of a workload. Most often one of the lists is filled: a recording comes from one

@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/tools"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // patience is how long a profiler may take to start the program, and to finish after it.

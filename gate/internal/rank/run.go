@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // passedOn are the signals that a launcher sends, which are for the program.

@@ -1,8 +1,8 @@
 package reason
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Matched says how a kernel was put together with those of the baseline, see [result.Finding.Match].

@@ -3,8 +3,8 @@ package reason
 import (
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // CodeLimit is device code beyond a limit. Base is unknown for a new kernel.

@@ -3,8 +3,8 @@
 package reason
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Bound is what a change is compared with. By is "limit", "floor", "tick", or "" for one launch in a whole run.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // bencherValue is a metric of the Bencher Metric Format.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // bisectionText writes the commits that changed the number, what each changed and why, and all measured commits.

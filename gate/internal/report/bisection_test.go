@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // What a search found is said first: one commit, several that share it, or one of those that could not be measured.

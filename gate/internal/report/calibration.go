@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // calibrationText writes what the policy's limit takes, the noise, the false alarms, what so many runs find, and the plan.

@@ -26,12 +26,12 @@ import (
 	sarifschema "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // junitSchema is the part of junit-10.xsd of Jenkins' xUnit plugin that is written: the attributes of each element.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // TestHeadlineKeepsItsMarks wants the first line of a refusal and the line below it to hold the whole reason, with its commas, colons and semicolons.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The elements and attributes of junit-10.xsd, which Jenkins' xUnit plugin validates and GitLab reads. GitLab shows the content of

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A list says everything at any width, in lines no longer than the page, and breaks no number.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The objects of SARIF 2.1.0 that GitHub reads.

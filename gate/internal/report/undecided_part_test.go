@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // TestUndecidedPart wants the kernel named that makes the GPU time longer, where it is undecided by itself.

@@ -2,8 +2,8 @@
 package result
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Schema is the version of the JSON form of a Report. Fields are only ever added to it.

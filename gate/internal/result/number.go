@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Number is a float64 whose NaN (unknown) and infinities are null in JSON.

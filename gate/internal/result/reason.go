@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Remark is one thing worth saying, as data: which, and with what in it.

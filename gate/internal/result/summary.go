@@ -1,6 +1,6 @@
 package result
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/measure"
 
 // SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
 const SummarySchema = "nsgate.summary/1"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // judge says whether the session that has ended can be read.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Build is one build of the workload.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Next steps of the refusals of this package.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Relation is how far apart the runs of the two sides were measured, the nearest first.

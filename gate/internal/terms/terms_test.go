@@ -3,7 +3,7 @@ package terms
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // TestErrorTerms holds the table: every judged kind has a term in every relation between sessions, and no nearer

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // event is one element of traceEvents that is of a category that is read. Its fields are kept as they stand in the file

@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // sums is what a trace amounts to. Times are in ns.

@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Short events. What they leave out is fixed.

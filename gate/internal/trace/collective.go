@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // match finds the counterparts of collectives in the other ranks, by their order within a step and channel, and takes the waiting

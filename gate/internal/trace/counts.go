@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // small is the time of a launch in ns under which a kernel is small (TraceLens' short kernel).

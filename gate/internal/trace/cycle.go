@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A workload without a range around its steps repeats itself all the same. What shows it is a kernel that every cycle launches

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // looping is a run that launches these kernels n times over, each letter one of 10 µs, after a prologue; the host sleeps before

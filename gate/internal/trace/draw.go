@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 const (

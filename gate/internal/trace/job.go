@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.

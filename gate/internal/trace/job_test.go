@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // jobOf is a job of ranks that run 40 steps of a matrix product of so many µs each and then a collective, which ends in all ranks

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Join makes sessions of runs that were summed up one by one, each a session of its own: what summaries without single

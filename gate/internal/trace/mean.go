@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // unevenFrom is how much more than the mean of the others the rank that spends most on a kernel has to spend for that to be

@@ -3,8 +3,8 @@ package trace
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestRanks(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The replay of recorded steps tells how much of their period depends on the host. The host's clock advances through code and calls,

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // ahead is a looping run whose host issues a kernel every 3 µs, so that the GPU, 12 µs a kernel, never waits for it.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // sampledEvery gives a trace samples of SMs that are active while gemm runs.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 type key struct {

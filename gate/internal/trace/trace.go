@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Reduce reduces the traces of each side of a comparison, one per process, to its sessions, the oldest first. The ranks of one launch of

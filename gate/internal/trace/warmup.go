@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // settle finds where a series settles, by [stats.Steady]. Where it does not, every second, third or fourth value may be another than

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/why"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // changes are those of a page: what the cell of a counter becomes. A counter that the page lacks is added.

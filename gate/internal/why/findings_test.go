@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // What is explained is a launch that got slower, not that there are more of them or that others took its place.

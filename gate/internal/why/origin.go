@@ -9,9 +9,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Target is the launches of a kernel, or the calls of a CUDA function, to find in call stacks.

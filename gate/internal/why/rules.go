@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 type rule struct {

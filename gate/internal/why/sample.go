@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 type sample struct {

@@ -13,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/why"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // launches reads the launches of a kernel from a recording.

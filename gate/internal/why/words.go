@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func label(m measure.Metric) string { return labels([]string{m.Name}) }

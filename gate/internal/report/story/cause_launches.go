@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // foldLaunches makes one cause of three or more kernels that are launched more often, all by about the same factor, and take no

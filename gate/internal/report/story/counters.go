@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"regexp"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // documentation matches the links of a cause. A saved report may hold other links, which are not shown.

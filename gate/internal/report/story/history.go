@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // TrendTable lists every number over time, the largest change first, drawn in at most width bars.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/locate"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Locator finds the definition of a finding's kernel in a repository; file is relative to its root.

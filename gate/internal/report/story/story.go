@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Story is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed. No text is escaped
