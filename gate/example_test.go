@@ -89,3 +89,57 @@ func ExampleRefusal() {
 	// Output:
 	// other-format ../testdata/h200/README.md is no profile that nsgate knows
 }
+
+// A summary of a decision: its verdict, and how many findings of a kind it has.
+func ExampleDecision() {
+	ctx, policy := context.Background(), thresholds.Default()
+	base, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/base", policy.NcuMetrics()...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	head, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/extra_20", policy.NcuMetrics()...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	decision, err := gate.Compare(ctx, policy, base, head)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	switch decision.Verdict {
+	case gate.Pass, gate.Fail:
+		fmt.Println(decision.Reason)
+	case gate.NoVerdict:
+		fmt.Println(decision.Reason, decision.Next)
+	}
+	outcomes, scopes := map[gate.Outcome]int{}, map[gate.Scope]int{}
+	for _, f := range decision.Findings {
+		outcomes[f.Outcome]++
+		scopes[f.Subject.Scope]++
+	}
+	worst := []gate.Outcome{gate.Slower, gate.Undecided, gate.Increased}
+	for _, o := range append(worst, gate.New, gate.Gone, gate.Faster, gate.WithinLimit) {
+		fmt.Println(o, outcomes[o])
+	}
+	whole := []gate.Scope{gate.Workload, gate.Section, gate.Device}
+	for _, s := range append(whole, gate.Range, gate.Kernel, gate.Output) {
+		fmt.Println(s, scopes[s])
+	}
+	// Output:
+	// workload step time +5.83 %, tiny total time ×17.24, range compute GPU time +6.46 %, warm-up GPU time +3.80 % regressed
+	// slower 6
+	// undecided 1
+	// increased 3
+	// new 0
+	// gone 0
+	// faster 1
+	// within limit 27
+	// workload 12
+	// section 6
+	// device 0
+	// range 2
+	// kernel 18
+	// output 0
+}

@@ -24,11 +24,57 @@ severity = "warn"
 		fmt.Println(err)
 		return
 	}
+	means := map[thresholds.Severity]string{
+		thresholds.Fail: "fails", thresholds.Warn: "warns", thresholds.Ignore: "is ignored",
+	}
 	for _, name := range []string{"sgemm(float*)", "saxpy(float*)"} {
 		limit := policy.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: name}, measure.Time)
-		fmt.Println(name, measure.Percent(limit.Max), limit.Severity, limit.Rule)
+		fmt.Println(name, measure.Percent(limit.Max), means[limit.Severity], limit.Rule)
 	}
 	// Output:
-	// sgemm(float*) 5 % warn nsgate.toml:8
-	// saxpy(float*) 2 % fail nsgate.toml:2
+	// sgemm(float*) 5 % warns nsgate.toml:8
+	// saxpy(float*) 2 % fails nsgate.toml:2
+}
+
+// The keys of a policy file that have a default.
+func ExampleKeys() {
+	describe := func(k thresholds.Key) string { return k.Name + " = " + k.Default }
+	for _, k := range thresholds.Keys() {
+		if k.Table == "" && k.Literal() {
+			fmt.Println(describe(k))
+		}
+	}
+	// Output:
+	// threshold = "3%"
+	// step_threshold = "5%"
+	// warmup_threshold = "25%"
+	// outside_threshold = "25%"
+	// alpha = "1%"
+	// cost = "0.15%"
+	// session_sd = "0.5%"
+	// undecided = "warn"
+	// max_age = "90d"
+}
+
+// The settings of a workload as a command line has them.
+func ExampleWorkload() {
+	w := thresholds.Workload{Name: "training"}
+	fmt.Println(thresholds.CheckName(w.Name), thresholds.CheckName("../training"))
+	w.Command, _ = thresholds.SplitCommand(`./train --data "my files"`)
+	fmt.Println(len(w.Command), thresholds.JoinCommand(w.Command))
+	w.Warmup, _ = thresholds.ParseWarmup("12")
+	w.Timeout, _ = thresholds.ParseTimeout("none")
+	fmt.Println(w.Warmup, w.Timeout == thresholds.NoTimeout)
+	fmt.Println(thresholds.ParseRanks("0-3,7"))
+	// Output:
+	// <nil> "../training" is not a name; use up to 64 letters, digits, ".", "_" and "-"
+	// 3 ./train --data 'my files'
+	// 12 true
+	// [0 1 2 3 7] <nil>
+}
+
+// A word that was misspelt.
+func ExampleNearest() {
+	fmt.Println(thresholds.Nearest("treshold", []string{"threshold", "warmup_threshold"}))
+	// Output: threshold
 }

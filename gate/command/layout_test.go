@@ -151,46 +151,6 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestExported limits the exported functions, methods, types, variables and constants of the packages outside internal.
-func TestExported(t *testing.T) {
-	const most = 190
-	total := 0
-	for _, pkg := range []string{"gate", "gate/command", "gate/measure", "thresholds"} {
-		files, err := filepath.Glob("../../" + pkg + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.FileExports(f)
-			for _, d := range f.Decls {
-				switch d := d.(type) {
-				case *ast.FuncDecl:
-					total++
-				case *ast.GenDecl:
-					for _, s := range d.Specs {
-						switch s := s.(type) {
-						case *ast.TypeSpec:
-							total++
-						case *ast.ValueSpec:
-							total += len(s.Names)
-						}
-					}
-				}
-			}
-		}
-	}
-	if total > most || total < most/2 {
-		t.Errorf("%d exported names outside internal, at most %d", total, most)
-	}
-}
-
 // TestOneVerdict holds that one function writes verdicts, and one constructor copies them into a report.
 func TestOneVerdict(t *testing.T) {
 	var writers []string
