@@ -238,13 +238,9 @@ func (p *Policy) Set(key, text, where string) error {
 	return nil
 }
 
-// renamed are the old names of keys, which work and are not shown.
-var renamed = map[string]string{"creep": "drift"}
-
 // take gives every entry to the field of its key, and notes where it stands.
 func take[T any](entries []entry, keys []key[T], to *T, places *Places) error {
 	for _, e := range entries {
-		e.key = cmp.Or(renamed[e.key], e.key)
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == e.key })
 		if i < 0 {
 			names := make([]string, len(keys))

@@ -27,9 +27,6 @@ func unknown(line int, name string, known []string, what string) error {
 			return errorAt(line, "%s must be written as a table [[%s]]", name, table)
 		}
 	}
-	if name == "impact" && slices.Contains(known, "cost") {
-		return errorAt(line, `the key "impact" is gone; use "cost", the part of a step that a slowdown has to add: cost = "0.15%%"`)
-	}
 	near, longest := suggestion(name, known), 80
 	if r := []rune(name); len(r) > longest {
 		name = string(r[:longest]) + "…"

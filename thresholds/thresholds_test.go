@@ -83,7 +83,6 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "threshold = \n", `x.toml:1: `},
 		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
 		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
-		{"replaced key", "impact = \"1%\"\n", `x.toml:1: the key "impact" is gone; use "cost", the part of a step that a slowdown has to add: cost = "0.15%"`},
 		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
 		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},

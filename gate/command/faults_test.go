@@ -63,7 +63,7 @@ var kills = []struct {
 		ready:   func(w *world) bool { return w.exists("left") },
 		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
 	}, {
-		name: "in an unprofiled run", args: []string{"check", "--runs", "5", "--bare", "5", "--", "./bare"},
+		name: "in an unprofiled run", args: []string{"check", "--runs", "5", "--unprofiled", "5", "--", "./bare"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,

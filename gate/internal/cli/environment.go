@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -23,12 +22,6 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (wrong error
 	fs.VisitAll(func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
-		for old, now := range renamed {
-			if value == "" && now == f.Name {
-				name = variable(old)
-				value = getenv(name)
-			}
-		}
 		if f.Changed || value == "" || f.Name == "help" || f.Annotations[typed] != nil || wrong != nil {
 			return
 		}
@@ -62,9 +55,6 @@ func source(fs *pflag.FlagSet, flag string) string {
 func (e *env) misspelt(root *cobra.Command) error {
 	known := []string{proc.MarkName}
 	collect(root, &known)
-	for old := range renamed {
-		known = append(known, variable(old))
-	}
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, "NSGATE_") || value == "" || slices.Contains(known, name) {
@@ -87,12 +77,4 @@ func collect(c *cobra.Command, known *[]string) {
 
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// renamed are the old names of flags, which still work and are hidden.
-var renamed = map[string]string{"bare": "unprofiled"}
-
-// current is the name of a flag by its name or an old one.
-func current(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(cmp.Or(renamed[name], name))
 }

@@ -59,7 +59,6 @@ const baselineUsage = "directory of the committed baselines (default " + app.Def
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	m.fs = fs
-	fs.SetNormalizeFunc(current)
 	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
 	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %s)", cmp.Or(m.usual, fixedRuns(app.DefaultRuns)).String()))

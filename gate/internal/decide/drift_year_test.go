@@ -114,7 +114,7 @@ func TestDriftRule(t *testing.T) {
 	if r.Verdict != result.Fail || r.ReasonKey != "over-drift" || !r.Judgement().OverDrift() || r.ReasonArgs["accepted"] != result.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
-	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
+	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"8%\"\n"))
 	in.Policy = wide
 	if r = insight.Judge(in).Report(nil); r.Verdict != result.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
