@@ -22,7 +22,7 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
-	"gate/internal/metrics":       {-1, nil},
+	"gate/internal/metrics":       {-2, nil},
 	"gate/internal/measure":       {-1, []string{"github.com/ianlancetaylor/demangle"}},
 	"gate/measure":                {0, nil},
 	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
