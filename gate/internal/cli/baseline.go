@@ -92,7 +92,7 @@ func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	return report.Render(d.out.format, e.Out, r, d.out.options(e))
+	return report.Render(d.out.format, e.Out, r.Report(nil), d.out.options(e))
 }
 
 type baselineRemove struct {

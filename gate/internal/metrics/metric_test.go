@@ -134,7 +134,7 @@ func TestNoMetricWithoutRow(t *testing.T) {
 		}
 		text, err := os.ReadFile(file)
 		files++
-		own := strings.Contains(file, "/metrics/") || strings.HasSuffix(file, "ncu/metrics.go")
+		own := strings.Contains(file, "/metrics/") || strings.HasSuffix(filepath.ToSlash(file), "counters/counters.go")
 		if !own && literal.Match(text) {
 			t.Errorf("%s makes a metric: give it a row in gate/internal/metrics/rows.go", file)
 		}

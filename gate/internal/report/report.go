@@ -113,9 +113,14 @@ func FormatOf(file string) string {
 // About says whom a format is for, and gives the usual suffix of its files.
 func About(name string) (about, suffix string) { return formats[name].about, formats[name].suffix }
 
-// Render writes a value of any [Kind] in the named format. A format that is unknown, or that has no form of this kind, is an error
-// that lists those that have one.
-func Render(name string, w io.Writer, value any, o Options) error {
+// Value is what [Render] takes, one type for each [Kind].
+type Value interface {
+	*result.Report | *calibrate.Calibration | *result.Summary | *history.Bisection | *history.History
+}
+
+// Render writes a value in the named format. A format that is unknown, or that has no form of this kind, is an error that lists
+// those that have one.
+func Render[V Value](name string, w io.Writer, value V, o Options) error {
 	kind := kindOf(value)
 	render := formats[name].forms[kind]
 	if render == nil {
