@@ -79,6 +79,7 @@ var (
 	ProfilingFailed = kind("profiling-failed", "nsys could not record the workload to its end.")
 	RecordsLost     = kind("records-lost", "The profiler says that it lost records of the GPU.")
 	KernelsLost     = kind("kernels-lost", "Kernels were launched and not recorded.")
+	LaunchesFailed  = kind("launches-failed", "CUDA refused launches of kernels, which the program went on without.")
 	NotTraced       = kind("not-traced", "The activities of the GPU were not among what was recorded.")
 	NoKernels       = kind("no-kernels", "The recording holds no kernel, because none was launched or selected.")
 	ClockBackwards  = kind("clock-backwards",

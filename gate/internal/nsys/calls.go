@@ -138,7 +138,7 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 	return calls > called, err
 }
 
-// dropFailed takes the launches that failed from those whose kernel is missing.
+// dropFailed takes the launches that failed from those whose kernel is missing, and counts them.
 func (r *reader) dropFailed(names *names) error {
 	if !r.db.has(runtimeTable, "returnValue") {
 		return nil
@@ -156,6 +156,7 @@ func (r *reader) dropFailed(names *names) error {
 		tid := row.intOr(0, 0)
 		if p := r.of(tid); p != nil {
 			failed[call{p, row.int(1)}] = true
+			p.failed.count(result)
 		} else if r.silent[pid(tid)]--; r.silent[pid(tid)] <= 0 {
 			delete(r.silent, pid(tid))
 		}

@@ -69,6 +69,8 @@ func (p *process) check(db *database) error {
 	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
 		return model.Refuse(model.KernelsLost, moreOften,
 			"%s: %d of %d kernel launches of process %d left no trace of their kernel", db.name, lost, lost+all, pid(p.id))
+	case p.failed.launches > all, p.failed.launches > fewLost && float64(p.failed.launches) > mostLost*float64(p.failed.launches+all):
+		return model.Refuse(model.LaunchesFailed, checkLaunches, "%s: %s, of process %d", db.name, p.failed.of(p.failed.launches+all), pid(p.id))
 	case len(p.ranges) > 0 && p.found.seen && 2*p.unknown > all:
 		return model.Refuse(model.CorrelationMissing, "record with `nsys profile --trace=cuda,nvtx` from the start",
 			"%s: %d of %d launches have no CUDA call in the recording: they cannot be assigned to their NVTX ranges", db.name, p.unknown, all)
@@ -81,6 +83,9 @@ func (p *process) check(db *database) error {
 	}
 	if lost > 0 {
 		p.warn("%d of %d kernel launches left no trace of their kernel", lost, lost+all)
+	}
+	if p.failed.launches > 0 {
+		p.warn("%s", p.failed.of(p.failed.launches+all))
 	}
 	if p.unknown > 0 && timed {
 		p.warn("%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", p.unknown, all)

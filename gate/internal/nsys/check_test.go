@@ -98,7 +98,10 @@ func TestCheck(t *testing.T) {
 		{name: "less than one in a hundred", rows: []string{kernelRows(5000, "i < 4960"), callRows(5000, launch, 0, "")},
 			says: "40 of 5000 kernel launches left no trace of their kernel"},
 		{name: "launches that failed", rows: []string{kernelRows(200, "i < 100"), callRows(200, launch, 0, "i < 100"),
-			callRows(200, launch, 98, "i >= 100")}},
+			callRows(200, launch, 98, "i >= 100")}, key: "launches-failed",
+			says: "100 of 200 kernel launches failed, the first with CUDA error 98 (cudaErrorInvalidDeviceFunction), of process 4711"},
+		{name: "a few launches that failed", rows: []string{kernelRows(200, "i < 190"), callRows(200, launch, 0, "i < 190"),
+			callRows(200, launch, 12345, "i >= 190")}, says: "10 of 200 kernel launches failed, the first with CUDA error 12345"},
 		{name: "captured as a graph", rows: []string{kernelRows(200, "i < 100"), callRows(200, launch, 0, ""),
 			callRow(1_990_000, 1_990_001, tidA, 900, begin), callRow(1_990_002, 1_990_003, tidA, 901, begin), // the driver's
 			callRow(4_000_000, 4_000_001, tidA, 902, end), callRow(4_000_002, 4_000_003, tidA, 903, end)}},

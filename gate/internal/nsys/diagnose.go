@@ -223,8 +223,8 @@ func (db *database) hearStrings(d *diagnosis) error {
 	return nil
 }
 
-// calls reports whether the workload called CUDA, and whether one of the calls launches kernels.
-func (db *database) calls() (some, launches bool, err error) {
+// calls reports whether the workload called CUDA, how many of the calls launch kernels, and how many of these failed.
+func (db *database) calls() (some bool, launches int, failed failures, err error) {
 	launch := make(map[int64]bool) // by id of StringIds
 	err = db.scan("StringIds", []string{"id", "value"}, func(row *row) {
 		if id, ok := row.integer(0); ok && row.begins(1, "cu") && strings.Contains(row.text(1)[2:], "Launch") {
@@ -232,23 +232,38 @@ func (db *database) calls() (some, launches bool, err error) {
 		}
 	})
 	if err == nil {
-		err = db.scan(runtimeTable, []string{"nameId"}, func(row *row) {
-			id, ok := row.integer(0)
-			some, launches = true, launches || ok && launch[id]
+		columns := []string{"nameId"}
+		if db.has(runtimeTable, "returnValue") {
+			columns = append(columns, "returnValue")
+		}
+		err = db.scan(runtimeTable, columns, func(row *row) {
+			some = true
+			if id, ok := row.integer(0); !ok || !launch[id] {
+				return
+			}
+			launches++
+			if len(columns) == 1 {
+				return
+			}
+			if result, ok := row.integer(1); ok && result != 0 {
+				failed.count(result)
+			}
 		})
 	}
-	return some, launches, err
+	return some, launches, failed, err
 }
 
 // refuseNoKernels refuses an export without kernels, with the most precise reason that the export gives.
 func (db *database) refuseNoKernels(d diagnosis) error {
-	calls, launches, err := db.calls()
+	calls, launches, failed, err := db.calls()
 	if err != nil {
 		return err
 	}
 	on, off := db.traced()
 	switch {
-	case launches:
+	case launches > 0 && failed.launches == launches:
+		return model.Refuse(model.LaunchesFailed, checkLaunches, "%s holds no kernels: %s", db.name, failed.of(launches))
+	case launches > 0:
 		return model.Refuse(model.KernelsLost, "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, and record again",
 			"%s holds no kernels: the workload launched some, but what the GPU recorded of them was lost", db.name)
 	case d.notAll && (!d.noEvents || calls): // a helper without CUDA calls is told both

@@ -336,6 +336,9 @@ func TestRefusals(t *testing.T) {
 		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "no-kernels", ""},
 		{"lost kernels", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
 			callRow(1, 2, tidA, 1, 1)}, "kernels-lost", "ends by itself"},
+		{"failed launches", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
+			strings.Replace(callRow(1, 2, tidA, 1, 1), "0, NULL)", "701, NULL)", 1)}, "launches-failed",
+			"1 of 1 kernel launches failed, the first with CUDA error 701 (cudaErrorLaunchOutOfResources)"},
 		{"CUDA not traced", capture("('CAPTURE_EVENT_TYPE', 'NvtxEvents'), ('CAPTURE_EVENT_TYPE', 'OsRuntimeEvents'), " +
 			"('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=cuda')"), "not-traced", ""},
 		{"CUDA switched off", capture("('COLLECT_CUDA_TRACE', 'false')"), "not-traced", "--trace=cuda"},

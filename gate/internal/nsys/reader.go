@@ -44,6 +44,7 @@ type process struct {
 	found    calls
 	unknown  int                    // launches whose call was not recorded
 	early    int                    // launches that began before their call
+	failed   failures               // launches that CUDA refused
 	backward int                    // ranges that end before they begin
 	names    model.Interned[string] // of ranges
 	// categories are those of names.
