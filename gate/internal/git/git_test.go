@@ -117,6 +117,42 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// The index can be told to take a file for unchanged, which hides no change from a commit.
+func TestChangedHidden(t *testing.T) {
+	dir := hostile(t)
+	id, err := Output(t.Context(), "", "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disable, err := noFilters(func(args ...string) (string, error) { return repository.Output(t.Context(), args...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"--assume-unchanged", "--skip-worktree"} {
+		write(t, ".nsgate/k/s.csv", "two\n")
+		if _, err := repository.Output(t.Context(), slices.Concat(disable, []string{"update-index", how, ".nsgate/k/s.csv"})...); err != nil {
+			t.Fatal(err)
+		}
+		if edits, err := repository.Changed(t.Context(), id, ".nsgate"); err != nil || len(edits) != 0 {
+			t.Errorf("%s, unchanged: %v, %v", how, edits, err)
+		}
+		// What the index holds differs from an older tree as well; the file is listed once.
+		const empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+		if edits, err := repository.Changed(t.Context(), empty, ".nsgate"); err != nil || len(edits) != 1 {
+			t.Errorf("%s, since an empty tree: %v, %v", how, edits, err)
+		}
+		write(t, ".nsgate/k/s.csv", "two\nthree\n")
+		edits, err := repository.Changed(t.Context(), id, ".nsgate")
+		if err != nil || !slices.Equal(edits, []Change{{".nsgate/k/s.csv", 1}}) {
+			t.Errorf("%s: %v, %v", how, edits, err)
+		}
+	}
+}
+
 // What is staged is a change too.
 func TestHeadStaged(t *testing.T) {
 	dir := hostile(t)

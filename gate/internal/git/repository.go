@@ -26,5 +26,14 @@ func Open(ctx context.Context, top string) (Repository, error) {
 
 // Output is [Output] about the repository.
 func (r Repository) Output(ctx context.Context, args ...string) (string, error) {
-	return Output(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
+	return r.with(ctx, "", args...)
+}
+
+// with asks like [Repository.Output], with a variable of the environment, "" for none.
+func (r Repository) with(ctx context.Context, variable string, args ...string) (string, error) {
+	cmd := Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
+	if variable != "" {
+		cmd.Env = append(cmd.Env, variable)
+	}
+	return answer(ctx, cmd)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below
@@ -153,13 +154,36 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	}
 	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
 	// lines.
-	rows, err := r.Output(ctx, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c",
-		"diff.relative=false", "diff", "--numstat", "-z",
-		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
+	diff := slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"})
+	rows, err := r.Output(ctx, slices.Concat(diff, paths)...)
 	if err != nil {
 		return nil, err
 	}
-	var out []Change
+	out := changes(rows)
+	hidden, err := r.hidden(ctx, paths)
+	if err != nil || len(hidden) == 0 {
+		return out, err
+	}
+	// An index without flags, of what is committed here.
+	dir, err := os.MkdirTemp("", proc.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	index := "GIT_INDEX_FILE=" + filepath.Join(dir, "index")
+	if _, err := r.with(ctx, index, "read-tree", "HEAD"); err != nil {
+		return nil, err
+	}
+	rows, err = r.with(ctx, index, slices.Concat(diff, hidden)...)
+	for _, c := range changes(rows) {
+		out = append(slices.DeleteFunc(out, func(o Change) bool { return o.File == c.File }), c)
+	}
+	return out, err
+}
+
+// changes reads the rows of git diff --numstat -z.
+func changes(rows string) (out []Change) {
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {
 			added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
@@ -167,7 +191,26 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 			out = append(out, Change{cells[2], max(added, deleted)})
 		}
 	}
-	return out, nil
+	return out
+}
+
+// hidden lists, as paths for git, the files among paths that the index calls unchanged (git update-index --assume-unchanged,
+// --skip-worktree) and that stand in the working tree: a sparse checkout lacks those that it skips.
+func (r Repository) hidden(ctx context.Context, paths []string) (files []string, err error) {
+	rows, err := r.Output(ctx, slices.Concat([]string{"ls-files", "-v", "-z", "--full-name", "--"}, paths)...)
+	if err != nil {
+		return nil, err
+	}
+	for row := range strings.SplitSeq(rows, "\x00") {
+		tag, name, ok := strings.Cut(row, " ")
+		if !ok || tag == "H" || tag == "M" {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name))); err == nil {
+			files = append(files, ":(top,literal)"+name)
+		}
+	}
+	return files, nil
 }
 
 // Patch is how the directory b below dir differs from a, as git apply takes it.
