@@ -22,13 +22,18 @@ import (
 )
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
-func Main(parent context.Context, args []string, s Streams) (code int) {
-	confined := len(args) > 1 && args[0] == proc.HiddenArg && args[1] == confine.Arg
-	if confined {
-		stderr, end := confine.Child()
-		defer func() { end(code) }()
-		os.Stderr, s.Err, args = stderr, stderr, args[2:]
+func Main(parent context.Context, args []string, s Streams) int {
+	if len(args) < 2 || args[0] != proc.HiddenArg || args[1] != confine.Arg {
+		return start(parent, args, s, false)
 	}
+	stderr, end := confine.Child()
+	os.Stderr, s.Err = stderr, stderr
+	code := start(parent, args[2:], s, true)
+	end(code) // not deferred: a child that panics has no exit code to tell
+	return code
+}
+
+func start(parent context.Context, args []string, s Streams, confined bool) int {
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
