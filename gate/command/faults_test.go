@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -28,6 +30,9 @@ const (
 
 // bare is a workload that waits where no profiler is around it.
 const bare = `test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + waits
+
+// readsCode is the child that reads the device code of a build.
+const readsCode = "nsgate __run --device-code"
 
 const repository = `git init -q -b main . && git add app base && git commit -q -m base`
 
@@ -98,6 +103,10 @@ var kills = []struct {
 		ready:   func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{"nsgate": ""},
 	}, {
+		name: "while device code is read", args: []string{"record", "--policy", "code.toml", "--runs", "2"},
+		ready:   func(w *world) bool { return len(w.find(readsCode)) > 0 },
+		victims: map[string]string{"nsgate": "", readsCode: `not recorded: device code cannot be read: \S+large.cubin: the process\s+that reads it ended: signal: killed`},
+	}, {
 		// What is known by then is not lost.
 		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,
 		args:    []string{"check", "--", "sh", "-c", "exit 0"},
@@ -118,6 +127,11 @@ func TestKill(t *testing.T) {
 	seed.script("leaves", leaves)
 	seed.script("bare", bare)
 	seed.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
+	large := filepath.Join(t.TempDir(), "large.cubin") // takes some seconds to read
+	if err := os.WriteFile(large, exporttest.Cubin(1_000_000, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seed.write("code.toml", fmt.Sprintf("[[workload]]\nname = \"default\"\ncommand = [\"true\"]\ncode = %q\n", large))
 	for _, stage := range kills {
 		for victim, want := range stage.victims {
 			if !full() && victim != "nsgate" && stage.name != "in a run" {

@@ -27,7 +27,7 @@ var layout = map[string]struct {
 	"gate/measure":                {0, nil},
 	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
 	"gate/internal/proc":          {0, []string{"golang.org/x/sys"}},
-	"gate/internal/confine":       {1, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
+	"gate/internal/confine":       {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
 	"gate/internal/cells":         {0, []string{"golang.org/x/text"}},
 	"gate/internal/git":           {1, nil},
 	"gate/internal/input":         {-1, nil},

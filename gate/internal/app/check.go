@@ -231,7 +231,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(c.Policy.Alpha, looks)[i]}
 		var err error
-		if r, err = c.look(all, sides, look); err != nil {
+		if r, err = c.look(ctx, all, sides, look); err != nil {
 			return nil, err
 		}
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
@@ -240,7 +240,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			if err = c.measure(ctx, n, base, all); err != nil {
 				return nil, err
 			}
-			if r, err = c.look(all, sides, look); err != nil {
+			if r, err = c.look(ctx, all, sides, look); err != nil {
 				return nil, err
 			}
 		}
@@ -281,7 +281,7 @@ func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measu
 }
 
 // look judges all runs that were measured.
-func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
+func (c *Check) look(ctx context.Context, all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
 	look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
 	if err != nil {
@@ -293,7 +293,7 @@ func (c *Check) look(all *Measurement, sides func(*Measurement) (base, head []mo
 	}
 	if all.finished {
 		base, head = profile.CommonProfiler(base, head)
-	} else if err := c.Code.attach(head); err != nil {
+	} else if err := c.Code.attach(ctx, head); err != nil {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
 	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}

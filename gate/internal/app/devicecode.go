@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // DeviceCodeSchema names the JSON form of [DeviceCode].
@@ -25,7 +28,7 @@ type DeviceCode struct {
 	Code   []devicecode.Kernel `json:"code"`
 	// Unreadable says which files could not be read, why, and what to do.
 	Unreadable []string               `json:"unreadable,omitempty"`
-	first      *devicecode.Unreadable // of them, nil for none
+	First      *devicecode.Unreadable `json:"-"` // of them, nil for none
 }
 
 // HoldsDeviceCode reports whether path is a file with device code, or a directory with cubins (Triton's cache).
@@ -49,7 +52,7 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 	out := &DeviceCode{Schema: DeviceCodeSchema, Code: []devicecode.Kernel{}}
 	note := func(u *devicecode.Unreadable) {
 		out.Unreadable = append(out.Unreadable, u.Error())
-		out.first = cmp.Or(out.first, u)
+		out.First = cmp.Or(out.First, u)
 	}
 	for _, pattern := range patterns {
 		path := pattern
@@ -78,7 +81,7 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 			out.Code = append(out.Code, kernels...)
 		}
 	}
-	if len(out.Code) == 0 && out.first == nil {
+	if len(out.Code) == 0 && out.First == nil {
 		note(&devicecode.Unreadable{File: strings.Join(patterns, ", "),
 			Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device alone",
 			Next:   "name the files that hold the kernels, as the compiler wrote them"})
@@ -93,16 +96,34 @@ type CodeFiles struct {
 	Where    string // the key of the policy, as FILE:LINE
 }
 
-// read reads the files, nil where the workload names none. A file that cannot be read is a refusal.
-func (c CodeFiles) read() ([]devicecode.Kernel, error) {
+// codeArg is the argument after [run.RunnerArg] that makes this binary read device code for [CodeFiles.read].
+const codeArg = "--device-code"
+
+// open sends the device code of the files, for a child or in this process.
+func (c CodeFiles) open(send func(*DeviceCode) error) error {
+	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
+	if err != nil {
+		return err
+	}
+	return send(code)
+}
+
+// read reads the files in a confined child, nil where the workload names none. A file that cannot be read is a refusal.
+func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 	if len(c.Patterns) == 0 {
 		return nil, nil
 	}
-	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
+	var code *DeviceCode
+	err := confine.Ask(ctx, []string{run.RunnerArg, codeArg}, confine.For(), c, CodeFiles.open,
+		func(read *DeviceCode) error { code = read; return nil })
+	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
+		refused := ended.Refusal("device code cannot be read: " + strings.Join(c.Patterns, ", "))
+		return nil, model.Refuse(model.CodeUnreadable, refused.Next, "%s", refused.Reason)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Where, err)
 	}
-	if u := code.first; u != nil {
+	if u := code.First; u != nil {
 		return nil, model.Refuse(model.CodeUnreadable, u.Next+"; or name other files in the key code",
 			"device code cannot be read: %s: %s", u.File, u.Reason)
 	}
@@ -117,8 +138,8 @@ func (c CodeFiles) read() ([]devicecode.Kernel, error) {
 const mostStoredKernels = 20_000
 
 // attach notes the device code in sessions that were measured with it.
-func (c CodeFiles) attach(sessions []model.Session) error {
-	kernels, err := c.read()
+func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
+	kernels, err := c.read(ctx)
 	for i := range sessions {
 		sessions[i].Code = kernels
 	}
@@ -126,7 +147,7 @@ func (c CodeFiles) attach(sessions []model.Session) error {
 }
 
 // checkCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
-func checkCode(c *Check) (*result.Judgement, error) {
+func checkCode(ctx context.Context, c *Check) (*result.Judgement, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {
@@ -136,7 +157,7 @@ func checkCode(c *Check) (*result.Judgement, error) {
 		}
 	}
 	in := decide.Input{Baseline: base, Policy: c.Policy, CodeOnly: true}
-	kernels, err := c.Code.read()
+	kernels, err := c.Code.read(ctx)
 	switch {
 	case err != nil:
 	case kernels == nil:

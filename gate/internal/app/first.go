@@ -32,7 +32,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error)
 			return nil, err
 		}
 	}
-	if err := c.Code.attach(head); err != nil && !all.finished {
+	if err := c.Code.attach(ctx, head); err != nil && !all.finished {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
 	r := insight.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
@@ -62,9 +62,9 @@ func (s Suite) Run(ctx context.Context) (*result.Judgement, error) {
 }
 
 // RunCode compares device code alone, without a GPU.
-func (s Suite) RunCode() (*result.Judgement, error) {
+func (s Suite) RunCode(ctx context.Context) (*result.Judgement, error) {
 	return s.together(func(c *Check) (*result.Judgement, error) {
-		r, err := checkCode(c)
+		r, err := checkCode(ctx, c)
 		if err == nil {
 			r.Workload = c.Workload
 		}

@@ -80,7 +80,7 @@ func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 	if err = p.check.measure(ctx, runs-p.taken, &p.base, &p.all); err != nil {
 		return err
 	}
-	p.Judgement, err = p.check.look(&p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+	p.Judgement, err = p.check.look(ctx, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		return m.sessions(ctx, p.check.Rule, nil)
 	}, decide.Look{})
 	p.taken = runs

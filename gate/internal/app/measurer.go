@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -292,6 +293,9 @@ func shell(commands [][]string) (lines []string) {
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false
+	}
+	if len(args) == 2 && args[1] == codeArg {
+		return confine.Answer(CodeFiles.open), true
 	}
 	return run.RunnerMain(args[1:]), true
 }

@@ -85,7 +85,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 			return nil, err
 		}
 	}
-	if err := c.Code.attach(head); err != nil {
+	if err := c.Code.attach(ctx, head); err != nil {
 		return nil, err
 	}
 	for i := range head {

@@ -67,7 +67,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		}
 	}
 	if v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil {
-		r, err = checks.RunCode()
+		r, err = checks.RunCode(ctx)
 	} else {
 		r, err = checks.Run(ctx)
 	}

@@ -7,12 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/confine"
-	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -24,12 +21,6 @@ type reader interface {
 	reads(e *env, args arguments) (paths, files []string)
 }
 
-// How much processor time the reading of files may take, whatever their size, and for each of their megabytes.
-const (
-	leastCPU = 10 * time.Minute
-	cpuOfMB  = time.Second
-)
-
 // confine runs the command of a reader in a child, with done true, or confines this process where it is the child.
 func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool, err error) {
 	paths, files := r.reads(e, args)
@@ -37,13 +28,8 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 		return false, nil
 	}
 	if e.confined {
-		l := confine.Limits{CPU: leastCPU, Files: files, Dirs: []string{os.TempDir()}}
-		for _, path := range paths {
-			l.CPU += cpuOfMB * time.Duration(sizeOf(path)>>20)
-		}
-		if most := input.Memory(); most > 0 {
-			l.Memory = most + 1<<30 // Go keeps addresses that it does not use
-		}
+		l := confine.For(paths...)
+		l.Files, l.Dirs = files, []string{os.TempDir()}
 		confine.Self(l) // as far as the system can
 		return false, nil
 	}
@@ -62,32 +48,7 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 		e.follows.Store(false)
 		return false, nil
 	}
-	kind, next := model.Kind(""), "report this to the developers of nsgate, with the file if it may be shown"
-	if ended.Memory {
-		kind, next = model.TooLarge, "read it on a machine with more memory, or record fewer steps"
-	} else if ended.CPU {
-		kind, next = model.TooLarge, "record fewer steps, or see what the file holds"
-	}
-	return true, noVerdict(e, "read", model.Refuse(kind, next, "%s: %v",
-		report.Clean(strings.Join(paths, ", ")), ended))
-}
-
-// sizeOf is the size of a file, or of the files of a directory, in bytes.
-func sizeOf(path string) (size int64) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	if !info.IsDir() {
-		return info.Size()
-	}
-	entries, _ := os.ReadDir(path)
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			size += info.Size()
-		}
-	}
-	return size
+	return true, noVerdict(e, "read", ended.Refusal(report.Clean(strings.Join(paths, ", "))))
 }
 
 // signal is the one that ended the context of the command.

@@ -7,6 +7,9 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Arg is the argument after proc.HiddenArg that makes this binary such a child; the arguments of the command follow.
@@ -18,6 +21,42 @@ type Limits struct {
 	CPU    time.Duration // of all its threads, in whole seconds
 	// Files are what it may write, each with the directory that it lies in, and Dirs directories with all below them.
 	Files, Dirs []string
+}
+
+// How much processor time the reading of files may take, whatever their size, and for each of their megabytes.
+const (
+	leastCPU = 10 * time.Minute
+	cpuOfMB  = time.Second
+)
+
+// For is the limits of a child that reads paths and writes nothing.
+func For(paths ...string) Limits {
+	l := Limits{CPU: leastCPU}
+	for _, path := range paths {
+		l.CPU += cpuOfMB * time.Duration(sizeOf(path)>>20)
+	}
+	if most := input.Memory(); most > 0 {
+		l.Memory = most + 1<<30 // Go keeps addresses that it does not use
+	}
+	return l
+}
+
+// sizeOf is the size of a file, or of the files of a directory, in bytes.
+func sizeOf(path string) (size int64) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	if !info.IsDir() {
+		return info.Size()
+	}
+	entries, _ := os.ReadDir(path)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	}
+	return size
 }
 
 // Ended is the error of a child that did not come to its end.
@@ -35,6 +74,17 @@ func (e *Ended) Error() string {
 		return "reading it takes more processor time than nsgate may take"
 	}
 	return "the process that reads it ended: " + e.Said
+}
+
+// Refusal is the refusal of the files that the child read.
+func (e *Ended) Refusal(files string) *model.Refusal {
+	kind, next := model.Kind(""), "report this to the developers of nsgate, with the file if it may be shown"
+	if e.Memory {
+		kind, next = model.TooLarge, "read it on a machine with more memory, or record fewer steps"
+	} else if e.CPU {
+		kind, next = model.TooLarge, "record fewer steps, or see what the file holds"
+	}
+	return model.Refuse(kind, next, "%s: %v", files, e)
 }
 
 // cpuSpent is the last word of a child that has taken its processor time.

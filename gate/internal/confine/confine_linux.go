@@ -1,7 +1,9 @@
 package confine
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"io/fs"
 	"os"
@@ -75,6 +77,47 @@ func Run(ctx context.Context, by func() os.Signal, hidden string, args []string,
 	return 0, diagnose(words.String(), cmd.ProcessState)
 }
 
+// Ask runs this binary with arguments whose main calls [Answer], and hands on its answers. An [*Ended] error is that of
+// a child that did not come to its end. Where this binary does not run itself, or is such a child already, it calls
+// read.
+func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read func(Q, func(A) error) error,
+	each func(A) error) error {
+	self, err := os.Executable()
+	if err != nil || confined || !proc.Guarded() {
+		return read(request, each)
+	}
+	var asked, words = new(bytes.Buffer), proc.Output{}
+	if err := gob.NewEncoder(asked).Encode(question[Q]{l, request}); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stderr = asked, &words
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // the child dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil { // no child could be started
+		return read(request, each)
+	}
+	err = receive(out, each)
+	if e := (*Ended)(nil); errors.As(err, &e) {
+		cmd.Wait()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return diagnose(words.String(), cmd.ProcessState)
+	}
+	stop()
+	cmd.Wait()
+	return err
+}
+
 // Child opens the standard error of the command, and returns what says at the end that the child came to its end.
 func Child() (stderr *os.File, end func(code int)) {
 	unix.CloseOnExec(endFile)
@@ -83,8 +126,12 @@ func Child() (stderr *os.File, end func(code int)) {
 	return stderr, func(code int) { os.NewFile(endFile, "end").Write([]byte{byte(code)}) }
 }
 
+// confined is true once this process has confined itself.
+var confined bool
+
 // Self confines this process from now on. Where the kernel has no Landlock, or an older one, only what it has holds.
 func Self(l Limits) error {
+	confined = true
 	var errs []error
 	limit := func(which int, most uint64) {
 		var old unix.Rlimit

@@ -14,12 +14,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 const hidden = "__run"
 
 // TestMain is the child as well: it does what its arguments say and exits with what came of it.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == hidden && os.Args[2] == "--answer" {
+		os.Exit(Answer(answer))
+	}
 	if len(os.Args) < 4 || os.Args[1] != hidden {
 		os.Exit(m.Run())
 	}
@@ -130,5 +136,76 @@ func TestRun(t *testing.T) {
 		if cancel(); code != 143 || err != nil {
 			t.Errorf("%s, after the signal: %d, %v", how, code, err)
 		}
+	}
+}
+
+// told is what the child of TestAsk says of itself.
+type told struct {
+	Process int
+	Denied  bool
+	Bytes   []byte
+}
+
+// answer reads what it is asked for as a child, or in this process.
+func answer(request string, send func(told) error) error {
+	switch request {
+	case "allocate", "spin", "panic", "wait":
+		child(request, nil)
+	case "refuse":
+		return model.Refuse(model.Damaged, "record it again", "it is damaged")
+	case "fail":
+		return fmt.Errorf("in it: %w", model.Refuse(model.Damaged, "record it again", "it is damaged"))
+	}
+	err := os.WriteFile(request, nil, 0o600)
+	for range 3 {
+		if err := send(told{os.Getpid(), errors.Is(err, syscall.EACCES), []byte("\xff\x00")}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A child answers without the right to write; what becomes of it is an error, and a refusal stays one.
+func TestAsk(t *testing.T) {
+	proc.UseGuard()
+	ask := func(ctx context.Context, request string) (all []told, err error) {
+		l := Limits{Memory: 2 << 30, CPU: time.Second}
+		err = Ask(ctx, []string{hidden, "--answer"}, l, request, answer, func(x told) error {
+			all = append(all, x)
+			return nil
+		})
+		return all, err
+	}
+	all, err := ask(t.Context(), filepath.Join(t.TempDir(), "written"))
+	if err != nil || len(all) != 3 || all[2].Process == os.Getpid() || string(all[2].Bytes) != "\xff\x00" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if abi, _, _ := syscall.Syscall(444, 0, 0, 1); int(abi) >= 1 && !all[0].Denied {
+		t.Error("the child may write")
+	}
+	for request, want := range map[string]string{"allocate": "takes more memory", "spin": "takes more processor time",
+		"panic": "panic: a defect"} {
+		_, err := ask(t.Context(), request)
+		if ended := (*Ended)(nil); !errors.As(err, &ended) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", request, err)
+		}
+	}
+	if _, err := ask(t.Context(), "refuse"); model.KindOf(err) != model.Damaged ||
+		err.Error() != "it is damaged; record it again" {
+		t.Errorf("a refusal became %v", err)
+	}
+	if _, err := ask(t.Context(), "fail"); model.KindOf(err) != model.Damaged ||
+		err.Error() != "in it: it is damaged; record it again" {
+		t.Errorf("an error with a refusal in it became %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	if _, err := ask(ctx, "wait"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after its context has ended: %v", err)
+	}
+	confined = true
+	defer func() { confined = false }()
+	if all, err := ask(t.Context(), filepath.Join(t.TempDir(), "written")); err != nil || all[0].Process != os.Getpid() {
+		t.Errorf("a confined process asked another one: %+v, %v", all, err)
 	}
 }

@@ -58,20 +58,6 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 	return runs, nil
 }
 
-// readJobs reads the exports of the ranks of all jobs.
-func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) (traces [][]model.Trace, err error) {
-	note(Event{Stage: Reading})
-	traces = make([][]model.Trace, len(runs))
-	for i := range runs {
-		if !runs[i].Unprofiled {
-			if traces[i], err = p.readJob(ctx, private.Joined, i); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return traces, nil
-}
-
 func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 
 // job launches the workload once, all of its ranks, and judges what they have left.
@@ -265,32 +251,6 @@ func (p Plan) gatherFull(dir string, err error) error {
 			"no room is left in the gather directory %s", "before the first run")
 	}
 	return fmt.Errorf("the gather directory %s: %w", p.Gather, err)
-}
-
-// readJob reads the exports of a job's ranks, and removes them.
-func (p Plan) readJob(ctx context.Context, dir string, i int) ([]model.Trace, error) {
-	statuses, err := rank.Gathered(dir, jobOf(i))
-	if err != nil {
-		return nil, fmt.Errorf("the gather directory: %w", err)
-	}
-	var out []model.Trace
-	for _, l := range statuses {
-		if !l.Profiled {
-			continue
-		}
-		name := fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(p.schedule()))
-		file := rank.ExportFile(dir, jobOf(i), l.Rank)
-		traces, err := p.Profiler.Read(ctx, file, "the profile of "+name)
-		if err != nil {
-			return nil, causeOr(ctx, err)
-		}
-		for _, t := range traces {
-			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", i+1, len(p.schedule())), l.Rank, name
-			out = append(out, t)
-		}
-		os.Remove(file)
-	}
-	return out, nil
 }
 
 // gatherLines are the command lines of a job, for people.

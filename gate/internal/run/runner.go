@@ -84,6 +84,8 @@ func RunnerMain(args []string) int {
 		return proc.Guard(args[1])
 	case len(args) == 2 && args[0] == rank.ProgramArg:
 		return rank.Program(args[1])
+	case len(args) == 1 && args[0] == gatheredArg:
+		return readGathered()
 	case len(args) == 1, len(args) == 2 && args[1] == unprofiledArg:
 		return runner(args[0], len(args) == 2)
 	}

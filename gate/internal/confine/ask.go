@@ -1,0 +1,81 @@
+package confine
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// question is what a child reads from its standard input.
+type question[Q any] struct {
+	Limits  Limits
+	Request Q
+}
+
+// reply is what a child writes to its standard output: an answer, an error, or neither at the end.
+type reply[A any] struct {
+	Answer *A
+	Failed *failure
+}
+
+// failure is an error of the child, with the refusal in it.
+type failure struct {
+	Text    string
+	Refusal *model.Refusal
+}
+
+func (f *failure) Error() string { return f.Text }
+
+func (f *failure) Unwrap() error {
+	if f.Refusal == nil {
+		return nil
+	}
+	return f.Refusal
+}
+
+// Answer is the child of [Ask]: it confines itself, reads what it is asked for, and sends the answers. It returns the
+// exit code of the process.
+func Answer[Q, A any](read func(request Q, send func(A) error) error) int {
+	var q question[Q]
+	if err := gob.NewDecoder(os.Stdin).Decode(&q); err != nil {
+		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
+		return 2
+	}
+	Self(q.Limits) // as far as the system can
+	out := gob.NewEncoder(os.Stdout)
+	var last reply[A]
+	if err := read(q.Request, func(a A) error { return out.Encode(reply[A]{Answer: &a}) }); err != nil {
+		last.Failed = &failure{Text: err.Error()}
+		errors.As(err, &last.Failed.Refusal)
+	}
+	if out.Encode(last) != nil {
+		return 1
+	}
+	return 0
+}
+
+// receive hands on the answers of a child until its last reply.
+func receive[A any](from io.Reader, each func(A) error) error {
+	in := gob.NewDecoder(from)
+	for {
+		var r reply[A]
+		if err := in.Decode(&r); err != nil {
+			return &Ended{Said: err.Error()}
+		}
+		switch {
+		case r.Failed != nil && r.Failed.Refusal != nil && r.Failed.Text == r.Failed.Refusal.Error():
+			return r.Failed.Refusal
+		case r.Failed != nil:
+			return r.Failed
+		case r.Answer == nil:
+			return nil
+		}
+		if err := each(*r.Answer); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/tools"
+)
+
+// gatheredArg is the argument after [RunnerArg] that makes this binary read exports of ranks for [Plan.readJobs].
+const gatheredArg = "--gathered"
+
+// gatheredExport is the export of a rank, which its host has written to the gather directory.
+type gatheredExport struct {
+	File, Name string
+	Run, Rank  int
+}
+
+// exports are the gathered exports that a profiler wrote.
+type exports struct {
+	Profiler string
+	Files    []gatheredExport
+}
+
+// readJobs reads the exports of the ranks of all jobs in a confined child, because any process that writes to the
+// gather directory can have made them, and removes them.
+func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
+	note(Event{Stage: Reading})
+	asked := exports{Profiler: p.Profiler.Tool().Name}
+	var files []string
+	for i := range runs {
+		if runs[i].Unprofiled {
+			continue
+		}
+		statuses, err := rank.Gathered(private.Joined, jobOf(i))
+		if err != nil {
+			return nil, fmt.Errorf("the gather directory: %w", err)
+		}
+		for _, l := range statuses {
+			if l.Profiled {
+				x := gatheredExport{File: rank.ExportFile(private.Joined, jobOf(i), l.Rank), Run: i, Rank: l.Rank,
+					Name: fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(runs))}
+				asked.Files, files = append(asked.Files, x), append(files, x.File)
+			}
+		}
+	}
+	traces, next := make([][]model.Trace, len(runs)), 0
+	err := confine.Ask(ctx, []string{RunnerArg, gatheredArg}, confine.For(files...), asked,
+		func(x exports, send func([]model.Trace) error) error { return x.read(ctx, p.Profiler, send) },
+		func(of []model.Trace) error {
+			x := asked.Files[next]
+			for _, t := range of {
+				t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
+				traces[x.Run] = append(traces[x.Run], t)
+			}
+			os.Remove(x.File)
+			next++
+			return nil
+		})
+	if ended, ok := err.(*confine.Ended); ok {
+		err = ended.Refusal("the profile of " + asked.Files[min(next, len(asked.Files)-1)].Name)
+	}
+	if err != nil {
+		return nil, causeOr(ctx, err)
+	}
+	return traces, nil
+}
+
+// read sends the traces of one export after the other.
+func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]model.Trace) error) error {
+	for _, f := range x.Files {
+		traces, err := by.Read(ctx, f.File, "the profile of "+f.Name)
+		if err == nil {
+			err = send(traces)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readGathered is the child that [Plan.readJobs] asks.
+func readGathered() int {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	return confine.Answer(func(x exports, send func([]model.Trace) error) error {
+		by := tools.Profiler(x.Profiler)
+		if by == nil {
+			return fmt.Errorf("this nsgate knows no profiler %q", x.Profiler)
+		}
+		return x.read(ctx, by, send)
+	})
+}
