@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rivo/uniseg"
-
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -118,7 +117,7 @@ func TestTextKeepsWidth(t *testing.T) {
 		for _, width := range []int{40, 60, 80, 100, 160} {
 			for _, verbose := range []bool{false, true} {
 				for _, l := range strings.Split(render(t, "text", r, Options{Width: width, Verbose: verbose}), "\n") {
-					if n := uniseg.StringWidth(l); n > width {
+					if n := story.Columns(l); n > width {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 				}
@@ -134,7 +133,7 @@ func TestTextCountsColumns(t *testing.T) {
 		r.Reproduce, r.Accept = "", ""
 		for _, width := range []int{40, 80, 160} {
 			for l := range strings.Lines(render(t, "text", r, Options{Width: width, Verbose: true})) {
-				if n := uniseg.StringWidth(l); n > width {
+				if n := story.Columns(l); n > width {
 					t.Errorf("%d: %d columns: %s", width, n, l)
 				}
 			}
@@ -147,7 +146,7 @@ func TestTextCountsColumns(t *testing.T) {
 	at := make(map[int]bool)
 	for l := range strings.Lines(render(t, "text", r, Options{Verbose: true})) {
 		if before, _, ok := strings.Cut(l, "the metric"); ok {
-			at[uniseg.StringWidth(before)] = true
+			at[story.Columns(before)] = true
 		}
 	}
 	if len(at) != 1 {

@@ -82,7 +82,7 @@ func TestElide(t *testing.T) {
 		want string
 	}{
 		{"saxpy", 5, "saxpy"}, {"abcdefghij", 6, "abc…ij"}, {"ééééé", 3, "é…é"}, {"abc", 1, "…"}, {"abc", 0, "…"}, {"", 0, ""},
-		{"行列積行列積", 7, "行…積"}, {"行列積", 6, "行列積"}, {"e\u0301te\u0301s", 4, "e\u0301te\u0301s"},
+		{"行列積行列積", 7, "行…列積"}, {"行列積", 6, "行列積"}, {"e\u0301te\u0301s", 4, "e\u0301te\u0301s"},
 		{"old_kernel → new_kernel", 23, "old_kernel → new_kernel"}, {"old_kernel → new_kernel", 15, "old…el → new…el"},
 		{"old → much_longer_kernel", 15, "old → much…rnel"}, {"much_longer_kernel → new", 15, "much…rnel → new"},
 		{"reduce_L1013_# → reduce_L1020_#", 14, "reduce_L1020_#"},

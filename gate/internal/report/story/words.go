@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -65,19 +65,17 @@ func Nonempty(texts ...string) []string {
 }
 
 // Columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
-func Columns(s string) int { return uniseg.StringWidth(s) }
+func Columns(s string) int { return displaywidth.String(s) }
 
 // Split cuts s after as many whole characters as fit into n columns, at least one.
 func Split(s string, n int) (head, rest string) {
-	rest = s
-	for state, used := -1, 0; rest != ""; {
-		_, next, width, after := uniseg.FirstGraphemeClusterInString(rest, state)
-		if used += width; used > n && len(rest) < len(s) {
+	end, used := 0, 0
+	for g := displaywidth.StringGraphemes(s); g.Next(); end += len(g.Value()) {
+		if used += g.Width(); used > n && end > 0 {
 			break
 		}
-		rest, state = next, after
 	}
-	return s[:len(s)-len(rest)], rest
+	return s[:end], s[end:]
 }
 
 // Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends. Of "old → new" it shortens
@@ -101,19 +99,15 @@ func Elide(s string, n int) string {
 		left := min(Columns(gone), max((n-3)/2, n-3-Columns(here)))
 		return Elide(gone, left) + " → " + Elide(here, n-3-left)
 	}
-	head, tail := (n-1)*3/5, n-1-(n-1)*3/5
 	front, rest := "", s
-	if head > 0 {
+	if head := (n - 1) * 3 / 5; head > 0 {
 		front, rest = Split(s, head)
 	}
-	for over := Columns(rest) - tail; over > 0; {
-		cluster, next, width, _ := uniseg.FirstGraphemeClusterInString(rest, -1)
-		if cluster == "" {
-			break
-		}
-		rest, over = next, over-width
+	over, cut := Columns(rest)-(n-1-Columns(front)), 0 // a wide character may take more than its part
+	for g := displaywidth.StringGraphemes(rest); over > 0 && g.Next(); {
+		cut, over = cut+len(g.Value()), over-g.Width()
 	}
-	return front + "…" + rest
+	return front + "…" + rest[cut:]
 }
 
 // Prefix is the common start of two texts.
