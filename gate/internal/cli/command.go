@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 type command struct {
@@ -49,8 +51,8 @@ func (a arguments) check(c *command) error {
 	case n > 0 && len(c.parts) > 0:
 		known := mapped(c.parts, func(p command) string { return p.name() })
 		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
-	case n > 0 && c.workload && c.own == 0:
-		return usageError("unexpected argument %q; put the workload after --", a.own[0])
+	case n > c.own && c.workload:
+		return c.misplaced(a.own)
 	case n == 1 && c.sides != nil:
 		return usageError("%s wants %s and got %q alone: %s is missing", name, c.wants, a.own[0], c.sides[1])
 	case n > c.own || n < c.own && !c.optional:
@@ -65,6 +67,13 @@ func (a arguments) check(c *command) error {
 	return nil
 }
 
+// misplaced is the error for a program among the arguments, not after "--".
+func (c *command) misplaced(words []string) error {
+	line := slices.Insert(slices.Clone(words[:c.own+1]), c.own, "--")
+	return usageError("unexpected argument %q; put the program after --: nsgate %s %s …", words[c.own], c.name(),
+		thresholds.JoinCommand(line))
+}
+
 // cobra is the command as part of the tree; above is the name of the command it is a part of, with a hyphen.
 func (c *command) cobra(e *env, above string) *cobra.Command {
 	text, examples, _ := strings.Cut(helpText(above+c.name(), lists()), "\nExamples:\n\n")
@@ -77,6 +86,12 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	c.bind(fs)
 	fs.BoolP("help", "h", false, "show this help; --help all explains every flag")
 	completeFlags(out)
+	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's
+			return c.misplaced(words)
+		}
+		return unknownFlag(out, err)
+	})
 	out.RunE = func(_ *cobra.Command, words []string) error {
 		if err := e.misspelt(out.Root()); err != nil {
 			return err
