@@ -41,7 +41,7 @@ type Observation struct {
 }
 
 // Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,
-// the room for reports. nsys is the executable. models are those of the GPUs, as baselines call them.
+// the room for reports. nsys is the executable, "" for that on the PATH. models are those of the GPUs, as baselines call them.
 func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
 	var x examination
 	smi := nvidia.New()
@@ -79,8 +79,10 @@ const (
 )
 
 func (x *examination) nsys(ctx context.Context, exe string, here surroundings) {
-	version, err := nsysrun.Version(ctx, exe)
+	version, err := nsysrun.Version(ctx, cmp.Or(exe, "nsys"))
 	switch there := here.nsys(); {
+	case err != nil && exe != "":
+		x.add(Bad, "nsys", err.Error()+": name another, or leave it out for the one on the PATH")
 	case err != nil && there != "":
 		x.add(Bad, "nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
 	case err != nil:
@@ -221,7 +223,7 @@ func (x *examination) dcgm(here surroundings) {
 // gpuMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM, holds them.
 func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	const what = "GPU metrics"
-	known, err := nsysrun.GPUMetrics(ctx, nsys)
+	known, err := nsysrun.GPUMetrics(ctx, cmp.Or(nsys, "nsys"))
 	var refusal *model.Refusal
 	switch {
 	case errors.As(err, &refusal):

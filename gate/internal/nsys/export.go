@@ -39,7 +39,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	program, err := exec.LookPath(nsys)
 	if err != nil {
 		return "", model.Refuse(model.NoProfiler, "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package nsight-systems-cli of NVIDIA's apt repository), or say where it is",
-			"%s%s cannot be read: nsys was not found", name, by)
+			"%s%s cannot be read: %s", name, by, proc.Missing(nsys, err))
 	}
 	f, err := output.Temporary(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
 	if err != nil {

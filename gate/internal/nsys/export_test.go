@@ -87,7 +87,8 @@ func TestExportFailures(t *testing.T) {
 	}
 	var refusal *model.Refusal
 	if _, err := Export(t.Context(), filepath.Join(t.TempDir(), "nsys"), report(t), t.TempDir()); !errors.As(err, &refusal) ||
-		!strings.Contains(err.Error(), "run.nsys-rep (nsys 2025.2.1 wrote it) cannot be read: nsys was not found") {
+		!strings.Contains(err.Error(), "run.nsys-rep (nsys 2025.2.1 wrote it) cannot be read: ") ||
+		!strings.Contains(err.Error(), "/nsys cannot be run: no such file or directory;") {
 		t.Errorf("without nsys: %v", err)
 	}
 	if _, err := Export(t.Context(), fakeNsys(t, ""), "absent.nsys-rep", t.TempDir()); !errors.Is(err, os.ErrNotExist) {

@@ -2,6 +2,7 @@ package nsysrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +102,7 @@ func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 func Version(ctx context.Context, exe string) (string, error) {
 	path, err := exec.LookPath(exe)
 	if err != nil {
-		return "", fmt.Errorf("%s was not found; install Nsight Systems, or give its path", filepath.Base(exe))
+		return "", errors.New(proc.Missing(exe, err))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -5,9 +5,11 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,6 +71,14 @@ func Cause(err error) error {
 		err = e
 	}
 	return err
+}
+
+// Missing says why [exec.LookPath] finds no program of a name or path.
+func Missing(program string, err error) string {
+	if filepath.Base(program) == program {
+		return program + " was not found"
+	}
+	return fmt.Sprintf("%s cannot be run: %v", program, Cause(err))
 }
 
 // Raise names the limit of this user that an error is for, as a next step; "" for another error.

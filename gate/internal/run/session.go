@@ -52,14 +52,16 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		if err != nil {
 			return nil, err
 		}
-	} else if p.Exe, err = exec.LookPath(p.Exe); err != nil {
+	} else if exe, err := exec.LookPath(p.Exe); err == nil {
+		p.Exe = exe
+	} else {
 		// The workload's own mistakes come first: they do not depend on the machine.
-		if _, err := p.spec(); err != nil {
-			return nil, err
+		if _, wrong := p.spec(); wrong != nil {
+			return nil, wrong
 		}
 		tool := p.Profiler.Tool()
 		return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable", tool.Product, tool.Origin, tool.Name),
-			"%s was not found", tool.Name)
+			"%s", proc.Missing(p.Exe, err))
 	}
 	start := time.Now()
 	stages, stage, since := map[Stage]time.Duration{}, Starting, start

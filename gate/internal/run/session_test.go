@@ -290,7 +290,7 @@ func TestRefusals(t *testing.T) {
 			p.Head.Command = []string{"./file"}
 			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
 		}, want: "the workload could not be started in run 1 of 3: exec format error"},
-		{name: "no nsys", change: func(p *Plan) { p.Exe = "nsys-that-is-not-there" }, want: "nsys was not found"},
+		{name: "no nsys", change: func(p *Plan) { p.Exe = "/not/there/nsys" }, want: "/not/there/nsys cannot be run: no such file or directory"},
 		{name: "nsys does not start", command: `:`, change: func(p *Plan) {
 			p.Exe = p.Head.Dir + "/nsys"
 			os.WriteFile(p.Exe, []byte("\x7fELF"), 0o755)
