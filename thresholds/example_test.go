@@ -58,19 +58,19 @@ func ExampleKeys() {
 
 // The settings of a workload as a command line has them.
 func ExampleWorkload() {
-	w := thresholds.Workload{Name: "training"}
-	fmt.Println(thresholds.CheckName(w.Name), thresholds.CheckName("../training"))
-	w.Command, _ = thresholds.SplitCommand(`./train --data "my files"`)
-	fmt.Println(len(w.Command), thresholds.JoinCommand(w.Command))
-	w.Warmup, _ = thresholds.ParseWarmup("12")
-	w.Timeout, _ = thresholds.ParseTimeout("none")
-	fmt.Println(w.Warmup, w.Timeout == thresholds.NoTimeout)
-	fmt.Println(thresholds.ParseRanks("0-3,7"))
+	var w thresholds.Workload
+	for _, x := range [][2]string{{"name", "training"}, {"name", "../training"}, {"command", `./train --data "my files"`},
+		{"warmup", "12"}, {"timeout", "none"}, {"ranks", "0-3,7"}} {
+		if err := w.Set(x[0], x[1], "--"+x[0]); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(w.Name, len(w.Command), thresholds.JoinCommand(w.Command))
+	fmt.Println(w.Warmup, w.Timeout == thresholds.NoTimeout, w.Ranks, w.Places.Of("ranks"))
 	// Output:
-	// <nil> "../training" is not a name; use up to 64 letters, digits, ".", "_" and "-"
-	// 3 ./train --data 'my files'
-	// 12 true
-	// [0 1 2 3 7] <nil>
+	// name: "../training" is not a name; use up to 64 letters, digits, ".", "_" and "-"
+	// training 3 ./train --data 'my files'
+	// 12 true [0 1 2 3 7] --ranks
 }
 
 // A word that was misspelt.

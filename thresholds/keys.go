@@ -3,6 +3,7 @@ package thresholds
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ var rootKeys = []key[Policy]{
 var workloadKeys = []key[Workload]{
 	{"name", "required", `"kernels"`, "what its baseline and --workload call it",
 		func(w *Workload) field {
-			return parsed("name", &w.Name, func(s string) (string, error) { return s, CheckName(s) }, verbatim)
+			return parsed("name", &w.Name, func(s string) (string, error) { return s, checkName(s) }, verbatim)
 		}},
 	{"command", "none: only finished profiles are judged", `"./kernels --steps 60"`, "the program and its arguments; no shell is involved",
 		func(w *Workload) field { return command(&w.Command) }},
@@ -82,7 +83,7 @@ var workloadKeys = []key[Workload]{
 		"directory that all hosts of a job see, relative to this file: the profiler runs around each rank, which leaves its recording there",
 		func(w *Workload) field { return parsed("text", &w.Gather, anyText, verbatim) }},
 	{"ranks", "all", `"0,7"`, "ranks to profile of a job with gather: numbers and spans of them",
-		func(w *Workload) field { return parsed("ranks", &w.Ranks, ranks, verbatim) }},
+		func(w *Workload) field { return parsed("ranks", &w.Ranks, parseRanks, printRanks) }},
 	{"dir", "where this file lies", `"build"`, "working directory, relative to this file",
 		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
 	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`, `longest time of one run, or "none"`,
@@ -219,6 +220,12 @@ func (r *Rule) String() string {
 		}
 	}
 	return cmp.Or(strings.Join(selects, ", "), "everything") + ": " + strings.Join(sets, ", ")
+}
+
+// Set gives a key of the workload another value, written as in the file but without quotes. where says who wants it.
+func (w *Workload) Set(key, text, where string) error {
+	w.Places = maps.Clone(w.Places)
+	return take([]entry{{key: key, kind: unstable.String, text: text, where: where}}, workloadKeys, w, &w.Places)
 }
 
 // Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the

@@ -214,7 +214,7 @@ func TestJoinCommand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := append([]string{"a"}, rapid.SliceOfN(rapid.StringMatching(`[ -9;-~µ]{0,8}`), 0, 5).Draw(t, "words")...)
 		want = slices.DeleteFunc(want, obeyed.MatchString)
-		got, err := SplitCommand(JoinCommand(want))
+		got, err := splitCommand(JoinCommand(want))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
 		}
@@ -263,12 +263,15 @@ func TestRuleNamesEverySelector(t *testing.T) {
 // However long its spans are, a list of ranks fills no memory.
 func TestParseRanks(t *testing.T) {
 	for s, want := range map[string]string{
-		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "[]", "7-3": "names no ranks", "0-1048577": "names no ranks", "x": "names no ranks",
+		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "names no ranks", "7-3": "names no ranks", "0-1048577": "names no ranks", "x": "names no ranks",
 		"0-65536": "names more than 65536 ranks", strings.Repeat("0-1048576,", 1000) + "1": "names more than 65536 ranks", "0-40000,0-40000": "names more than 65536 ranks",
 	} {
-		got, err := ParseRanks(s)
+		got, err := parseRanks(s)
 		if text := fmt.Sprint(got); err == nil && text != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30q: %.60v, %v, want %q", s, got, err, want)
+		}
+		if again, wrong := parseRanks(printRanks(got)); err == nil && (wrong != nil || !slices.Equal(again, got)) {
+			t.Errorf("%q is printed as %q", s, printRanks(got))
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // NoTimeout is the timeout of a workload that may run for ever.
 const NoTimeout time.Duration = -1
 
-// ParseTimeout reads the longest time of a run, [NoTimeout] for "none".
-func ParseTimeout(s string) (time.Duration, error) {
+// parseTimeout reads the longest time of a run, [NoTimeout] for "none".
+func parseTimeout(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if s == "none" {
 		return NoTimeout, nil
@@ -30,9 +30,9 @@ func ParseTimeout(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,
+// parseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,
 // where the workload has no steps) to skip.
-func ParseWarmup(s string) (string, error) {
+func parseWarmup(s string) (string, error) {
 	switch s = strings.TrimSpace(s); s {
 	case "auto", "capture":
 		return s, nil
@@ -44,10 +44,10 @@ func ParseWarmup(s string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// SplitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
+// splitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
 // expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
 // program itself.
-func SplitCommand(s string) ([]string, error) {
+func splitCommand(s string) ([]string, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
 		return nil, errors.New("command holds a control character; take it out")
 	}
@@ -72,7 +72,7 @@ func SplitCommand(s string) ([]string, error) {
 	return words, nil
 }
 
-// JoinCommand writes words as one command line, which a POSIX shell splits into the same words, and [SplitCommand] as
+// JoinCommand writes words as one command line, which a POSIX shell splits into the same words, and a policy file as
 // well if no word has a control character or begins a command of a CI runner: these are quoted with $'…', which bash,
 // zsh, ksh and POSIX.1-2024 know.
 func JoinCommand(words []string) string {
@@ -115,14 +115,11 @@ func escaped(word string) string {
 	return "$'" + b.String() + "'"
 }
 
-// ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.
-func ParseRanks(s string) ([]int, error) {
+// parseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8".
+func parseRanks(s string) ([]int, error) {
 	const highest, most = 1 << 20, 1 << 16
 	var out []int
 	for part := range strings.SplitSeq(s, ",") {
-		if s == "" {
-			return nil, nil
-		}
 		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
 		low, err := strconv.Atoi(from)
 		high := low
@@ -145,8 +142,25 @@ func ParseRanks(s string) ([]int, error) {
 
 var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
-func CheckName(s string) error {
+// printRanks writes ranks as [parseRanks] reads them, each span as its ends.
+func printRanks(ranks []int) string {
+	var parts []string
+	for i := 0; i < len(ranks); {
+		last := i
+		for last+1 < len(ranks) && ranks[last+1] == ranks[last]+1 {
+			last++
+		}
+		part := strconv.Itoa(ranks[i])
+		if last > i {
+			part += "-" + strconv.Itoa(ranks[last])
+		}
+		parts, i = append(parts, part), last+1
+	}
+	return strings.Join(parts, ",")
+}
+
+// checkName refuses what cannot be the name of a workload, and so of a directory of its baseline.
+func checkName(s string) error {
 	if len(s) > 64 || !workloadName.MatchString(s) {
 		return fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
 	}

@@ -115,10 +115,10 @@ type Workload struct {
 	Command []string
 	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the file, where its ranks
 	// leave what they record under profilers of their own; "" where one profiler runs around the launcher. Ranks are those to record,
-	// as [ParseRanks] reads them, "" for all.
+	// ascending, nil for all.
 	Launcher []string
 	Gather   string
-	Ranks    string
+	Ranks    []int
 	Dir      string        // working directory, relative to the file, "" for where that lies
 	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default

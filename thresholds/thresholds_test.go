@@ -389,13 +389,13 @@ func TestGlobProperty(t *testing.T) {
 
 func TestParseWarmup(t *testing.T) {
 	for in, want := range map[string]string{"auto": "auto", "capture": "capture", "0": "0", " 007": "7"} {
-		if got, err := ParseWarmup(in); err != nil || got != want {
-			t.Errorf("ParseWarmup(%q) = %q, %v; want %q", in, got, err, want)
+		if got, err := parseWarmup(in); err != nil || got != want {
+			t.Errorf("parseWarmup(%q) = %q, %v; want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "-1", "1.5", "Auto", "99999999999"} {
-		if got, err := ParseWarmup(in); err == nil {
-			t.Errorf("ParseWarmup(%q) = %q; want an error", in, got)
+		if got, err := parseWarmup(in); err == nil {
+			t.Errorf("parseWarmup(%q) = %q; want an error", in, got)
 		}
 	}
 }
@@ -422,9 +422,9 @@ func TestSplitCommand(t *testing.T) {
 		`a "$(x)"`:                nil,
 		`a \;`:                    {"a", ";"},
 	} {
-		got, err := SplitCommand(in)
+		got, err := splitCommand(in)
 		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != nil) {
-			t.Errorf("SplitCommand(%q) = %q, %v; want %q", in, got, err, want)
+			t.Errorf("splitCommand(%q) = %q, %v; want %q", in, got, err, want)
 		}
 	}
 }
@@ -437,7 +437,7 @@ func TestSplitCommandProperty(t *testing.T) {
 		for i, w := range want {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
-		got, err := SplitCommand(strings.Join(quoted, " "))
+		got, err := splitCommand(strings.Join(quoted, " "))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
 		}

@@ -113,7 +113,7 @@ func amount(to **measure.Amount) field {
 }
 
 func timeout(to *time.Duration) field {
-	return parsed("duration", to, ParseTimeout, func(d time.Duration) string {
+	return parsed("duration", to, parseTimeout, func(d time.Duration) string {
 		switch d {
 		case 0:
 			return ""
@@ -139,7 +139,7 @@ func age(to *time.Duration) field {
 
 // warmup is a field for a warm-up rule; a number of steps may stand without quotes.
 func warmup(to *string) field {
-	f := parsed("number of steps or text", to, ParseWarmup, verbatim)
+	f := parsed("number of steps or text", to, parseWarmup, verbatim)
 	text := f.take
 	f.take = func(e entry) error {
 		if e.kind == unstable.Integer {
@@ -175,7 +175,7 @@ func command(to *[]string) field {
 	return field{"text or list of words", func(e entry) (err error) {
 		switch e.kind {
 		case unstable.String:
-			*to, err = SplitCommand(e.text)
+			*to, err = splitCommand(e.text)
 		case unstable.Array:
 			if len(e.items) == 0 || e.items[0] == "" {
 				return errors.New("command is empty; write the program and its arguments")
@@ -260,11 +260,6 @@ func parseMetric(s string) (Glob, error) {
 		return "", fmt.Errorf("no metric matches %q%s", s, suggestion(s, names))
 	}
 	return Glob(s), nil
-}
-
-func ranks(s string) (string, error) {
-	_, err := ParseRanks(s)
-	return s, err
 }
 
 // kindOf names what stands where something else is expected.

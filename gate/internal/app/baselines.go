@@ -16,6 +16,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // DefaultRoot is the default directory of the baselines, below the working directory.
@@ -84,7 +85,10 @@ func WorkloadsIn(root string) []string {
 	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
 	var out []string
 	for _, f := range found {
-		out = append(out, filepath.Base(filepath.Dir(filepath.Dir(f))))
+		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
+		if new(thresholds.Workload).Set("name", name, "") == nil { // directories of others may have any name
+			out = append(out, name)
+		}
 	}
 	return slices.Compact(out)
 }

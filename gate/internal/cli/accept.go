@@ -67,7 +67,7 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
 	r := v.Judgement
 	if len(r.Workloads) == 0 && r.Workload == "" {
-		if len(v.only) != 1 || thresholds.CheckName(v.only[0]) != nil {
+		if len(v.only) != 1 || new(thresholds.Workload).Set("name", v.only[0], "") != nil {
 			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
 		}
 		r.Workload = v.only[0]

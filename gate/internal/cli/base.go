@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -98,11 +99,11 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 	}
 	base := &app.Base{Build: j.build, Script: b.build}
 	if b.command != "" {
-		words, err := thresholds.SplitCommand(b.command)
-		if err != nil {
-			return nil, usageError("%s: %v", source(b.fs, "base-cmd"), err)
+		var w thresholds.Workload
+		if err := w.Set("command", b.command, ""); err != nil {
+			return nil, usageError("%s: %w", source(b.fs, "base-cmd"), errors.Unwrap(err))
 		}
-		base.Build.Command = slices.Concat(j.launcher, words)
+		base.Build.Command = slices.Concat(j.launcher, w.Command)
 	}
 	if b.ref == "" {
 		return base, nil

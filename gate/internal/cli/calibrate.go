@@ -44,7 +44,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
 	}
-	c := &app.Calibrate{Job: j.Job, Gates: j.gates, Runs: v.runs.first, Host: v.host}
+	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs, Runs: v.runs.first, Host: v.host}
 	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}

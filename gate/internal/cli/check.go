@@ -32,7 +32,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.usual = checkRuns
 	v.measureFlags.bind(fs)
 	v.bindFrom(fs)
-	fs.StringVar(&v.budget, "budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a comparison is undecided (default none)")
+	fs.String("budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a comparison is undecided (default none)")
 	v.bindMetrics(fs)
 	v.base.bind(fs)
 	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
@@ -100,7 +100,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	var checks app.Suite
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.budget, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err
@@ -114,7 +114,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 			}
 			m.Counters = &v.counters.Selection
 		}
-		if err := v.judgeable(c, j); err != nil {
+		if err := cmp.Or(v.asked(c, j), v.judgeable(c, j)); err != nil {
 			return nil, nil, err
 		}
 		checks = append(checks, c)
@@ -166,15 +166,33 @@ func withoutBaseline(r *result.Judgement) bool {
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
+// asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not there. What is
+// measured then is of use only where a patch or --no-baseline wants it.
+func (v *checkVerb) asked(c *app.Check, j *job) error {
+	if c.Base != nil || c.Screens() {
+		return nil
+	}
+	if _, err := os.Stat(v.baseline); v.baseline != "" && err != nil && (v.out.patch == "" || v.noBaseline == "pass") {
+		return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out", source(v.fs, "baseline"), v.baseline)
+	}
+	switch unknown := len(v.workload) > 0 && j.set.Where == ""; {
+	case v.dryRun, v.from != "" || v.out.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
+		return nil
+	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
+		return nil
+	}
+	others := ""
+	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
+		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
+	}
+	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, or take what is measured "+
+		"with --patch FILE", j.Workload, j.Root, others)
+}
+
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
 func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
-	}
-	if m.baseline != "" && c.Base == nil {
-		if _, err := os.Stat(m.baseline); err != nil {
-			return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out", source(m.fs, "baseline"), m.baseline)
-		}
 	}
 	lone := j.looks[0] == 1 && c.Profiler != model.Ncu && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {

@@ -21,7 +21,7 @@ type doctorVerb struct {
 }
 
 func (v *doctorVerb) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&v.nsys, "nsys", "nsys", "the nsys executable")
+	bindProfiler(fs, &v.nsys)
 	fs.StringVar(&v.root, "baseline", "", baselineUsage)
 	v.policy.bindFile(fs)
 	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")

@@ -14,14 +14,15 @@ import (
 
 type rankVerb struct {
 	rank.Options
-	ranks string
+	fs *pflag.FlagSet
 }
 
 func (v *rankVerb) bind(fs *pflag.FlagSet) {
+	v.fs = fs
 	fs.StringVar(&v.Gather, "gather", "", "directory that all hosts of the job see, for the recordings (check and record set it themselves)")
 	fs.StringVar(&v.Job, "job", "", "name of the job: its ranks share it, and no other job in the directory does (default by the job and step of Slurm)")
-	fs.StringVar(&v.ranks, "ranks", "", "profile these ranks only, such as 0,7 or 0-3 (default all)")
-	fs.StringVar(&v.Exe, "nsys", "nsys", "the nsys executable")
+	fs.String("ranks", "", "profile these ranks only, such as 0,7 or 0-3 (default all)")
+	bindProfiler(fs, &v.Exe)
 	fs.StringArrayVar(&v.Order.Options.Args, "nsys-arg", nil, "further argument of nsys profile, repeatable")
 }
 
@@ -34,10 +35,11 @@ func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
 		return usageError("no directory for the recordings: check and record tell their ranks by NSGATE_GATHER and NSGATE_JOB, which the launcher " +
 			"must hand on (mpirun -x NSGATE_GATHER -x NSGATE_JOB); by hand give --gather")
 	}
-	if v.Ranks, err = thresholds.ParseRanks(v.ranks); err != nil {
-		return usageError("--ranks: %v", err)
+	var w thresholds.Workload
+	if err := settings(v.fs, &w); err != nil {
+		return err
 	}
-	v.Job, v.Getenv = cmp.Or(v.Job, jobOfLauncher(e.getenv)), e.getenv
+	v.Ranks, v.Job, v.Getenv = w.Ranks, cmp.Or(v.Job, jobOfLauncher(e.getenv)), e.getenv
 	code, err := v.Options.Run(args.workload)
 	if err != nil {
 		fmt.Fprintf(e.Err, "nsgate rank: %v\n", err)

@@ -205,7 +205,7 @@ func traces(read func(context.Context, string) ([]model.Trace, error)) func(cont
 
 var readExport, readTables = traces(nsys.Read), traces(nsysjax.Tables)
 
-// readReport reads a report through nsys, or where nsys is not installed the export of the same name beside it.
+// readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if _, err := exec.LookPath(cmp.Or(t.Nsys, "nsys")); err != nil && t.Nsys == "" {
 		if export := exportBeside(files[0]); export != "" {

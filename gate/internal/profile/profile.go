@@ -163,15 +163,18 @@ func Draw(side result.Side, r *Recording, kernels []measure.Subject, rank string
 	return d
 }
 
-// Check reports a rule that cannot be meant.
-func (r Rule) Check() error {
-	_, err := r.options()
-	return err
+func (r Rule) options() (trace.Options, error) {
+	w, err := warmup(r.Warmup)
+	return trace.Options{Warmup: w, Step: r.Step}, err
 }
 
-func (r Rule) options() (trace.Options, error) {
-	w, err := thresholds.ParseWarmup(cmp.Or(r.Warmup, trace.Auto))
-	return trace.Options{Warmup: w, Step: r.Step}, err
+// warmup is the rule of a warm-up as [trace.Options] has it, [trace.Auto] for "".
+func warmup(rule string) (string, error) {
+	var w thresholds.Workload
+	if err := w.Set("warmup", cmp.Or(rule, trace.Auto), ""); err != nil {
+		return "", errors.Unwrap(err)
+	}
+	return w.Warmup, nil
 }
 
 // like uses step and warm-up of a finished session if the rule does not give them.
@@ -181,7 +184,7 @@ func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
 		o.Like = finished
 	}
 	if r.Warmup == "" && r.Step == "" {
-		if w, err := thresholds.ParseWarmup(cmp.Or(finished.Warmup, trace.Auto)); err == nil {
+		if w, err := warmup(finished.Warmup); err == nil {
 			o.Warmup = w
 		}
 	}

@@ -12,7 +12,7 @@ const Auto, Capture = "auto", "capture"
 // Options say how to cut traces.
 type Options struct {
 	// Warmup is [Auto] (or ""), [Capture], or the number of steps to leave out, where there are none that of launches of every kernel,
-	// as [thresholds.ParseWarmup] gives it.
+	// as a policy file has it.
 	Warmup string
 	// Step names the NVTX range that the workload repeats. "" looks for one; NoStep treats the run as one piece.
 	Step string

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// settings lays the flags that have the name of a key of a workload over what the policy file says of it. The plan of
+// --runs and the limit of --threshold, which is one of the policy, are laid over elsewhere.
+func settings(fs *pflag.FlagSet, w *thresholds.Workload) error {
+	for _, key := range thresholds.Keys() {
+		f := fs.Lookup(key.Name)
+		if key.Table != "workload" || key.Name == "runs" || key.Name == "threshold" || f == nil || f.Value.String() == "" {
+			continue
+		}
+		flag := source(fs, key.Name)
+		if err := w.Set(key.Name, f.Value.String(), flag); err != nil {
+			return usageError("%s: %w", flag, errors.Unwrap(err))
+		}
+	}
+	return nil
+}
+
+// choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all that can be run.
+// A command line or finished profiles (given) are of one; a name that the file lacks has no settings.
+func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Workload, err error) {
+	switch runnable := slices.DeleteFunc(slices.Clone(p.Workloads), func(w thresholds.Workload) bool { return w.Command == nil }); {
+	case len(m.workload) > 0:
+	case !given && len(p.Workloads) > 1 && len(runnable) > 0:
+		return runnable, nil
+	default:
+		return m.only(p)
+	}
+	for _, pattern := range m.workload {
+		found := false
+		for _, w := range p.Workloads {
+			if !thresholds.Glob(pattern).Match(w.Name) {
+				continue
+			}
+			found = true
+			if !slices.ContainsFunc(chosen, func(c thresholds.Workload) bool { return c.Name == w.Name }) {
+				chosen = append(chosen, w)
+			}
+		}
+		switch {
+		case found:
+		case given && !strings.ContainsAny(pattern, "*?"):
+			w := thresholds.Workload{}
+			if err := w.Set("name", pattern, ""); err != nil {
+				return nil, usageError("%s: %w", source(m.fs, "workload"), errors.Unwrap(err))
+			}
+			chosen = append(chosen, w)
+		case len(p.Workloads) == 0:
+			return nil, usageError("no workload %q: there is no %s that names any; give its command after --", pattern, policyFile)
+		default:
+			return nil, usageError("no workload %q in %s; %sit has %s; the command of another goes after --", pattern, p.File,
+				meant("", pattern, strings.Split(names(p.Workloads), ", ")), names(p.Workloads))
+		}
+	}
+	if given && len(chosen) > 1 {
+		return nil, usageError("--workload names several workloads (%s), and what is given is of one", names(chosen))
+	}
+	return chosen, nil
+}
+
+// only is the one workload that there is, in the policy file or else in the baselines; one called default where there is none.
+func (m *measureFlags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
+	known, where := p.Workloads, p.File
+	if len(known) == 0 {
+		where = baselineRoot(m.baseline, p.File)
+		for _, name := range app.WorkloadsIn(where) {
+			known = append(known, thresholds.Workload{Name: name})
+		}
+	}
+	switch len(known) {
+	case 0:
+		return []thresholds.Workload{{Name: "default"}}, nil
+	case 1:
+		return known, nil
+	}
+	return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
+}
+
+func names(workloads []thresholds.Workload) string {
+	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
+}
