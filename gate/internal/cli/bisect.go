@@ -60,7 +60,11 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {
-		return &exit{code: ExitNoVerdict}
+		code := ExitNoVerdict
+		if b.Ends != nil {
+			code = refused(b.Ends.ReasonKey)
+		}
+		return &exit{code: code}
 	}
 	return nil
 }

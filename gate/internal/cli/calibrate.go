@@ -60,7 +60,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if !answer.Sound {
-		return &exit{code: ExitNoVerdict}
+		return &exit{code: refused(answer.ReasonKey)}
 	}
 	return nil
 }

@@ -105,6 +105,7 @@ const (
 	ExitFail      = 1 // a regression
 	ExitUsage     = 2 // wrong usage, policy or baseline file
 	ExitNoVerdict = 3 // the data cannot carry a verdict
+	ExitProgram   = 4 // the measured program failed
 )
 
 // Streams are what a command reads and writes. Reports go to Out, everything else to Err.

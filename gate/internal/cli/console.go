@@ -49,9 +49,9 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns exit code 3. It returns other errors.
+// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code. It returns other errors.
 func noVerdict(e *env, what string, err error) error {
-	list := []error{err}
+	list, code := []error{err}, ExitNoVerdict
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		list = several.Unwrap()
 	}
@@ -60,10 +60,11 @@ func noVerdict(e *env, what string, err error) error {
 		if !errors.As(err, &r) {
 			return err
 		}
+		code = max(code, refused(string(r.Kind)))
 		fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
 		if r.Next != "" {
 			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(string(r.Kind), r.Next)))
 		}
 	}
-	return &exit{code: ExitNoVerdict}
+	return &exit{code: code}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -212,7 +213,7 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
 		}
 	}
-	verdict := &exit{code: map[result.Verdict]int{result.Pass: ExitPass, result.Fail: ExitFail, result.NoVerdict: ExitNoVerdict}[j.Verdict], err: failed}
+	verdict := &exit{code: printed.ExitCode(), err: failed}
 	if err := o.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
@@ -223,6 +224,14 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 		verdict.code = ExitUsage
 	}
 	return verdict
+}
+
+// refused is the exit code of a refusal of this kind.
+func refused(kind string) int {
+	if model.Kind(kind).Program() {
+		return ExitProgram
+	}
+	return ExitNoVerdict
 }
 
 // annotate publishes the verdict on GitHub if --annotations asks for it.

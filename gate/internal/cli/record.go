@@ -63,13 +63,17 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		}
 	}
 	// A workload that cannot be recorded does not keep the others from being recorded.
-	var failed error
+	failed := &exit{}
 	for _, j := range jobs {
 		err := v.record(ctx, e, j, len(jobs) > 1)
-		if refused := (*exit)(nil); err != nil && (!errors.As(err, &refused) || refused.code != ExitNoVerdict) {
+		if x := (*exit)(nil); errors.As(err, &x) && x.code >= ExitNoVerdict {
+			failed.code = max(failed.code, x.code)
+		} else if err != nil {
 			return err
 		}
-		failed = cmp.Or(err, failed)
+	}
+	if failed.code == ExitPass {
+		return nil
 	}
 	return failed
 }

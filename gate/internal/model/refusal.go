@@ -35,6 +35,9 @@ func KindOf(err error) Kind {
 // Kind is the class of a refusal. Reports hold it as reason_key; it stays the same from release to release.
 type Kind string
 
+// Program reports whether the program that was measured is what failed: it cannot be run, it ended badly or not in time.
+func (k Kind) Program() bool { return k == NoWorkload || k == WorkloadTimeout || k == WorkloadFailed }
+
 // Kinds lists every kind of refusal with its meaning, as the manual shows them.
 var Kinds []meaning
 
@@ -114,6 +117,7 @@ var (
 	NoWorkload        = kind("no-workload", "The workload's command cannot be run.")
 	WorkloadTimeout   = kind("workload-timeout", "The workload did not end in time.")
 	WorkloadFailed    = kind("workload-failed", "The workload, or a rank of it, failed or was ended by a signal.")
+	BaseFailed        = kind("base-failed", "The program of the base build cannot be run, failed or did not end in time.")
 	BadOutput         = kind("bad-output", "The workload did not print an output of the policy once and as a number.")
 	GPUBusy           = kind("gpu-busy", "Something else uses the GPU.")
 	ProfilerFailed    = kind("nsys-failed", "nsys could not be started, ended early or wrote no report.")

@@ -9,11 +9,11 @@ import (
 
 // dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
 func dotenv(v *story.Story) (string, error) {
-	r, verdict, code := v.Report, result.NoVerdict, 3
+	r, verdict := v.Report, result.NoVerdict
 	if v.Judged() {
-		verdict, code = r.Verdict, map[result.Verdict]int{result.Fail: 1}[r.Verdict]
+		verdict = r.Verdict
 	}
 	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_REGRESSED=%d\n"+
 		"NSGATE_RESULT_IMPROVED=%d\nNSGATE_RESULT_UNDECIDED=%d\n",
-		verdict, code, r.Counts.Regressed, r.Counts.Improved, r.Counts.Inconclusive), nil
+		verdict, r.ExitCode(), r.Counts.Regressed, r.Counts.Improved, r.Counts.Inconclusive), nil
 }

@@ -2,6 +2,8 @@
 package result
 
 import (
+	"slices"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -251,6 +253,21 @@ func (r *Report) Each() []*Report {
 		return r.Workloads
 	}
 	return []*Report{r}
+}
+
+// ExitCode is that of the command which made the report: 0 for a pass, 1 for a regression, 3 for no verdict, 4 where a measured
+// program failed.
+func (r *Report) ExitCode() int {
+	switch r.Verdict {
+	case Pass:
+		return 0
+	case Fail:
+		return 1
+	}
+	if slices.ContainsFunc(r.Each(), func(w *Report) bool { return model.Kind(w.ReasonKey).Program() }) {
+		return 4
+	}
+	return 3
 }
 
 // Count counts findings by their outcome.

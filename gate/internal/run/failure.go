@@ -71,6 +71,7 @@ func (p Plan) where(index int, r Run) string {
 func (p Plan) workloadError(index int, r Run) error {
 	where := p.where(index, r)
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.schedule())}
+	defer e.blameBase()
 	switch {
 	case r.Error != "":
 		e.refusal = model.Refuse(model.NoWorkload, "check its command",

@@ -92,7 +92,9 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return r, err
 	}
 	if refusal := p.judgeJob(i+1, r, statuses, proc.Room(dir)); refusal != nil {
-		return r, &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refusal: refusal}
+		failed := &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refusal: refusal}
+		failed.blameBase()
+		return r, failed
 	}
 	return r, nil
 }
@@ -178,7 +180,7 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 		return model.Refuse(model.RankMissing, "see what the launcher says of it, and measure again",
 			"%s did not come to an end %s: the task or its host was ended from outside", ranks(lost), where)
 	case len(told) > 0:
-		return model.Refuse(model.WorkloadFailed, "see why the job was ended: a time limit, or somebody who cancelled it",
+		return model.Refuse(model.RankMissing, "see why the job was ended: a time limit, or somebody who cancelled it",
 			"%s ended at a signal that the launcher passed on %s", ranks(told), where)
 	case len(statuses) > 0 && len(absent) > 0:
 		return model.Refuse(model.RankMissing, "see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",

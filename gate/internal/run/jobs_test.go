@@ -53,7 +53,7 @@ func TestJudgeJob(t *testing.T) {
 		{what: "killed", run: failed, left: []rank.Status{told(0), killed, told(2)}, key: "workload-failed",
 			reason: "rank 1 was killed (SIGKILL), often for want of memory"},
 		{what: "lost", run: failed, left: []rank.Status{told(0), running(1), running(2)}, key: "rank-missing", reason: "ranks 1 and 2 did not"},
-		{what: "ended from outside", run: failed, left: []rank.Status{told(0), told(1), told(2)}, key: "workload-failed", reason: "ranks 0, 1 and 2"},
+		{what: "ended from outside", run: failed, left: []rank.Status{told(0), told(1), told(2)}, key: "rank-missing", reason: "ranks 0, 1 and 2"},
 		{what: "not recorded", run: failed, left: []rank.Status{ok(0), with(1, func(l *rank.Status) { l.Failure = "nsys wrote no report" }), ok(2)},
 			key: "rank-unrecorded", reason: "rank 1 was not recorded in run 1 of 1: nsys wrote no report"},
 		{what: "no room", run: failed, left: nil, room: 1, key: "no-room", reason: "no room"},

@@ -192,7 +192,7 @@ func (x *processes) unprofiledEnded() error {
 	if n == x.runs || n > 0 && x.journal.runs[n-1].failed() {
 		return nil
 	}
-	return model.Refuse(model.WorkloadFailed, "measure again",
+	return model.Refuse(model.ProfilerFailed, "measure again",
 		"the unprofiled runs ended after %d of %d runs (%s)", n, x.runs, x.unprofiled.cmd.ProcessState)
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -124,6 +125,13 @@ type WorkloadError struct {
 }
 
 func (e *WorkloadError) Error() string { return e.refusal.Error() }
+
+// blameBase gives the refusal of a run of the base build a kind of its own: a change is not to blame for its base.
+func (e *WorkloadError) blameBase() {
+	if r := (*model.Refusal)(nil); e.Run.Base && errors.As(e.refusal, &r) && r.Kind.Program() {
+		r.Kind = model.BaseFailed
+	}
+}
 
 // Unwrap returns the *model.Refusal.
 func (e *WorkloadError) Unwrap() error { return e.refusal }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
@@ -51,6 +52,9 @@ func (p Plan) spec() (s spec, err error) {
 	}
 	if p.Base != nil {
 		if s.Base, err = p.Base.program("the base build's workload", "check the command of the base, or build the base"); err != nil {
+			if r := (*model.Refusal)(nil); errors.As(err, &r) {
+				r.Kind = model.BaseFailed
+			}
 			return spec{}, err
 		}
 	}
