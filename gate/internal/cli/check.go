@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 type checkVerb struct {
@@ -39,7 +40,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.counters.bind(fs)
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3); code (compare device code alone); or skip (judge nothing, exit 0; in CI as fail)")
-	fs.StringVar(&v.noBaseline, "no-baseline", "show", "where the workload has no baseline: show what was measured (exit 3), or fail (exit 1), for CI that must not lose its baseline")
+	fs.StringVar(&v.noBaseline, "no-baseline", "show", "where the workload has no baseline: show what was measured (exit 3); pass (exit 0, unless a change under review deletes or renames one), for the first pull request; or fail (exit 1)")
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 	v.policy.bind(fs)
 	v.out.bind(fs)
@@ -75,6 +76,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		return err
 	}
 	v.complete(e, r, jobs)
+	v.out.passes = v.first(e, r, jobs)
 	err = v.out.publish(e, r, by)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
@@ -87,7 +89,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	by := model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
 		oneOf("profiler", v.profiler, tools.Names()...),
-		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
+		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"), v.counters.check(by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
 	jobs, err := v.resolve(e, &v.policy, workload, by, v.out.quiet)
@@ -156,6 +158,21 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 		return
 	}
 	r.Reproduce, v.out.reproduce = e.repeat(jobs[0])
+}
+
+// first reports whether nothing but a first baseline is missing. It is not the first where the change under review edits baselines, or
+// may, or where there is one of a name that nothing has any more: the change has deleted or renamed it.
+func (v *checkVerb) first(e *env, r *result.Judgement, jobs []*job) bool {
+	if v.noBaseline != "pass" || v.bisecting || r.Verdict != result.NoVerdict || e.editsBaselines(jobs[0].Root) {
+		return false
+	}
+	known := mapped(jobs[0].Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
+	for _, w := range r.Each() {
+		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(app.WorkloadsIn(jobs[0].Root), func(name string) bool { return !slices.Contains(known, name) })
 }
 
 func withoutBaseline(r *result.Judgement) bool {

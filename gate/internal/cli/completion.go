@@ -42,7 +42,7 @@ func completeFlags(c *cobra.Command) {
 		"profiler":    words(tools.Names()...),
 		"undecided":   words("warn", "fail"),
 		"no-gpu":      words("fail", "code", "skip"),
-		"no-baseline": words("show", "fail"),
+		"no-baseline": words("show", "pass", "fail"),
 		"timeout":     words("none"),
 		"warmup":      words("auto", "capture"),
 		"ci":          words("auto", "github", "gitlab", "none"),

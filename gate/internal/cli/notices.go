@@ -21,6 +21,16 @@ func (e *env) reviewed() *app.Review {
 	return e.review
 }
 
+// editsBaselines reports whether the change under review edits what lies below the root of the baselines, or may.
+func (e *env) editsBaselines(root string) bool {
+	review := e.reviewed()
+	if review == nil {
+		return false
+	}
+	edits, known := review.Edits(e.ctx, app.Judged{Baselines: []string{root}})
+	return !known || len(edits) > 0
+}
+
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
 func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice {
 	review := e.reviewed()

@@ -214,7 +214,11 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 		}
 	}
 	verdict := &exit{code: printed.ExitCode(), err: failed}
-	if err := o.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
+	published := verdict.code
+	if o.passes {
+		published = ExitPass
+	}
+	if err := o.annotate(e, printed, published, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
 	switch passed := verdict.code == ExitPass || o.passes; {

@@ -48,7 +48,7 @@ type Notice struct {
 // improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
 // of those that could not be written.
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
-	all := annotations(r, o.Locate)
+	all := annotations(r, o.Locate, exitCode == 0)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
 		all = append(all, annotation{(*githubactions.Action).Noticef,
 			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
@@ -140,7 +140,8 @@ func levelOf(fails bool) level {
 }
 
 // annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
-func annotations(r *result.Report, locate story.Locator) []annotation {
+// Where the command passes without a verdict, that is a notice.
+func annotations(r *result.Report, locate story.Locator, passes bool) []annotation {
 	var out []annotation
 	remarks := story.Remarks(r, story.Options{Locate: locate})
 	shown := remarks
@@ -148,11 +149,14 @@ func annotations(r *result.Report, locate story.Locator) []annotation {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
-		title := x.Title
+		title, level := x.Title, levelOf(x.Class <= story.Fails)
 		if x.Class == story.NoVerdict {
 			title = "nsgate: " + title
 		}
-		out = append(out, annotation{levelOf(x.Class <= story.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
+		if x.Class == story.NoVerdict && passes {
+			level = (*githubactions.Action).Noticef
+		}
+		out = append(out, annotation{level, Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := 0
