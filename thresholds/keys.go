@@ -14,7 +14,7 @@ import (
 
 // Key is a key of the policy file, for documentation.
 type Key struct {
-	Table   string // "" at the top of the file, "workload", "workload.output" or "rule"
+	Table   string // "" at the top of the file, "workload", "workload.output", "workload.results" or "rule"
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
 	Default string // as a file writes it, or in words where only leaving the key out has that meaning
@@ -100,8 +100,15 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return patterns(&w.Code) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
+	{"profile", "never with results, else always", `"always"`, `whether runs are profiled: "always" or "never"; without, only outputs and results are judged`,
+		func(w *Workload) field { return word(&w.Profile, "always", "never") }},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},
+}
+
+var resultKeys = []key[Results]{
+	{"files", "required", `"out/*.json"`, "files that a benchmark harness writes in a run, relative to dir; `$NSGATE_RUN_DIR`, also in the command, is a directory of the run's own",
+		func(r *Results) field { return patterns(&r.Files) }},
 }
 
 var outputKeys = []key[Output]{
@@ -129,6 +136,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
 	{"output", "any", `"tokens/s"`, "name of outputs, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
+	{"benchmark", "any", `"scan T=I32*"`, "name of rows of benchmark files, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Benchmark, parseGlob, verbatim) }},
 	{"section", "any", `"warm-up"`, "section of the run, instead of a kernel: before, warm-up, after, beside",
 		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …; `ncu:NAME` for any metric of Nsight Compute",
@@ -149,7 +158,8 @@ var ruleKeys = []key[Rule]{
 
 // Keys lists every key that a policy file may have, in the order in which to write them.
 func Keys() []Key {
-	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("workload.output", outputKeys), document("rule", ruleKeys))
+	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("workload.output", outputKeys),
+		document("workload.results", resultKeys), document("rule", ruleKeys))
 }
 
 func document[T any](table string, keys []key[T]) []Key {
@@ -187,6 +197,10 @@ func (p *Policy) Settings() []Setting {
 			if o := &w.Outputs[j]; w.Throughput == "" || o.Name != throughput {
 				out = append(out, settings("workload.output", o.Name, outputKeys, o, o.Places)...)
 			}
+		}
+		for j := range w.Results {
+			r := &w.Results[j]
+			out = append(out, settings("workload.results", r.Where, resultKeys, r, r.Places)...)
 		}
 	}
 	for i := range p.Rules {

@@ -23,6 +23,7 @@ func TestKeys(t *testing.T) {
 		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n", "rule": "[[rule]]\nseverity = \"warn\"\n",
 		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",
 		"workload.output":         anOutput("name = 'a'\npattern = '(x)'"),
+		"workload.results":        "[[workload]]\nname = \"a\"\n[[workload.results]]\n",
 		"workload.output.name":    anOutput("pattern = '(x)'"),
 		"workload.output.pattern": anOutput("name = 'a'"),
 	}
@@ -103,6 +104,7 @@ floor = "1us"
 		"workload app budget = none # default",
 		"workload app code = none # default",
 		"workload app threshold = 0.5 % # nsgate.toml:7",
+		"workload app profile = never with results, else always # default",
 		"workload app throughput = none # default",
 		"workload.output tokens/s name = tokens/s # nsgate.toml:10",
 		"workload.output tokens/s pattern = tokens/s: (.*) # nsgate.toml:11",
@@ -114,6 +116,7 @@ floor = "1us"
 		"rule nsgate.toml:13 device = any # default",
 		"rule nsgate.toml:13 copy = any # default",
 		"rule nsgate.toml:13 output = any # default",
+		"rule nsgate.toml:13 benchmark = any # default",
 		"rule nsgate.toml:13 section = any # default",
 		"rule nsgate.toml:13 metric = time # nsgate.toml:15",
 		"rule nsgate.toml:13 max = that of the metric; none with at_most or at_least # default",
@@ -145,8 +148,8 @@ floor = "1us"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := list(p); lines[len(lines)-2] != "workload a threshold = 2 % # nsgate.toml:1" {
-		t.Errorf("inherited: %s", lines[len(lines)-2])
+	if lines := list(p); lines[len(lines)-3] != "workload a threshold = 2 % # nsgate.toml:1" {
+		t.Errorf("inherited: %s", lines[len(lines)-3])
 	}
 }
 

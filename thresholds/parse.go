@@ -67,6 +67,8 @@ func (p *Policy) parse(data []byte) error {
 			err = p.workload(t)
 		case "workload.output":
 			err = p.output(t)
+		case "workload.results":
+			err = p.results(t)
 		case "rule":
 			err = p.rule(t)
 		default:
@@ -264,6 +266,23 @@ func (p *Policy) output(t table) error {
 		}
 	}
 	w.Outputs = append(w.Outputs, o)
+	return nil
+}
+
+// results takes one [[workload.results]], which belongs to the [[workload]] before it.
+func (p *Policy) results(t table) error {
+	if len(p.Workloads) == 0 {
+		return errorAt(t.line, "[[workload.results]] belongs below the [[workload]] that writes them")
+	}
+	w := &p.Workloads[len(p.Workloads)-1]
+	r := Results{Where: where(p.File, t.line)}
+	if err := take(t.entries, resultKeys, &r, &r.Places); err != nil {
+		return err
+	}
+	if r.Files == nil {
+		return errorAt(t.line, `[[workload.results]] has no files; add files = "out/*.json"`)
+	}
+	w.Results = append(w.Results, r)
 	return nil
 }
 

@@ -18,7 +18,7 @@ func errorAt(line int, format string, args ...any) error {
 }
 
 // tableNames are the tables that a file may have, any number of each.
-var tableNames = []string{"rule", "workload", "workload.output"}
+var tableNames = []string{"rule", "workload", "workload.output", "workload.results"}
 
 // unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kballard/go-shellquote"
+
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // NoTimeout is the timeout of a workload that may run for ever.
@@ -62,7 +64,7 @@ func splitCommand(s string) ([]string, error) {
 	}
 	for i, c := range s {
 		// A backslash before a character changes the words unless a shell would take the character for its own.
-		if !strings.ContainsRune("|&;<>()$`*?", c) {
+		if !strings.ContainsRune("|&;<>()$`*?", c) || strings.HasPrefix(s[i:], measure.RunDir) {
 			continue
 		}
 		if same, err := shellquote.Split(s[:i] + `\` + s[i:]); err == nil && slices.Equal(words, same) {

@@ -83,18 +83,20 @@ type Places map[string]string
 func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
 // Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
-// Device, Copy, Output and Section is set.
+// Device, Copy, Output, Benchmark and Section is set.
 type Rule struct {
 	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
 	Range  Glob // name of an NVTX range
 	// Domain and Category select NVTX ranges by the domain in their name and by their category, alone or with Range.
 	Domain, Category Glob
 
-	Device  Glob // one of several GPUs of a run: "GPU 3"
-	Copy    Glob // kind of a copy: "memcpy HtoD", "memset"
-	Output  Glob // name of an output: "tokens/s"
-	Section Glob // section of the run: "before", "warm-up", "after"
-	Metric  Glob // name of a metric
+	Device Glob // one of several GPUs of a run: "GPU 3"
+	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
+	Output Glob // name of an output: "tokens/s"
+	// Benchmark is the name of a row of a benchmark file, with its parameters: "scan T=I32*".
+	Benchmark Glob
+	Section   Glob // section of the run: "before", "warm-up", "after"
+	Metric    Glob // name of a metric
 
 	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
@@ -131,8 +133,12 @@ type Workload struct {
 	// Throughput is the pattern of an output of this name, which Outputs holds as well; "" for none.
 	Throughput string
 	Outputs    []Output // each name once
-	Where      string   // "nsgate.toml:4", the line of its [[workload]]
-	Places     Places   // where each of its keys was set
+	// Results are the files in which a harness writes what it measured.
+	Results []Results
+	// Profile says whether runs are profiled: "always" or "never"; "" is never where there are results, else always.
+	Profile string
+	Where   string // "nsgate.toml:4", the line of its [[workload]]
+	Places  Places // where each of its keys was set
 }
 
 // Output is a number that a workload prints, to be judged.
@@ -140,6 +146,26 @@ type Output struct {
 	measure.Output
 	Where  string // "nsgate.toml:9", the line of its [[workload.output]]
 	Places Places // where each of its keys was set
+}
+
+// Results are files of a benchmark harness.
+type Results struct {
+	Files  []string // patterns, relative to the workload's Dir
+	Where  string   // "nsgate.toml:9", the line of its [[workload.results]]
+	Places Places   // where each of its keys was set
+}
+
+// Profiled reports whether runs of the workload are profiled.
+func (w *Workload) Profiled() bool {
+	return w.Profile == "always" || w.Profile == "" && len(w.Results) == 0
+}
+
+// ResultFiles are the patterns of all files of results.
+func (w *Workload) ResultFiles() (patterns []string) {
+	for _, r := range w.Results {
+		patterns = append(patterns, r.Files...)
+	}
+	return patterns
 }
 
 // throughput is the key, and the name of the output that it stands for.
@@ -190,7 +216,7 @@ func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
 	case m.OnHost() && p.StepThreshold > p.Threshold:
 		l.Max, l.Rule = math.Min(p.StepThreshold, stepPart*p.Threshold), p.Places.Of("threshold")
-	case m.Unit == "ns", s.Scope == measure.ScopeOutput:
+	case m.Unit == "ns", s.Scope == measure.ScopeOutput, s.Scope == measure.ScopeBenchmark:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
 	return l
@@ -271,9 +297,9 @@ type selector struct {
 }
 
 // selectors are what a rule may be for. The copies of a workload are its only subjects with a name.
-func (r *Rule) selectors() [6]selector {
+func (r *Rule) selectors() [7]selector {
 	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeWorkload, r.Copy},
-		{measure.ScopeOutput, r.Output}, {measure.ScopeSection, r.Section}}
+		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
 }
 
 // namesOf are the names by which a rule may select a subject: a kernel also by its short name, without and with its

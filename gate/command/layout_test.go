@@ -48,6 +48,7 @@ var layout = map[string]struct {
 	"gate/internal/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
 	"gate/internal/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
 	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},
+	"gate/internal/bench":         {3, nil},
 	"gate/internal/ncu":           {3, []string{"google.golang.org/protobuf"}},
 	"gate/internal/plot":          {0, nil},
 	"gate/internal/attribution":   {3, nil},

@@ -30,6 +30,8 @@ func Example() {
 	}
 	tokens := measure.Output{Name: "tokens/s", Pattern: "throughput: ([0-9.]+)", Better: measure.Higher}
 	show(measure.Subject{Scope: measure.ScopeOutput, Name: tokens.Name}, tokens.Metric())
+	scan, _ := measure.MetricByName("duration")
+	show(measure.Subject{Scope: measure.ScopeBenchmark, Name: "scan --json " + measure.RunDir}, scan)
 	for _, section := range []measure.Subject{measure.Warmup, measure.Steps, measure.Between} {
 		show(section, measure.GPUTime)
 	}
@@ -44,6 +46,7 @@ func Example() {
 	// a device GPU time 3 %
 	// a section GPU time 3 %
 	// tokens/s output 3 %
+	// scan --json $NSGATE_RUN_DIR time 3 %
 	// warm-up GPU time 3 %
 	// steps GPU time is not judged
 	// between GPU time is not judged

@@ -34,6 +34,8 @@ const (
 	ScopeWorkload = measure.ScopeWorkload
 	ScopeOutput   = measure.ScopeOutput
 	ScopeSection  = measure.ScopeSection
+
+	ScopeBenchmark = measure.ScopeBenchmark
 )
 
 // The directions of metrics: time has Lower, throughput Higher, and what only explains Neither.
@@ -52,6 +54,9 @@ var (
 	CopyTime = measure.CopyTime // of one kind of copy
 	StepTime = measure.StepTime // period of a step
 )
+
+// RunDir stands in the command of a workload for a directory of each run's own.
+const RunDir = measure.RunDir
 
 // The whole workload, and the sections of a run that have limits of their own.
 var (

@@ -53,7 +53,7 @@ func (t comparison) exposedChange(p pair) float64 {
 // in full or by its subject, or bounds its value.
 func (t comparison) leastCost(p pair) float64 {
 	selects := func(r thresholds.Rule) bool {
-		return r.Where == p.Limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Section != ""
+		return r.Where == p.Limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Benchmark+r.Section != ""
 	}
 	if t.Named(p.Pair) || p.Limit.Bounded() || slices.ContainsFunc(t.Policy.Rules, selects) {
 		return 0

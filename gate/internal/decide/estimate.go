@@ -49,7 +49,7 @@ func differing(before, after [][]float64) (runs []int) {
 }
 
 // dependsOnHost reports whether a metric depends on the CPU of the host.
-func (p *pair) dependsOnHost() bool { return p.isStep() || p.Metric.Unprofiled() }
+func (p *pair) dependsOnHost() bool { return p.isStep() || p.Metric.Unprofiled() && !p.Metric.OnGPU() }
 
 // estimate is the change from baseline to head of one pair, with its variance.
 type estimate struct {
@@ -118,7 +118,7 @@ func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(moderateRuns(e.Metric, e.contrast.Sides[0], prior).S2)
+	sd := math.Sqrt(e.pool.moderate(e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}

@@ -61,7 +61,7 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 	for n := MaxRuns; n >= 0; n-- {
 		if n >= stats.MinRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
-			v := moderateRuns(f.Metric, raw, f.pool.prior)
+			v := f.pool.moderate(raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
 			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, result.Power)))
 		}

@@ -93,7 +93,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
-	e.run = moderateRuns(e.Metric, e.contrast.Run, pool.prior)
+	e.run = pool.moderate(e.contrast.Run, pool.prior)
 	e.run.S2 = math.Max(e.run.S2, t.rare(e.pair))
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
@@ -141,9 +141,9 @@ func (t comparison) rare(p pair) float64 {
 	return 0
 }
 
-// moderateRuns is the variance between runs of a metric, shrunk toward the prior of its kind.
-func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
-	if m.Unprofiled() {
+// moderate is the variance between runs of a metric, shrunk toward the prior of its kind.
+func (p pool) moderate(v, expected stats.Variance) stats.Variance {
+	if p.few {
 		return moderateOutput(v, expected)
 	}
 	return stats.Moderate(v, expected)
@@ -155,7 +155,7 @@ func welch(e estimate) estimate {
 	w := e.contrast.SideWeights[:]
 	var sides []stats.Variance
 	for i, v := range e.contrast.Sides {
-		sides = append(sides, moderateRuns(e.Metric, v, e.pool.sides[i]))
+		sides = append(sides, e.pool.moderate(v, e.pool.sides[i]))
 	}
 	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, result.Confidence) > stats.Margin(e.variance, result.Confidence) {
 		e.variance = v

@@ -103,7 +103,7 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		}
 	}
 	settled := func() { out[len(out)-1].runs = true }
-	onHost := x.isStep() || x.metric.Unprofiled()
+	onHost := e.dependsOnHost()
 	shifts := e.contrast.SessionWeight > 0 && (x.metric.Unit == measure.Time.Unit || onHost)
 	if shifts && t.shift > 0 && t.shift <= shiftMost {
 		add(t.shift+x.limit, false, doubtIfGating, reason.WithAll{Bound: x.limitOf(x.change), Shift: result.Number(t.shift)})

@@ -19,6 +19,8 @@ type pool struct {
 	// to be sure of it.
 	steady, exact bool
 	bimodal       float64 // the part of the estimates whose runs fall on two levels
+	// few is true of a kind with too few members to learn a variance from: the prior only widens theirs.
+	few bool
 }
 
 func (t comparison) times() string { return kindOf(measure.ScopeKernel, t.Time) }
@@ -93,7 +95,8 @@ func newPool(t comparison, members []*estimate) pool {
 	p.exact = p.steady && (p.exact || t.Time == model.NcuTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	switch {
-	case members[0].Metric.Unprofiled():
+	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark || len(runs) < stats.PoolLeast):
+		p.few = true
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	case members[0].isStep():
 		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}

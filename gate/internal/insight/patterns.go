@@ -243,7 +243,7 @@ type seen struct {
 
 // patterns looks for every pattern, with its bounds scaled by line, in every run and in the typical one.
 func (s *summarizer) patterns(line result.Number) []seen {
-	runs := s.side.Runs()
+	runs := s.side.ProfiledRuns()
 	var all []*result.Summary
 	for run := range runs {
 		all = append(all, s.of([]int{run}))

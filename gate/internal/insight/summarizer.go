@@ -63,12 +63,12 @@ func summaries(sessions []model.Session) *summarizer {
 func (s *summarizer) summand(subject measure.Subject) *summand {
 	x := &summand{Subject: subject, values: map[string][]float64{}}
 	if s.side.HasMetric(subject, model.Owned.Name) {
-		x.owned = attribution.Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.Runs()))
+		x.owned = attribution.Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.ProfiledRuns()))
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
 		x.row = result.SummaryKernel{Named: result.NewNamed(subject), Role: s.side.Role(subject), Communicates: attribution.Communicates(subject.Name)}
-	case measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall:
+	case measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeCall:
 		x.copies = subject.Scope == measure.ScopeWorkload && s.side.HasMetric(subject, measure.CopyTime.Name)
 		x.others = s.others(subject)
 	}

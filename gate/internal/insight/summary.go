@@ -46,7 +46,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 		}
 	}
 	if restless > 0 {
-		out.Warn(result.Say(Restless{restless, s.side.Runs()}))
+		out.Warn(result.Say(Restless{restless, s.side.ProfiledRuns()}))
 	}
 	return out, nil
 }

@@ -107,7 +107,7 @@ func perRun(side *recorded.Index, metric string, subjects ...measure.Subject) (s
 			}
 		}
 	}
-	return sum / float64(max(side.Runs(), 1))
+	return sum / float64(max(side.ProfiledRuns(), 1))
 }
 
 // LostRemarks names the part of the GPU time that is missing and too small to hide a regression.

@@ -62,6 +62,7 @@ func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 		}
 		anything := *rule
 		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
+		anything.Benchmark = ""
 		anything.Domain, anything.Category = "", ""
 		switch {
 		case !applies(&anything, sessions): // the report says so

@@ -49,6 +49,13 @@ var (
 	Rate           = metrics.Rate
 	Cost           = metrics.Cost
 	WallTime       = metrics.WallTime
+	GPUDuration    = metrics.GPUDuration
+	Duration       = metrics.Duration
+	ItemRate       = metrics.ItemRate
+	Bandwidth      = metrics.Bandwidth
+	FlopRate       = metrics.FlopRate
+	Memory         = metrics.Memory
+	Value          = metrics.Value
 	GPUMetrics     = metrics.GPUMetrics
 	Throughput     = metrics.Throughput
 )

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// RunDir stands in the command of a workload, and in patterns of its results, for a directory of each run's own.
+const RunDir = "$NSGATE_RUN_DIR"
+
 // Output is a number that a workload prints about itself, such as its throughput. It is read in unprofiled runs only.
 type Output struct {
 	Name string // with its unit: "tokens/s"

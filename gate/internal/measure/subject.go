@@ -58,12 +58,14 @@ const (
 	ScopeCall Scope = "call"
 	// ScopeOutput is a number that the workload prints, see [Output].
 	ScopeOutput Scope = "output"
+	// ScopeBenchmark is a row of a benchmark file: a benchmark with its parameters.
+	ScopeBenchmark Scope = "benchmark"
 	// ScopeSection is a part of a run by time, see [Sections].
 	ScopeSection Scope = "section"
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput, ScopeSection}
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput, ScopeBenchmark, ScopeSection}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "

@@ -78,6 +78,7 @@ const (
 	tick                        // see [FloorTick]
 	ticks                       // see [FloorTicks]
 	once                        // see [FloorOnce]
+	onGPU                       // see [Metric.OnGPU]
 )
 
 // row makes a metric and lists it: a new metric is one row, and what reads it. The title is the name with spaces unless
@@ -191,6 +192,9 @@ func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
 func (m Metric) Unprofiled() bool { return known[m.Name].is&unprofiled != 0 }
+
+// OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
+func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
 
 // OutsideSteps reports whether a time is of what a process does besides its steps, which moves by tens of per cent
 // between runs.

@@ -135,6 +135,20 @@ var (
 	WallTime = row("wall_time", "ns", Lower, time, alone, unprofiled)
 )
 
+// The metrics of benchmark files: one value a process, as the harness states it.
+var (
+	// GPUDuration is a time between two events on the GPU, Duration one that the harness took in another way.
+	GPUDuration = row("gpu_duration", "ns", Lower, time, alone, unprofiled|judged|followed|onGPU, "time on the GPU")
+	Duration    = row("duration", "ns", Lower, time, alone, unprofiled|judged|followed, "time")
+	// ItemRate is things done per second: requests, tokens, items.
+	ItemRate  = row("item_rate", "1/s", Higher, rate, alone, unprofiled|judged|followed, "rate")
+	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed)
+	FlopRate  = row("flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed, "FLOP rate")
+	Memory    = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
+	// Value is a number of which nobody said whether more is better.
+	Value = row("value", "", Neither, amount, alone, unprofiled)
+)
+
 // The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
 // how the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or
 // worse.

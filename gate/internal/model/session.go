@@ -155,6 +155,14 @@ func (s *Session) Profiled() int {
 	return n
 }
 
+// Judged is how many runs the session has for a comparison: the profiled ones, or all where none was profiled.
+func (s *Session) Judged() int {
+	if n := s.Profiled(); n > 0 {
+		return n
+	}
+	return len(s.Runs)
+}
+
 // Of are the values of a series in the runs that its metric is measured in.
 func (s *Session) Of(x *Series) Values {
 	if x.Metric.Unprofiled() {
@@ -309,4 +317,5 @@ type Unprofiled struct {
 	Start   time.Time
 	Wall    time.Duration
 	Outputs []float64 // one for each [measure.Output] of the workload, in their order
+	Results []Series  // of a benchmark harness, with one value each
 }

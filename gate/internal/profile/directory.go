@@ -21,23 +21,26 @@ import (
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant
-// as profiles are named in a warning. Reports of nsgate are read where there is nothing else: a gate may write its own there.
+// as profiles are named in a warning. Results of benchmark harnesses are read where there is no profile, and reports of nsgate
+// where there is neither: a gate may write its own there.
 func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
 	l, err := list(dir, false)
 	if err != nil {
 		return err
 	}
+	if len(l.found) == 0 {
+		if l.found, err = benchmarkRuns(dir); err == nil && len(l.found) == 0 {
+			err = holdsNothing(dir, l.others, l.below)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := distinct(l.found); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.found, func(e entry) bool { return !e.format.own }) {
-		l.found = slices.DeleteFunc(l.found, func(e entry) bool {
-			if e.format.own {
-				l.left = append(l.left, filepath.Base(e.files[0]))
-			}
-			return e.format.own
-		})
-	}
+	l.keep(func(f *Format) bool { return !f.own })
+	l.keep(func(f *Format) bool { return !f.benchmarks })
 	files, err := t.openAll(ctx, dir, l.found, to)
 	if err != nil {
 		return err
@@ -135,10 +138,23 @@ func list(dir string, ofRank bool) (l listing, err error) {
 			return l, err
 		}
 	}
-	if err = l.beside.check(); err == nil && len(l.found) == 0 {
+	if err = l.beside.check(); err == nil && len(l.found) == 0 && ofRank {
 		err = holdsNothing(dir, l.others, l.below)
 	}
 	return l, err
+}
+
+// keep leaves out the recordings in other formats, where there are any in a format of this kind.
+func (l *listing) keep(kind func(*Format) bool) {
+	if !slices.ContainsFunc(l.found, func(e entry) bool { return kind(e.format) }) {
+		return
+	}
+	l.found = slices.DeleteFunc(l.found, func(e entry) bool {
+		if !kind(e.format) {
+			l.left = append(l.left, filepath.Base(e.files[0]))
+		}
+		return !kind(e.format)
+	})
 }
 
 // irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -51,6 +52,8 @@ type Format struct {
 	refuse func(file string) *model.Refusal
 	// own is true for files that nsgate itself wrote.
 	own bool
+	// benchmarks is true for results of a benchmark harness, several of which may be of one run.
+	benchmarks bool
 }
 
 // readable lists the formats that are read, for messages.
@@ -85,6 +88,9 @@ var formats = []Format{
 	{Name: "table of nsys stats, CSV or printed", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included", Suffixes: []string{".csv", ".txt"}, read: readStats,
 		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
 		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [", "SKIPPED: "}},
+	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
+		Gives: "one value a process for each benchmark: nvbench, google-benchmark, pytest-benchmark, asv, Criterion, hyperfine, llama-bench, tritonbench, vLLM, SGLang, Bencher, github-action-benchmark, JUnit",
+		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
 	{Name: "compressed profile", certain: true,
 		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are", "%s is compressed"), Suffixes: []string{
 			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
@@ -99,6 +105,8 @@ var formats = []Format{
 func refusal(kind model.Kind, next, format string) func(string) *model.Refusal {
 	return func(file string) *model.Refusal { return model.Refuse(kind, next, format, file) }
 }
+
+var benchmarkSuffixes = []string{".json", ".jsonl", ".csv", ".xml"}
 
 // pointers are the suffixes of files that Git LFS may have left a pointer of: another file is none of a profile.
 var pointers = []string{
@@ -302,6 +310,12 @@ func readStats(ctx context.Context, _ Tools, names []string, to *Recording) erro
 	}
 	run, err := nsysstats.Read(ctx, files...)
 	to.add(run.Trace, run.Summary)
+	return err
+}
+
+func readBenchmarks(_ context.Context, _ Tools, files []string, to *Recording) error {
+	s, err := bench.Open(files...)
+	to.add(nil, s)
 	return err
 }
 

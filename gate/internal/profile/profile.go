@@ -124,6 +124,9 @@ func CommonProfiler(base, head []model.Session) (b, h []model.Session) {
 // sessions are those of a recording, the oldest first, with those of its traces.
 func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 	out := slices.Clone(r.Finished)
+	if len(reduced) == 0 && len(r.Unprofiled) > 0 {
+		reduced = []model.Session{{Environment: r.Place}}
+	}
 	if len(reduced) > 0 {
 		trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs)
 		out = append(out, reduced...)

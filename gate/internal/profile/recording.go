@@ -25,6 +25,8 @@ type Recording struct {
 	// Unprofiled are further runs without a profiler, and Outputs the numbers that were read in their output.
 	Unprofiled []model.Unprofiled
 	Outputs    []measure.Output
+	// Place is where unprofiled runs were taken that no profiled one stands beside.
+	Place model.Environment
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 }
@@ -38,6 +40,9 @@ func (r *Recording) Add(o *Recording) {
 	r.Unprofiled = append(r.Unprofiled, o.Unprofiled...)
 	if len(o.Unprofiled) > 0 {
 		r.Outputs = o.Outputs // the same for all runs of a workload
+		if r.Place.Start.IsZero() {
+			r.Place = o.Place
+		}
 	}
 	r.Warnings = append(r.Warnings, o.Warnings...)
 }

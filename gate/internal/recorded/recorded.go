@@ -103,11 +103,20 @@ func ByLaunch(sessions []model.Session) bool {
 // Subjects lists what the side has, in stable order. The list is the side's own.
 func (s *Index) Subjects() []measure.Subject { return s.sorted }
 
-// Runs is how many profiled runs the sessions have in all.
-func (s *Index) Runs() int {
+// ProfiledRuns is how many profiled runs the sessions have in all.
+func (s *Index) ProfiledRuns() int {
 	n := 0
 	for i := range s.Sessions {
 		n += s.Sessions[i].Profiled()
+	}
+	return n
+}
+
+// Runs is how many runs a comparison has: the profiled ones, or all where none was profiled.
+func (s *Index) Runs() int {
+	n := 0
+	for i := range s.Sessions {
+		n += s.Sessions[i].Judged()
 	}
 	return n
 }
@@ -276,7 +285,7 @@ func (s *Index) shareOf(subject measure.Subject) float64 {
 	var part float64
 	of := s.Whole
 	switch {
-	case subject == measure.Workload, subject.Scope == measure.ScopeOutput:
+	case subject == measure.Workload, subject.Scope == measure.ScopeOutput, subject.Scope == measure.ScopeBenchmark:
 		return 1
 	case subject.Scope == measure.ScopeKernel:
 		if part = s.Typical(subject, s.Total.Name); part == 0 {

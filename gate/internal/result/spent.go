@@ -39,6 +39,9 @@ func (s *Spent) String() string {
 			text += fmt.Sprintf(", of which %s are steps", seconds(x.Time))
 		}
 	}
+	if s.Export == 0 { // nothing was profiled
+		return text + ")"
+	}
 	return text + fmt.Sprintf("; %s of the profiler)", seconds(s.Total-s.InRuns))
 }
 
@@ -47,6 +50,9 @@ func (s *Spent) Detail() string {
 	var run []string
 	for _, x := range s.Run {
 		run = append(run, x.Part+" "+seconds(x.Time))
+	}
+	if s.Export == 0 {
+		return s.String()
 	}
 	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, seconds(s.Start), seconds(s.Report), seconds(s.Export), seconds(s.Read))
 	if len(run) > 0 {

@@ -92,7 +92,7 @@ func Of(s measure.Subject, m measure.Metric, note string) Row {
 		return stallRow
 	case m.OnHost():
 		return stepRow
-	case m.Unprofiled():
+	case m.Unprofiled() && !m.OnGPU():
 		return outputRow
 	case m.Sampled():
 		return utilisationRow

@@ -155,11 +155,13 @@ func gpus(e model.Environment) string {
 
 // side prints the runs, the step, the warm-up and the commit of a side.
 func side(s result.Side) string {
-	if s.Runs == 0 {
+	if s.Runs+s.Unprofiled == 0 {
 		return "nothing that can be used"
 	}
 	parts := []string{measure.Count(s.Runs, "run")}
-	if s.Unprofiled > 0 {
+	if s.Runs == 0 {
+		parts[0] = measure.Count(s.Unprofiled, "unprofiled run")
+	} else if s.Unprofiled > 0 {
 		parts[0] += fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
 	if s.Sessions > 0 {

@@ -25,6 +25,14 @@ func Headline(s *result.Summary) string {
 		what = Quantity(s.Period, NS) + " a step"
 	case s.GPUTime.Known():
 		what = Quantity(s.GPUTime, NS) + " of kernels a " + per(s)
+	case s.Recorded.Runs == 0 && s.Recorded.Unprofiled > 0:
+		rows := map[string]bool{}
+		for _, x := range s.Others {
+			if x.Scope == measure.ScopeBenchmark {
+				rows[x.Name] = true
+			}
+		}
+		what = Count(len(rows), "benchmark")
 	default:
 		what = Count(len(s.Kernels), "kernel")
 	}

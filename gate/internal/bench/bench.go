@@ -1,0 +1,245 @@
+// Package bench reads the files in which benchmark harnesses write what they measured in one process: one [measure.Subject]
+// of scope benchmark for each row, with one value for each metric.
+//
+// The unit of replication is the process. What a harness repeats inside one gives one value: the mean or median that the
+// file states, else the median of the repetitions.
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+)
+
+const (
+	// largest is the size of a file in bytes up to which it is read.
+	largest = 64 << 20
+	// longest is the length of a row's name in bytes up to which it is read.
+	longest = 1 << 10
+)
+
+const again = "write the file again with the harness"
+
+// format is the file of one harness.
+type format struct {
+	name string // of the harness, which stands for the profiler: results of two harnesses are not compared
+	// is tells the format by the first bytes of a file.
+	is func(head []byte) bool
+	// read adds the rows of a file.
+	read func(*run) error
+}
+
+// formats is every format, one row each; a file is of the first that its head shows.
+var formats = []format{
+	{"nvbench", has(`"nvbench"`, `"benchmarks"`), readNVBench},
+	{"google-benchmark", has(`"benchmarks"`, `"context"`, `"num_cpus"`), readGoogle},
+	{"pytest-benchmark", has(`"machine_info"`, `"commit_info"`), readPytest},
+	{"asv", has(`"result_columns"`, `"commit_hash"`), readASV},
+	{"criterion", has(`"confidence_interval"`, `"point_estimate"`, `"std_dev"`), readCriterion},
+	{"hyperfine", has(`"results"`, `"command"`, `"times"`), readHyperfine},
+	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama},
+	{"llama-bench", begins("build_commit,"), readLlamaTable},
+	{"serving benchmark", isServing, readServing},
+	{"github-action-benchmark", has(`"name"`, `"unit"`, `"value"`), readAction},
+	{"bencher", isBencher, readBencher},
+	{"tritonbench", begins("x_val;"), readTriton},
+	{"triton.testing", isTriton, readTriton},
+	{"JUnit", has("<testsuite", "<testcase"), readJUnit},
+}
+
+// Sniff reports by the first bytes of a file whether it is of a harness.
+func Sniff(head []byte) bool { return formatOf(head) != nil }
+
+func formatOf(head []byte) *format {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	i := slices.IndexFunc(formats, func(f format) bool { return f.is(head) })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
+}
+
+// has is the test for a JSON or XML file whose head holds every word.
+func has(words ...string) func([]byte) bool {
+	return func(head []byte) bool {
+		return len(head) > 0 && strings.ContainsRune("{[<", rune(head[0])) &&
+			!slices.ContainsFunc(words, func(w string) bool { return !bytes.Contains(head, []byte(w)) })
+	}
+}
+
+func begins(with string) func([]byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(with)) }
+}
+
+// Read reads a file of one process. name is its path, and stands for it in messages.
+func Read(r io.Reader, name string) (*model.Session, error) {
+	text, err := io.ReadAll(io.LimitReader(r, largest+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > largest:
+		return nil, model.Refuse(model.TooLarge, "write fewer rows into a file", "%s is larger than %d MB", name, largest>>20)
+	}
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
+	f := formatOf(text)
+	if f == nil {
+		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
+	}
+	in := &run{file: name, text: text, values: map[key][]float64{}}
+	in.Tool = f.name
+	if err := f.read(in); err != nil {
+		return nil, err
+	}
+	return in.session()
+}
+
+// Open reads the files of one process.
+func Open(files ...string) (*model.Session, error) {
+	var all *model.Session
+	for _, name := range files {
+		f, err := input.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Read(f, name)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = s
+			continue
+		}
+		if s.Tool != all.Tool {
+			return nil, model.Refuse(model.MixedProfilers, "judge the results of one harness at a time",
+				"%s is of %s, %s of %s", files[0], all.Tool, name, s.Tool)
+		}
+		all.Series = append(all.Series, s.Series...)
+		if all.Start.IsZero() || !s.Start.IsZero() && s.Start.Before(all.Start) {
+			all.Start, all.Runs[0].Start = s.Start, s.Start
+		}
+	}
+	all.SortSeries()
+	for i := 1; i < len(all.Series); i++ {
+		if a, b := &all.Series[i-1], &all.Series[i]; a.Subject == b.Subject && a.Metric == b.Metric {
+			return nil, model.Refuse(model.SeveralProcesses, "put the results of each process into a directory of its own",
+				"%s: two files of one run hold %s", filepath.Dir(files[0]), measure.Quote(a.Subject.Name))
+		}
+	}
+	return all, nil
+}
+
+// key is a number of a file: a metric of a row.
+type key struct {
+	row    string
+	metric measure.Metric
+}
+
+// run is the file of one process while it is read.
+type run struct {
+	file string
+	text []byte
+	model.Environment
+	order  []key
+	values map[key][]float64 // of the repetitions in the process
+	failed []string          // rows that the harness says have failed
+}
+
+// session is the run as a session of its own.
+func (r *run) session() (*model.Session, error) {
+	if len(r.failed) > 0 {
+		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
+			"%s: %s failed: %s", r.file, measure.Count(len(r.failed), "benchmark"), strings.Join(r.failed[:min(3, len(r.failed))], ", "))
+	}
+	if len(r.order) == 0 {
+		return nil, model.Refuse(model.NoMeasurement, "run the harness without a filter, or with one that selects a benchmark",
+			"%s holds no measurement of %s", r.file, r.Tool)
+	}
+	s := &model.Session{Environment: r.Environment, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.Start}}}
+	for _, k := range r.order {
+		s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric,
+			Values: model.Values{stats.Median(r.values[k])}})
+	}
+	s.SortSeries()
+	return s, nil
+}
+
+// Row is the subject of a row.
+func Row(name string) measure.Subject {
+	return measure.Subject{Scope: measure.ScopeBenchmark, Name: name}
+}
+
+// add adds a number in base units; where says where in the file it stands.
+func (r *run) add(where, row string, m measure.Metric, value float64) error {
+	switch {
+	case row == "" || len(row) > longest:
+		return r.bad(where, "the name of a benchmark has %d bytes, not 1 to %d", len(row), longest)
+	case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
+		return r.bad(where, "%v is no measurement", value)
+	case value == 0 && m.Unit == measure.Duration.Unit:
+		return r.bad(where, "a time of 0 is no measurement")
+	}
+	k := key{row, m}
+	if _, ok := r.values[k]; !ok {
+		if len(r.order) >= model.MostSubjects {
+			return model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file, model.MostSubjects)
+		}
+		r.order = append(r.order, k)
+	}
+	r.values[k] = append(r.values[k], value)
+	return nil
+}
+
+// bad is the refusal of a value; where is a path in a JSON file, or a line and column.
+func (r *run) bad(where, format string, args ...any) error {
+	return model.Refuse(model.BadValue, again, "%s: %s: %s", r.file, where, fmt.Sprintf(format, args...))
+}
+
+// json decodes the file, or says in what line it does not have the form of the harness.
+func (r *run) json(into any) error {
+	err := json.Unmarshal(r.text, into)
+	if err == nil {
+		return nil
+	}
+	kind, at := model.Damaged, int64(len(r.text))
+	var syntax *json.SyntaxError
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &other):
+		kind, at = model.BadValue, other.Offset
+		err = fmt.Errorf("%s is of type %s", cmp.Or(other.Field, "a value"), other.Value)
+	}
+	line := 1 + bytes.Count(r.text[:min(at, int64(len(r.text)))], []byte("\n"))
+	return model.Refuse(kind, again, "%s:%d: the JSON is not that of %s: %v", r.file, line, r.Tool, err)
+}
+
+// on names the host of a run, which tells whether two of them are of one host.
+func (r *run) on(host string) {
+	if host != "" {
+		r.GPUHash = model.HashUUID("host " + host)
+	}
+}
+
+// at sets the start of the run, where the text is a time of the layout.
+func (r *run) at(layout, text string) {
+	if t, err := time.Parse(layout, text); err == nil && t.Year() > 2000 && t.Year() < 2200 {
+		r.Start = t.UTC()
+	}
+}
+
+const second = 1e9 // ns

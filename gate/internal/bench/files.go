@@ -1,0 +1,326 @@
+package bench
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+)
+
+// readPytest reads the JSON of pytest-benchmark (--benchmark-json): the median of each test, in seconds.
+func readPytest(r *run) error {
+	var f struct {
+		Machine    struct{ Node string } `json:"machine_info"`
+		Benchmarks []struct {
+			Name, FullName string
+			Stats          struct{ Median *float64 }
+		}
+		Datetime string
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	r.on(f.Machine.Node)
+	r.at("2006-01-02T15:04:05.999999Z07:00", f.Datetime)
+	for i, b := range f.Benchmarks {
+		where, row := fmt.Sprintf("benchmarks[%d]", i), b.FullName
+		if row == "" {
+			row = b.Name
+		}
+		if b.Stats.Median == nil {
+			return r.bad(where, "%s has no stats.median", measure.Quote(row))
+		}
+		if err := r.add(where, row, measure.Duration, *b.Stats.Median*second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readASV reads a result file of airspeed velocity (asv, "results" version 2): names of benchmarks tell what they
+// measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything).
+func readASV(r *run) error {
+	var f struct {
+		Params  struct{ Machine string }
+		Date    int64
+		Columns []string                   `json:"result_columns"`
+		Results map[string]json.RawMessage `json:"results"`
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	r.on(f.Params.Machine)
+	at := map[string]int{}
+	for i, c := range f.Columns {
+		at[c] = i
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Results)) {
+		where := "results[" + measure.Quote(name) + "]"
+		var row []json.RawMessage
+		var values []*float64
+		var params [][]string
+		column := func(name string, into any) error {
+			i, ok := at[name]
+			if !ok || i >= len(row) || string(row[i]) == "null" {
+				return nil
+			}
+			return json.Unmarshal(row[i], into)
+		}
+		if json.Unmarshal(f.Results[name], &row) != nil {
+			return r.bad(where, "it is no list of the columns")
+		}
+		if err := column("result", &values); err != nil {
+			return r.bad(where, "the result is no list of numbers")
+		}
+		if err := column("params", &params); err != nil {
+			return r.bad(where, "params are no lists of texts")
+		}
+		rows := products(params)
+		if len(values) != len(rows) && values != nil {
+			return r.bad(where, "%d values for %d combinations of parameters", len(values), len(rows))
+		}
+		m, factor := ofASV(name)
+		for i, v := range values {
+			if v == nil {
+				r.failed = append(r.failed, name+rows[i])
+				continue
+			}
+			if err := r.add(where, name+rows[i], m, *v*factor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ofASV is what a benchmark of asv measures, by the prefix of its function's name.
+func ofASV(name string) (measure.Metric, float64) {
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	kind, _, _ := strings.Cut(strings.ToLower(name), "_")
+	switch kind {
+	case "time", "timeraw":
+		return measure.Duration, second
+	case "mem", "peakmem":
+		return measure.Memory, 1
+	}
+	return measure.Value, 1
+}
+
+// mostProducts bounds the combinations of parameters of a benchmark.
+const mostProducts = 100_000
+
+// products are the combinations of parameters in asv's order, the last one fastest: "(8, float32)"; of none one "".
+func products(params [][]string) []string {
+	if len(params) == 0 {
+		return []string{""}
+	}
+	out := []string{""}
+	for _, p := range params {
+		var next []string
+		for _, head := range out {
+			for _, v := range p {
+				if len(next) >= mostProducts {
+					return nil
+				}
+				if head != "" {
+					next = append(next, head+", "+v)
+				} else {
+					next = append(next, v)
+				}
+			}
+		}
+		out = next
+	}
+	for i := range out {
+		out[i] = "(" + out[i] + ")"
+	}
+	return out
+}
+
+// readCriterion reads estimates.json of Criterion.rs: the median in ns. The name is that of its directory:
+// target/criterion/GROUP/NAME/new/estimates.json.
+func readCriterion(r *run) error {
+	type estimate struct {
+		Point *float64 `json:"point_estimate"`
+	}
+	var f struct{ Median, Mean, Slope *estimate }
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	dir := strings.Split(filepath.ToSlash(filepath.Dir(r.file)), "/")
+	if n := len(dir); n > 1 && slices.Contains([]string{"new", "base", "change"}, dir[n-1]) {
+		dir = dir[:n-1]
+	}
+	if i := slices.Index(dir, "criterion"); i >= 0 && i+1 < len(dir) {
+		dir = dir[i+1:]
+	} else {
+		dir = dir[len(dir)-1:]
+	}
+	if f.Median == nil || f.Median.Point == nil {
+		return r.bad("median", "there is no point_estimate")
+	}
+	return r.add("median.point_estimate", strings.Join(dir, "/"), measure.Duration, *f.Median.Point)
+}
+
+// readHyperfine reads the JSON of hyperfine (--export-json): the median of each command, in seconds.
+func readHyperfine(r *run) error {
+	var f struct {
+		Results []struct {
+			Command, Name string
+			Median        *float64
+			Times         []float64
+			Codes         []*int         `json:"exit_codes"`
+			Parameters    map[string]any `json:"parameters"`
+		}
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	for i, b := range f.Results {
+		where := fmt.Sprintf("results[%d]", i)
+		if slices.ContainsFunc(b.Codes, func(c *int) bool { return c == nil || *c != 0 }) {
+			r.failed = append(r.failed, b.Command)
+			continue
+		}
+		if b.Median == nil && len(b.Times) == 0 {
+			return r.bad(where, "there is no median")
+		}
+		value := stats.Median(b.Times)
+		if b.Median != nil {
+			value = *b.Median
+		}
+		if err := r.add(where, b.Command, measure.Duration, value*second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter). The file does not
+// say which of the two it is: the unit tells the direction, or nothing does.
+func readAction(r *run) error {
+	var f []struct {
+		Name, Unit string
+		Value      *float64
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	for i, b := range f {
+		where := fmt.Sprintf("[%d]", i)
+		if b.Value == nil {
+			return r.bad(where, "%s has no value", measure.Quote(b.Name))
+		}
+		m, factor := inUnit(b.Unit)
+		if err := r.add(where, b.Name, m, *b.Value*factor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bencherHead begins Bencher's metric format, in which nothing is fixed but that a benchmark has measures and each a value.
+var bencherHead = input.Pattern(`^\{\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*\{\s*"(lower_|upper_)?value"\s*:`)
+
+func isBencher(head []byte) bool { return bencherHead().Match(head) }
+
+// bencherMeasures are the measures that Bencher defines, in its units: ns, operations/s, seconds and bytes.
+var bencherMeasures = map[string]struct {
+	metric measure.Metric
+	factor float64
+}{
+	"latency": {measure.Duration, 1}, "throughput": {measure.ItemRate, 1}, "build-time": {measure.Duration, second},
+	"file-size": {measure.Memory, 1},
+}
+
+// readBencher reads Bencher's metric format: {"benchmark": {"latency": {"value": 88.0}}}. A measure that Bencher does not
+// define is a row of its own that is not judged.
+func readBencher(r *run) error {
+	var f map[string]map[string]struct{ Value *float64 }
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		for _, of := range slices.Sorted(maps.Keys(f[name])) {
+			where, v := measure.Quote(name)+"."+of, f[name][of].Value
+			if v == nil {
+				return r.bad(where, "there is no value")
+			}
+			m, known := bencherMeasures[of]
+			row := name
+			if !known {
+				m.metric, m.factor, row = measure.Value, 1, name+" "+of
+			}
+			if err := r.add(where, row, m.metric, *v*m.factor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are left
+// out.
+func readJUnit(r *run) error {
+	d := xml.NewDecoder(strings.NewReader(string(r.text)))
+	type test struct {
+		Class string   `xml:"classname,attr"`
+		Name  string   `xml:"name,attr"`
+		Time  string   `xml:"time,attr"`
+		Fail  []string `xml:"failure"`
+		Error []string `xml:"error"`
+		Skip  *string  `xml:"skipped"`
+	}
+	for {
+		token, err := d.Token()
+		if token == nil {
+			return r.endOfXML(err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "testcase" {
+			continue
+		}
+		line, _ := d.InputPos()
+		where := fmt.Sprintf("line %d", line)
+		var t test
+		if err := d.DecodeElement(&t, &start); err != nil {
+			return r.endOfXML(err)
+		}
+		row := strings.TrimPrefix(t.Class+"."+t.Name, ".")
+		switch {
+		case t.Skip != nil:
+			continue
+		case len(t.Fail)+len(t.Error) > 0:
+			r.failed = append(r.failed, row)
+			continue
+		}
+		value, err := number(t.Time)
+		if err != nil {
+			return r.bad(where, "the time of %s: %v", measure.Quote(row), err)
+		}
+		if value == 0 {
+			continue // rounded to nothing: the clock of the test runner is coarser than the test
+		}
+		if err := r.add(where, row, measure.Duration, value*second); err != nil {
+			return err
+		}
+	}
+}
+
+// endOfXML is the error of XML that does not end as it should, nil at its end.
+func (r *run) endOfXML(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return model.Refuse(model.Damaged, again, "%s: the XML is not that of JUnit: %v", r.file, err)
+}

@@ -1,0 +1,208 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+)
+
+// readNVBench reads the JSON of nvbench (NVIDIA/nvbench, docs/cli_help.md, --json): one row a state, whose name is the
+// benchmark's and the values of its axes. The time is that of the GPU, else that of the CPU.
+func readNVBench(r *run) error {
+	var f struct {
+		Devices []struct {
+			ID   int
+			Name string
+		}
+		Benchmarks []struct {
+			Name   string
+			States []struct {
+				Device  *int
+				Axes    []struct{ Name, Value, Type string } `json:"axis_values"`
+				Skipped bool                                 `json:"is_skipped"`
+				Results []struct {
+					Tag, Name string
+					Data      []struct{ Name, Value string }
+				} `json:"summaries"`
+			}
+		}
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	names := map[int]string{}
+	for _, d := range f.Devices {
+		names[d.ID] = d.Name
+	}
+	for i, b := range f.Benchmarks {
+		for j, s := range b.States {
+			if s.Skipped {
+				continue
+			}
+			row := b.Name
+			for _, a := range s.Axes {
+				row += " " + a.Name + "=" + a.Value
+			}
+			if s.Device != nil {
+				if r.GPU == "" {
+					r.GPU = names[*s.Device]
+				}
+				if len(f.Devices) > 1 {
+					row += " GPU " + strconv.Itoa(*s.Device)
+				}
+			}
+			where := fmt.Sprintf("benchmarks[%d].states[%d]", i, j)
+			tags := map[string]string{}
+			for _, x := range s.Results {
+				for _, d := range x.Data {
+					if d.Name == "value" {
+						tags[x.Tag] = d.Value
+					}
+				}
+			}
+			if err := r.addNVBench(where, row, tags); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nvbenchTimes are the tags of a state's time, the one that is used first: seconds.
+var nvbenchTimes = []struct {
+	tag    string
+	metric measure.Metric
+}{
+	{"nv/cold/time/gpu/mean", measure.GPUDuration}, {"nv/batch/time/gpu/mean", measure.GPUDuration},
+	{"nv/cold/time/cpu/mean", measure.Duration}, {"nv/cpu_only/time/cpu/mean", measure.Duration},
+}
+
+func (r *run) addNVBench(where, row string, tags map[string]string) error {
+	for _, t := range nvbenchTimes {
+		text, ok := tags[t.tag]
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return r.bad(where, "%s: %q is no number", t.tag, text)
+		}
+		return r.add(where, row, t.metric, value*second)
+	}
+	return r.bad(where, "%s was not skipped and has no time", measure.Quote(row))
+}
+
+// readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The time
+// is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other units.
+func readGoogle(r *run) error {
+	var f struct {
+		Context struct {
+			Date string
+			Host string `json:"host_name"`
+		}
+		Benchmarks []struct {
+			Name      string
+			Run       string   `json:"run_name"`
+			Type      string   `json:"run_type"`
+			Aggregate string   `json:"aggregate_name"`
+			Unit      string   `json:"time_unit"`
+			Real      *float64 `json:"real_time"`
+			Failed    bool     `json:"error_occurred"`
+			Message   string   `json:"error_message"`
+			Skipped   bool     `json:"skipped"`
+		}
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	r.on(f.Context.Host)
+	r.at("2006-01-02T15:04:05Z07:00", f.Context.Date)
+	single := map[string]bool{}
+	for _, b := range f.Benchmarks {
+		single[b.Run] = single[b.Run] || b.Type != "aggregate"
+	}
+	for i, b := range f.Benchmarks {
+		where := fmt.Sprintf("benchmarks[%d]", i)
+		row := b.Run
+		if row == "" {
+			row = b.Name
+		}
+		switch {
+		case b.Failed:
+			r.failed = append(r.failed, row+" ("+b.Message+")")
+			continue
+		case b.Skipped, b.Type == "aggregate" && (single[b.Run] || b.Aggregate != "median"):
+			continue
+		case b.Real == nil:
+			return r.bad(where, "%s has no real_time", measure.Quote(row))
+		}
+		scale, ok := durations[b.Unit]
+		if !ok {
+			return r.bad(where, "time_unit %q is not ns, us, ms or s", b.Unit)
+		}
+		if err := r.add(where, row, measure.Duration, *b.Real*scale); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// durations are units of time in ns.
+var durations = map[string]float64{
+	"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": second, "sec": second,
+	"seconds": second, "second": second, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1,
+	"ns/iter": 1, "us/iter": 1e3, "µs/iter": 1e3, "ms/iter": 1e6, "s/iter": second, "ns/op": 1, "us/op": 1e3, "ms/op": 1e6,
+}
+
+// sizes are units of memory in bytes, powers of 1000 and of 1024.
+var sizes = map[string]float64{
+	"B": 1, "bytes": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}
+
+// flops are units of arithmetic in operations per second.
+var flops = map[string]float64{
+	"FLOPS": 1, "FLOP/s": 1, "MFLOPS": 1e6, "MFLOP/s": 1e6, "GFLOPS": 1e9, "GFLOP/s": 1e9, "TFLOPS": 1e12, "TFLOP/s": 1e12,
+}
+
+// rates are the nouns before "/s" whose growth is a gain.
+var rates = []string{
+	"", "1", "op", "ops", "item", "items", "iter", "iters", "it", "iterations", "token", "tokens", "tok", "t", "req", "reqs",
+	"request", "requests", "image", "images", "img", "sample", "samples", "step", "steps", "row", "rows", "frame", "frames",
+	"query", "queries", "elem", "elements", "msg", "messages", "call", "calls", "Mrows", "Gelem",
+}
+
+// inUnit is the metric of a number in a unit, and the factor to its base unit. What a larger number means is known of the
+// units in the tables only: any other unit gives [measure.Value], which is not judged.
+func inUnit(unit string) (measure.Metric, float64) {
+	unit = strings.TrimSpace(unit)
+	if f, ok := durations[unit]; ok {
+		return measure.Duration, f
+	}
+	if f, ok := durations[strings.ToLower(unit)]; ok {
+		return measure.Duration, f
+	}
+	if f, ok := flops[unit]; ok {
+		return measure.FlopRate, f
+	}
+	if f, ok := sizes[unit]; ok {
+		return measure.Memory, f
+	}
+	of, second := strings.CutSuffix(unit, "/s")
+	if !second {
+		of, second = strings.CutSuffix(unit, "/sec")
+	}
+	if second {
+		of = strings.TrimSpace(of)
+		if f, ok := sizes[of]; ok {
+			return measure.Bandwidth, f
+		}
+		if slices.Contains(rates, of) {
+			return measure.ItemRate, 1
+		}
+	}
+	return measure.Value, 1
+}

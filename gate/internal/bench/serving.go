@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// isServing tells a result of `vllm bench serve` or sglang.bench_serving: one flat object, sglang's one a line.
+func isServing(head []byte) bool {
+	return has(`"request_throughput"`)(head) || has(`"mean_ttft_ms"`)(head) || has(`"median_ttft_ms"`)(head)
+}
+
+// latency is the key of a latency: its statistic, what is timed, and the unit.
+var latency = input.Pattern(`^(mean|median|std|p\d{1,2}|p\d{1,2}[._]\d+)_(ttft|tpot|itl|e2el|e2e_latency|latency)_(ms|s)$`)
+
+// servingRates are the keys of rates.
+var servingRates = []string{
+	"request_throughput", "output_throughput", "total_token_throughput", "input_throughput", "total_throughput", "request_goodput",
+}
+
+// readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates. A
+// load with failed requests is no measurement of the server that was asked for.
+func readServing(r *run) error {
+	var f map[string]json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(r.text))
+	for lines := 0; ; lines++ {
+		var next map[string]json.RawMessage
+		if err := d.Decode(&next); err == io.EOF && lines > 0 {
+			break
+		} else if err != nil {
+			return r.json(&f)
+		}
+		if f = next; lines > 0 {
+			return model.Refuse(model.SeveralProcesses, "write one load into a file", "%s holds several loads", r.file)
+		}
+	}
+	number := func(name string) (float64, bool) {
+		var v *float64
+		err := json.Unmarshal(f[name], &v)
+		if err != nil || v == nil {
+			return 0, false
+		}
+		return *v, true
+	}
+	if failed, ok := number("failed"); ok && failed > 0 {
+		return model.Refuse(model.WorkloadFailed, "find out why the server refused them; its log tells",
+			"%s: %v requests failed", r.file, failed)
+	}
+	if done, ok := number("completed"); ok && done == 0 {
+		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells", "%s: no request was completed", r.file)
+	}
+	var date string
+	if json.Unmarshal(f["date"], &date) == nil {
+		r.at("20060102-150405", date)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		v, ok := number(name)
+		m, factor, row := ofServing(name)
+		if !ok || row == "" {
+			continue
+		}
+		if err := r.add(name, row, m, v*factor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofServing is what a key of a load generator measures, "" for what is not judged: counts, settings and deviations.
+func ofServing(name string) (m measure.Metric, factor float64, row string) {
+	if slices.Contains(servingRates, name) {
+		return measure.ItemRate, 1, strings.ReplaceAll(name, "_", " ")
+	}
+	part := latency().FindStringSubmatch(name)
+	if part == nil || part[1] == "std" {
+		return m, 0, ""
+	}
+	factor = 1e6
+	if part[3] == "s" {
+		factor = second
+	}
+	what := strings.ReplaceAll(part[2], "_", " ")
+	if len(what) <= 4 {
+		what = strings.ToUpper(what)
+	}
+	return measure.Duration, factor, part[1] + " " + what
+}
+
+// readLlama reads the JSON of llama-bench, a list or one object a line: tokens per second of each test.
+func readLlama(r *run) error {
+	var tests []map[string]any
+	if r.text[0] == '[' {
+		if err := r.json(&tests); err != nil {
+			return err
+		}
+	} else {
+		d := json.NewDecoder(bytes.NewReader(r.text))
+		for {
+			var t map[string]any
+			err := d.Decode(&t)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return r.json(&t)
+			}
+			tests = append(tests, t)
+		}
+	}
+	for i, t := range tests {
+		text := map[string]string{}
+		for k, v := range t {
+			text[k] = fmt.Sprint(v)
+		}
+		if err := r.addLlama(fmt.Sprintf("[%d]", i), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// llamaSettings are the settings of a test by which its row is named, where they are not llama-bench's defaults.
+var llamaSettings = []struct{ key, usual string }{
+	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"}, {"n_gpu_layers", "99"},
+	{"split_mode", "layer"}, {"flash_attn", "false"}, {"n_threads", ""},
+}
+
+// addLlama adds a test of llama-bench, whose values are given as texts.
+func (r *run) addLlama(where string, t map[string]string) error {
+	var what []string
+	for _, x := range []struct{ key, as string }{{"n_prompt", "pp"}, {"n_gen", "tg"}} {
+		if n := t[x.key]; n != "0" && n != "" {
+			what = append(what, x.as+n)
+		}
+	}
+	row := strings.TrimSpace(t["model_type"] + " " + strings.Join(what, "+"))
+	for _, s := range llamaSettings {
+		if v := t[s.key]; v != "" && v != s.usual && v != "0" && s.usual != "" {
+			row += " " + s.key + "=" + v
+		}
+	}
+	if r.GPU == "" {
+		r.GPU, _, _ = strings.Cut(t["gpu_info"], ", ")
+	}
+	r.at("2006-01-02T15:04:05Z", t["test_time"])
+	v, err := number(t["avg_ts"])
+	if err != nil {
+		return r.bad(where, "avg_ts: %v", err)
+	}
+	return r.add(where, row, measure.ItemRate, v)
+}

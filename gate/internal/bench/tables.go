@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// table is a CSV file: its head, and its rows with their lines.
+func (r *run) table(comma rune) (head []string, rows [][]string, err error) {
+	in := csv.NewReader(bytes.NewReader(r.text))
+	in.Comma = comma
+	rows, err = in.ReadAll()
+	var at *csv.ParseError
+	switch {
+	case errors.As(err, &at):
+		return nil, nil, model.Refuse(model.BadTable, again, "%s:%d: %v", r.file, at.Line, at.Err)
+	case err != nil:
+		return nil, nil, err
+	}
+	return rows[0], rows[1:], nil
+}
+
+// readLlamaTable reads the CSV of llama-bench, which has the columns of its JSON.
+func readLlamaTable(r *run) error {
+	head, rows, err := r.table(',')
+	for i, cells := range rows {
+		t := map[string]string{}
+		for j, name := range head {
+			t[name] = cells[j]
+		}
+		if err := r.addLlama(fmt.Sprintf("line %d", i+2), t); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// unitOf is the unit at the end of a column's name: "Triton (GB/s)", "softmax-latency (ms)".
+var unitOf = input.Pattern(`^(.*?)\s*[(\[]([^()\[\]]+)[)\]]$`)
+
+// isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a unit.
+func isTriton(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	names := strings.Split(strings.TrimSpace(string(line)), ",")
+	if len(names) < 2 {
+		return false
+	}
+	known := false
+	for _, n := range names[1:] {
+		if part := unitOf().FindStringSubmatch(n); part != nil {
+			m, _ := inUnit(part[2])
+			known = known || m != measure.Value
+		}
+	}
+	return known
+}
+
+// tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
+var tritonMetrics = map[string]struct {
+	metric measure.Metric
+	factor float64
+}{
+	"latency": {measure.Duration, 1e6}, "walltime": {measure.Duration, 1e6}, "gpu_time": {measure.Duration, 1e6},
+	"tflops": {measure.FlopRate, 1e12}, "gbps": {measure.Bandwidth, 1e9}, "peak_mem": {measure.Memory, 1e9},
+	"gpu_peak_mem": {measure.Memory, 1e9},
+}
+
+// readTriton reads the CSV of triton.testing and tritonbench: a row for each size and column. Columns whose unit is not
+// known are not judged; of a column of triton.testing without a unit nothing is known but its number.
+func readTriton(r *run) error {
+	comma := ','
+	if r.Tool == "tritonbench" {
+		comma = ';'
+	}
+	head, rows, err := r.table(comma)
+	if err != nil {
+		return err
+	}
+	sizes := 1
+	for sizes < len(head) && comma == ',' && unitOf().FindStringSubmatch(head[sizes]) == nil {
+		sizes++ // several axes stand before the first column with a unit
+	}
+	for i, cells := range rows {
+		for j := sizes; j < len(head); j++ {
+			name, m, factor := ofColumn(head[j])
+			where := fmt.Sprintf("line %d, column %s", i+2, measure.Quote(head[j]))
+			if cells[j] == "" {
+				continue
+			}
+			v, err := number(firstOf(cells[j]))
+			if err != nil {
+				if m == measure.Value {
+					continue // a remark
+				}
+				return r.bad(where, "%v", err)
+			}
+			var at []string
+			for k := range sizes {
+				at = append(at, head[k]+"="+cells[k])
+			}
+			if err := r.add(where, name+" "+strings.Join(at, " "), m, v*factor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// firstOf is the number of a cell "1.23 (±0.5%)".
+func firstOf(cell string) string {
+	number, _, _ := strings.Cut(strings.TrimSpace(cell), " ")
+	return number
+}
+
+func ofColumn(title string) (name string, m measure.Metric, factor float64) {
+	if part := unitOf().FindStringSubmatch(title); part != nil {
+		m, factor = inUnit(part[2])
+		return part[1], m, factor
+	}
+	if i := strings.LastIndexByte(title, '-'); i >= 0 {
+		if x, ok := tritonMetrics[title[i+1:]]; ok {
+			return title[:i], x.metric, x.factor
+		}
+	}
+	return title, measure.Value, 1
+}
+
+// number is a number with a point, as programs write it.
+func number(text string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no number", measure.Quote(text))
+	}
+	return v, nil
+}

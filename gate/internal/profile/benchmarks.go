@@ -1,0 +1,58 @@
+package profile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// mostFiles bounds the files and directories of one run that are looked at.
+const mostFiles = 10_000
+
+// benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files below it
+// are of its process. Links are not followed.
+func benchmarkRuns(dir string) (runs []entry, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		run := entry{}
+		seen := 0
+		err := filepath.WalkDir(filepath.Join(dir, e.Name()), func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if seen++; seen > mostFiles {
+				return model.Refuse(model.TooLarge, "name a directory that holds results only",
+					"%s holds more than %d files", filepath.Join(dir, e.Name()), mostFiles)
+			}
+			if d.IsDir() && (d.Name() == "base" || d.Name() == "change") { // Criterion's earlier run, and its comparison
+				return fs.SkipDir
+			}
+			if !d.Type().IsRegular() || !ends(name, benchmarkSuffixes...) {
+				return nil
+			}
+			format, err := formatOf(name)
+			if err == nil && format != nil && format.benchmarks {
+				run.files, run.format = append(run.files, name), format
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if len(run.files) > 0 {
+			runs = append(runs, run)
+		}
+	}
+	slices.SortFunc(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
+	return runs, nil
+}
