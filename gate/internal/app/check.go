@@ -71,7 +71,7 @@ func (c *Check) Spread() bool {
 	for _, b := range c.own() {
 		runs := 0
 		for i := range b.Sessions {
-			runs += b.Sessions[i].Profiled()
+			runs += b.Sessions[i].Judged()
 		}
 		if runs >= decide.SpreadRuns {
 			return true
@@ -82,7 +82,7 @@ func (c *Check) Spread() bool {
 
 // pick keeps the sessions that the head is compared with.
 func (c *Check) pick(sessions []model.Session) []model.Session {
-	if c.Profiler == "" {
+	if c.Profiler == "" || c.Live != nil && c.Live.NoProfiler {
 		return sessions
 	}
 	return c.Profiler.Pick(sessions)

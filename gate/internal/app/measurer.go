@@ -93,6 +93,8 @@ type Live struct {
 	Head Build
 	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
 	Unprofiled float64
+	// NoProfiler takes unprofiled runs alone, as many as profiled ones were asked for.
+	NoProfiler bool
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
@@ -130,6 +132,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		out.Longest = max(out.Longest, run.Duration)
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
+	out.Base.Place, out.Head.Place = result.Place, result.Place
 	if result.Repeated != "" { // later measurements begin with the arguments that worked
 		m.TraceArgs, m.repeated = result.TraceArgs, result.Repeated
 	}
@@ -226,6 +229,10 @@ func (m *Live) Models(ctx context.Context) []string {
 func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
 	p.GPUMetrics = false
+	if m.NoProfiler {
+		p.Runs, p.Unprofiled = 0, runs
+		return p
+	}
 	switch m.only {
 	case [2]bool{true, false}:
 		p.Unprofiled = 0

@@ -180,7 +180,8 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress}
+	own.Results = w.ResultFiles()
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !by.ByLaunch()}
 	j.Measurer = j.Live
 	j.Live.Unprofiled, err = m.share(&w, by, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err

@@ -110,15 +110,23 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 
 // recorded sums up the sessions of one profiler.
 func recorded(sessions []model.Session) string {
-	kernels := map[measure.Subject]bool{}
+	kernels, benchmarks := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, s := range sessions {
 		for _, x := range s.Series {
-			if x.Subject.Scope == measure.ScopeKernel {
+			switch x.Subject.Scope {
+			case measure.ScopeKernel:
 				kernels[x.Subject] = true
+			case measure.ScopeBenchmark:
+				benchmarks[x.Subject] = true
 			}
 		}
 	}
 	s, unit, also := insight.Describe(sessions), "per run", ""
+	gpu := cmp.Or(report.Clean(s.Environment.GPU), "an unknown GPU")
+	if s.Runs == 0 {
+		return fmt.Sprintf("%s of %s on %s: %s", measure.Count(s.Sessions, "session"),
+			measure.Count(s.Unprofiled, "unprofiled run"), gpu, measure.Count(len(benchmarks), "benchmark"))
+	}
 	switch {
 	case s.Environment.Profiler().ByLaunch():
 		unit = "counters of single launches"
@@ -131,7 +139,7 @@ func recorded(sessions []model.Session) string {
 		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
 	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"), also,
-		cmp.Or(report.Clean(s.Environment.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
+		gpu, measure.Count(len(kernels), "kernel"), unit)
 }
 
 // printRecorded prints the measurement, its noise and its differences from the baseline; quiet prints only the files.

@@ -30,6 +30,9 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	name := x.Profiler.Tool().Name
 	check := fmt.Sprintf("check the %s installation with nsgate doctor", name)
+	if x.Runs == 0 {
+		name, check = "the runner", "measure again"
+	}
 	switch {
 	case x.hung && x.phase == starting:
 		return nil, model.Refuse(model.ProfilerHangs, check, "%s did not start the workload within %s%s", name, x.StartLimit, because)
@@ -48,7 +51,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	case !state.Success():
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s failed after %d of %d runs (%s)%s", name, done, x.runs, state, because)
 	}
-	if info, err := os.Stat(x.report(x.dir)); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(x.report(x.dir)); x.Runs > 0 && (err != nil || info.Size() == 0) {
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s wrote no report%s", name, because)
 	}
 	return runs, nil
@@ -91,6 +94,9 @@ func (p Plan) workloadError(index int, r Run) error {
 	case r.Signal != "":
 		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
 			"the workload was ended by a signal (%s) %s", r.Signal, where)
+	case r.Unread != "":
+		e.refusal = model.Refuse(model.BadOutput, "see what the workload writes, and correct the pattern in the policy file",
+			"the results of the workload cannot be read %s: %s", where, r.Unread)
 	case r.ExitCode == 0:
 		e.refusal = p.outputError(r, where)
 	default:

@@ -45,6 +45,9 @@ type Options struct {
 	// AllowBusy measures although another process uses the GPU, with a warning.
 	AllowBusy bool
 	Outputs   []measure.Output // numbers to read in what unprofiled runs print
+	// Results are patterns of files, relative to the directory of the build, in which a harness writes what it measured
+	// in an unprofiled run.
+	Results []string
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
@@ -61,7 +64,7 @@ type Plan struct {
 	Device     device.Tool
 	Head       Build
 	Base       *Build // measured interleaved with the head, in the same session; nil for the head alone
-	Runs       int    // fresh processes of each build, at least 1
+	Runs       int    // fresh processes of each build under the profiler; without any none is needed
 	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
 	Self       string // the executable that the profiler starts as the runner, "" for this one
 	// Stacks records the call stack of every CUDA call, which slows the workload down.

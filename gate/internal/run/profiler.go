@@ -75,10 +75,17 @@ func (x *processes) start(env []string) (err error) {
 	if x.Unprofiled > 0 {
 		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
 		cmd.Env = env
-		if x.unprofiled, err = start(cmd); err != nil {
+		unprofiled, err := start(cmd)
+		if err != nil {
 			return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),
 				"the unprofiled runs cannot be started: %s", said(err.Error()))
 		}
+		if x.Runs == 0 { // then nothing is profiled
+			x.profiler = unprofiled
+			x.watch()
+			return nil
+		}
+		x.unprofiled = unprofiled
 	}
 	name, argv := x.Profiler.Tool().Name, x.commands(x.dir)[0]
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -87,10 +94,15 @@ func (x *processes) start(env []string) (err error) {
 		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
 			"%s could not be started: %s", name, said(err.Error()))
 	}
+	x.watch()
+	return nil
+}
+
+// watch begins the first phase.
+func (x *processes) watch() {
 	x.begun = time.Now()
 	x.enter(checking)
 	x.look()
-	return nil
 }
 
 // follow follows the profiler until it has ended or a phase exceeds its limit. An error is one that it does not cause: an

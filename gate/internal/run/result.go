@@ -30,12 +30,16 @@ type Run struct {
 	Output string `json:"output"`
 	// Found is what the patterns of the outputs matched, for each in order and no more than two; nil in profiled runs.
 	Found [][]string `json:"found,omitempty"`
+	// Results are what a harness wrote in the run, Harness is its name, and Unread says why its files could not be read.
+	Results []model.Series `json:"results,omitempty"`
+	Harness string         `json:"harness,omitempty"`
+	Unread  string         `json:"unread,omitempty"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
 }
 
 func (r Run) failed() bool {
-	return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0
+	return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0 || r.Unread != ""
 }
 
 // misread is the first output, counted from 0, that was not printed once and as a number; -1 for none.
@@ -62,6 +66,9 @@ type Result struct {
 	Elapsed    time.Duration
 	// Stages is how long each stage took; RunStarted is the time in runs.
 	Stages map[Stage]time.Duration
+
+	// Place is where the unprofiled runs were taken, of a session without profiled ones.
+	Place model.Environment
 
 	load model.HostLoad // during the runs
 }

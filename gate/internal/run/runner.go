@@ -11,11 +11,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -30,6 +32,8 @@ type spec struct {
 	Base     program            `json:"base"`     // zero without a base build
 	Schedule []slot             `json:"schedule"` // the runs of both runners, in order
 	Outputs  []string           `json:"outputs"`  // patterns of numbers in what unprofiled runs print
+	Results  []string           `json:"results"`  // patterns of files that unprofiled runs write
+	Dir      string             `json:"-"`        // the private directory
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
 	Env      map[string]*string `json:"env"` // what the profiler was given other values for; nil for unset
@@ -40,7 +44,7 @@ type spec struct {
 }
 
 func (p Plan) spec() (s spec, err error) {
-	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced()}
+	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Results: p.Results}
 	for _, o := range p.Outputs {
 		if _, err := o.Compile(); err != nil {
 			return spec{}, err
@@ -135,6 +139,7 @@ func readSpec(file string) (s spec, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
+	s.Dir = filepath.Dir(file)
 	return s, err
 }
 
@@ -185,6 +190,18 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
 	cmd.Env = proc.Environ(s.Env) // with what the profiler has added
+	var written *results
+	if len(s.Results) > 0 {
+		var err error
+		if written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {
+			return Run{Base: t.Base, Unprofiled: t.Unprofiled, Error: proc.Cause(err).Error()}
+		}
+		defer written.close()
+		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+written.dir)
+		for i := range cmd.Args[1:] {
+			cmd.Args[i+1] = written.expand(cmd.Args[i+1])
+		}
+	}
 	cmd.Stdout, cmd.Stderr = printed, printed
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)
@@ -226,5 +243,13 @@ func (s spec) run(ctx context.Context, t slot, children proc.Children, started f
 	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
 	r.MemoryKills = host.Here().MemoryKills() - kills
 	r.Output, r.Found = out.String(), printed.end()
+	if written != nil && t.Unprofiled && !r.failed() {
+		session, err := written.read()
+		if err != nil {
+			r.Unread = err.Error()
+		} else {
+			r.Harness, r.Results = session.Tool, session.Series
+		}
+	}
 	return r
 }

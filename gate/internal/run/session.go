@@ -42,13 +42,13 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	if !proc.Supported {
 		return nil, errUnsupported
 	}
-	if len(p.Head.Command) == 0 || p.Base != nil && len(p.Base.Command) == 0 || p.Runs < 1 {
+	if len(p.Head.Command) == 0 || p.Base != nil && len(p.Base.Command) == 0 || p.Runs+p.Unprofiled < 1 {
 		return nil, errors.New("no workload to run: give its command, and at least one run")
 	}
 	p = p.withDefaults()
 	var err error
-	if p.Gather != "" {
-		_, err = p.spec() // the profiler is on the hosts of the ranks
+	if p.Gather != "" || p.Runs == 0 {
+		_, err = p.spec() // the profiler is on the hosts of the ranks, or none is needed
 		if err != nil {
 			return nil, err
 		}
@@ -131,6 +131,9 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
 	res.describe(sessions.Add(1))
+	if p.Runs == 0 {
+		res.Place = res.place()
+	}
 	if hostBound(res.Traces) {
 		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
 	}
@@ -181,11 +184,31 @@ func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc
 	if err != nil {
 		return nil, nil, err
 	}
-	traces, err := read(ctx, private, runs, note)
+	traces := make([][]model.Trace, len(runs))
+	if p.Runs > 0 {
+		traces, err = read(ctx, private, runs, note)
+	}
 	if busy := after.wait(); busy != nil {
 		return nil, nil, busy
 	}
 	return runs, traces, err
+}
+
+// place is where runs were taken that no profiler describes.
+func (r *Result) place() model.Environment {
+	e := model.Environment{Hardware: device.Hardware(r.GPU.GPUs), HostLoad: r.load, ClockMHz: r.GPU.ClockMHz}
+	var uuids []string
+	for _, g := range r.GPU.GPUs {
+		e.GPU, e.Driver, uuids = g.Name, g.Driver, append(uuids, g.UUID)
+	}
+	e.GPUHash = model.HashUUID(uuids...)
+	for _, run := range r.Runs {
+		e.Tool = run.Harness
+		if e.Start.IsZero() || run.Start.Before(e.Start) {
+			e.Start = run.Start.UTC()
+		}
+	}
+	return e
 }
 
 // describe adds to the traces what the profiler does not know: their run, the clock, the hardware. session counts the sessions
@@ -254,8 +277,11 @@ func (p Plan) repeat(ctx context.Context, again *profiler.Repetition, note func(
 // CommandLines are the command lines that [Session] executes. XXXXXX stands for what makes the private directory unique.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
-	if p.Gather != "" {
+	switch {
+	case p.Gather != "":
 		return p.gatherLines()
+	case p.Runs == 0:
+		return [][]string{p.Head.Command}
 	}
 	return p.commands(filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX"))
 }

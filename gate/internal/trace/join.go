@@ -92,6 +92,9 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 		for i, o := range outputs {
 			set(o.Subject(), o.Metric(), run.Outputs[i])
 		}
+		for _, x := range run.Results {
+			set(x.Subject, x.Metric, x.Values[0])
+		}
 		add(&sessions[at], &one)
 	}
 	for i := range sessions {
