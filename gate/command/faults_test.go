@@ -195,6 +195,22 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// Where no more files can be opened, and so no process be started, there is no verdict and nothing is left.
+func TestFewFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	for n := 8; n <= 32; n += 4 {
+		j := w.start("sh", "-c", fmt.Sprintf("ulimit -n %d && exec nsgate check --runs 2 -- true", n))
+		if code := j.wait(); code != 2 && code != 3 || j.said() == "" {
+			t.Errorf("%d files: exit code %d\n%s", n, code, j.said())
+		}
+		w.gone()
+	}
+}
+
 // The first signal ends a command politely, the second one at once; the guard clears up.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
