@@ -72,9 +72,3 @@ func ExampleWorkload() {
 	// training 3 ./train --data 'my files'
 	// 12 true [0 1 2 3 7] --ranks
 }
-
-// A word that was misspelt.
-func ExampleNearest() {
-	fmt.Println(thresholds.Nearest("treshold", []string{"threshold", "warmup_threshold"}))
-	// Output: threshold
-}

@@ -36,44 +36,8 @@ func unknown(line int, name string, known []string, what string) error {
 
 // suggestion names the nearest of the known words, or all of them where none is near.
 func suggestion(name string, known []string) string {
-	if near := Nearest(name, known); near != "" {
+	if near := measure.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
-}
-
-// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are as
-// near; "" where none is within two letters of it.
-func Nearest(word string, known []string) string {
-	best, least := "", 3
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(word, k); d < least && d < len(k) {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of two words, in bytes.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

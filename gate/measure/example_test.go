@@ -98,3 +98,9 @@ func ExamplePlaceError() {
 	}
 	// Output: nsgate.toml 2
 }
+
+// A word that was misspelt.
+func ExampleNearest() {
+	fmt.Println(measure.Nearest("treshold", []string{"threshold", "warmup_threshold"}))
+	// Output: threshold
+}

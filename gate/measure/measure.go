@@ -80,3 +80,6 @@ func ParsePercent(s string) (float64, error) { return measure.ParsePercent(s) }
 
 // Percent prints a fraction: "3 %", "0.5 %"; from a hundredfold on as a factor.
 func Percent(v float64) string { return measure.Percent(v) }
+
+// Nearest is the one of the known words that a misspelt word was meant for, "" where none is near.
+func Nearest(word string, known []string) string { return measure.Nearest(word, known) }

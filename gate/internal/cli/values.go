@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/thresholds"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // words is the value of a flag that may be repeated, with values separated by commas or lines.
@@ -55,7 +55,7 @@ func mapped[T any](items []T, of func(T) string) (out []string) {
 
 // meant is "did you mean --threshold? ", "" where nothing known is near.
 func meant(mark, word string, known []string) string {
-	near := thresholds.Nearest(word, known)
+	near := measure.Nearest(word, known)
 	if near == "" {
 		return ""
 	}

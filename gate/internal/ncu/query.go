@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Catalog holds the metrics that `ncu --query-metrics` lists, without suffix, and the type of each.
@@ -56,7 +56,7 @@ func (c Catalog) Check(name string) error {
 	}
 	base, suffix, _ := strings.Cut(name, ".")
 	advice := "`ncu --query-metrics` lists them"
-	if near := thresholds.Nearest(base, slices.Collect(maps.Keys(c))); near != "" {
+	if near := measure.Nearest(base, slices.Collect(maps.Keys(c))); near != "" {
 		advice = "did you mean " + strings.TrimSuffix(near+"."+suffix, ".") + "?"
 	}
 	return fmt.Errorf("ncu has no metric %s on this GPU: %s", quote(name), advice)

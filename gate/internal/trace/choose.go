@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // chooseStep finds the range that every run repeats: the one that covers most of the kernel time, of equals the
@@ -69,7 +69,7 @@ func meant(want string, cuts []*cut) string {
 			names = append(names, name)
 		}
 	}
-	near := thresholds.Nearest(want, names)
+	near := measure.Nearest(want, names)
 	slices.Sort(names)
 	switch {
 	case near != "":
