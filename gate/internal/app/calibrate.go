@@ -51,8 +51,8 @@ func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 
 func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	start := time.Now()
-	all, err := measureHead(ctx, c.Measurer, c.Measured())
-	if err != nil {
+	all := &Measurement{}
+	if err := all.take(c.Measurer.Measure(ctx, c.Measured(), nil)); err != nil {
 		return nil, err
 	}
 	perRun := time.Since(start) / time.Duration(c.Measured())
@@ -70,7 +70,7 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if times := model.Nsys.Pick(head); len(times) > 0 && len(model.Profilers(head)) > 1 {
+	if times := model.Timed(head); len(times) > 0 && len(model.Profilers(head)) > 1 {
 		head = times
 	}
 	if head[len(head)-1].Profiler().ByLaunch() {

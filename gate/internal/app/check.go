@@ -101,13 +101,32 @@ func (c *Check) own() Baselines {
 }
 
 // Run measures and judges. What must not be judged is a report without a verdict and no error.
-func (c *Check) Run(ctx context.Context) (*result.Judgement, error) {
+func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	if err := c.Valid(); err != nil {
 		return nil, err
 	}
 	c.nameKernels()
 	defer c.Tell(Event{Stage: run.Done})
-	r, err := c.run(ctx)
+	if c.Screens() {
+		r, err = c.screen(ctx)
+	}
+	switch {
+	case err != nil: // to measure the base would not help
+	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
+		screen := r
+		if screen != nil {
+			c.Begin(answer(screen) + " against the committed baseline: measuring the base build beside the head")
+		}
+		if r, err = Refused(c.pair(ctx)); err == nil && screen != nil {
+			overrule(screen, r)
+		}
+	case c.Base != nil:
+	case r != nil:
+		r, err = c.explained(ctx, r, nil)
+	default:
+		r, err = c.first(ctx, model.Refuse(model.NoBaseline, "take what was measured here as the first baseline, if this is the code to compare with",
+			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
+	}
 	var base []model.Session
 	if own := c.own(); len(own) == 1 && c.Base == nil {
 		base = own[0].Sessions
@@ -116,35 +135,6 @@ func (c *Check) Run(ctx context.Context) (*result.Judgement, error) {
 		r.Workload, r.Spent = c.Workload, c.spent(r.HeadSessions)
 	}
 	return r, err
-}
-
-func (c *Check) run(ctx context.Context) (*result.Judgement, error) {
-	switch {
-	case c.Base != nil && !c.Screens():
-		return c.pair(ctx)
-	case !c.Screens():
-		return c.first(ctx, model.Refuse(model.NoBaseline, "take what was measured here as the first baseline, if this is the code to compare with",
-			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
-	}
-	screen, err := c.screen(ctx)
-	switch {
-	case err != nil: // to measure the base would not help
-		return nil, err
-	case c.Base == nil:
-		return c.explained(ctx, screen, nil)
-	case screen.Verdict == result.Pass && !screen.Undecided:
-		return screen, nil
-	}
-	c.Begin(answer(screen) + " against the committed baseline: measuring the base build beside the head")
-	r, err := c.pair(ctx)
-	if r, err = Refused(r, err); err != nil {
-		return nil, err
-	}
-	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
-	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
-	}
-	return r, nil
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
@@ -180,6 +170,14 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 		r.Baseline = chosen.Dir
 	}
 	return r, err
+}
+
+// overrule notes that the base build decides in place of the committed baseline, which gave the verdict of screen.
+func overrule(screen, r *result.Judgement) {
+	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
+	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
+		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+	}
 }
 
 // pair measures both builds interleaved and judges the head against the base build.
@@ -222,7 +220,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			c.Begin(fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i]))
 		}
 		c.prefer(r)
-		if err := c.measure(ctx, looks[i]-taken, base, all); err != nil {
+		if err := all.take(c.Measurer.Measure(ctx, looks[i]-taken, base)); err != nil {
 			return nil, err
 		}
 		taken = looks[i]
@@ -237,7 +235,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
 		if n := outliers(r, base != nil) - again; n > 0 && !all.finished && b.affords(n) == n {
 			again += n
-			if err = c.measure(ctx, n, base, all); err != nil {
+			if err = all.take(c.Measurer.Measure(ctx, n, base)); err != nil {
 				return nil, err
 			}
 			if r, err = c.look(ctx, all, sides, look); err != nil {
@@ -270,14 +268,6 @@ func (c *Check) prefer(r *result.Judgement) {
 			m.only[map[bool]int{true: 1}[metric.Unprofiled()]] = true
 		}
 	}
-}
-
-func (c *Check) measure(ctx context.Context, runs int, beside *Build, all *Measurement) error {
-	m, err := c.Measurer.Measure(ctx, runs, beside)
-	if err == nil {
-		all.add(m)
-	}
-	return err
 }
 
 // look judges all runs that were measured.

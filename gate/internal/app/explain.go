@@ -95,7 +95,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 	var before, after *counters.Profile
 	var err error
 	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
-		before = why.ProfileOf(model.Ncu.Pick(b.Sessions)) // counters that record --ncu stored
+		before = why.ProfileOf(model.Counted(b.Sessions)) // counters that record --ncu stored
 	}
 	if base != nil {
 		before, err = profile("base", *base, why.BaseName)

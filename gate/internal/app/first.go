@@ -16,8 +16,8 @@ import (
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
 // baseline. What cannot be stored is refused for its own reason.
 func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error) {
-	all, err := measureHead(ctx, c.Measurer, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]))
-	if err != nil {
+	all := &Measurement{}
+	if err := all.take(c.Measurer.Measure(ctx, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]), nil)); err != nil {
 		return nil, err
 	}
 	_, head, err := all.sessions(ctx, c.Rule, nil)
@@ -47,42 +47,30 @@ func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error)
 // Suite are the checks of one or more workloads, judged as one gate: they share out the policy's error.
 type Suite []*Check
 
-// Run measures and judges one after the other. A mistake in one ends all.
-func (s Suite) Run(ctx context.Context) (*result.Judgement, error) {
-	return s.together(func(c *Check) (*result.Judgement, error) {
-		if len(s) == 1 {
-			return c.Run(ctx)
-		}
-		own, policy := *c, *c.Policy
-		policy.Alpha /= float64(len(s))
-		own.Policy = &policy
-		c.Begin("workload " + c.Workload)
-		return own.Run(ctx)
-	})
-}
-
-// RunCode compares device code alone, without a GPU.
-func (s Suite) RunCode(ctx context.Context) (*result.Judgement, error) {
-	return s.together(func(c *Check) (*result.Judgement, error) {
-		r, err := checkCode(ctx, c)
-		if err == nil {
-			r.Workload = c.Workload
-		}
-		return r, err
-	})
-}
-
-func (s Suite) together(judge func(*Check) (*result.Judgement, error)) (*result.Judgement, error) {
+// Run measures and judges one after the other; with code alone it compares device code, without a GPU. A mistake in one ends all.
+func (s Suite) Run(ctx context.Context, code bool) (r *result.Judgement, err error) {
 	var all []*result.Judgement
 	for _, c := range s {
-		r, err := judge(c)
+		own := *c
+		if len(s) > 1 && !code {
+			policy := *c.Policy
+			policy.Alpha /= float64(len(s))
+			own.Policy = &policy
+			c.Begin("workload " + c.Workload)
+		}
+		if code {
+			r, err = checkCode(ctx, &own)
+		} else {
+			r, err = own.Run(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
+		r.Workload = c.Workload
 		all = append(all, r)
 	}
 	if len(all) == 1 {
-		return all[0], nil
+		return r, nil
 	}
 	return verdict.Several(all), nil
 }

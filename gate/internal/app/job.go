@@ -62,7 +62,7 @@ func (j *Job) spent(head []model.Session) *result.Spent {
 		return nil
 	}
 	out := m.spent
-	out.Run = insight.RunParts(model.Nsys.Pick(head))
+	out.Run = insight.RunParts(model.Timed(head))
 	j.Tell(Event{Stage: run.Spent, Text: out.String()})
 	return &out
 }

@@ -77,7 +77,7 @@ func (c *Check) Interleaved(base Build) *Pair {
 
 // UpTo measures until each side has so many runs, and judges them.
 func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
-	if err = p.check.measure(ctx, runs-p.taken, &p.base, &p.all); err != nil {
+	if err = p.all.take(p.check.Measurer.Measure(ctx, runs-p.taken, &p.base)); err != nil {
 		return err
 	}
 	p.Judgement, err = p.check.look(ctx, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {

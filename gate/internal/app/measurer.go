@@ -48,6 +48,14 @@ type Measurement struct {
 	finished bool // profiles that were there before
 }
 
+// take adds what was measured; the error is that of the measurement.
+func (m *Measurement) take(o *Measurement, err error) error {
+	if err == nil {
+		m.add(o)
+	}
+	return err
+}
+
 func (m *Measurement) add(o *Measurement) {
 	if o.finished {
 		m.Base, m.Head = o.Base, o.Head
@@ -121,7 +129,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
-	result, err := m.collect(ctx, m.plan(runs, base))
+	result, err := m.ended(run.Session(ctx, m.plan(runs, base), m.Observe))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +152,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
-		if result, err = m.collect(ctx, m.sampling(base)); err != nil {
+		if result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe)); err != nil {
 			return nil, err
 		}
 		base, head := result.Split()
@@ -154,9 +162,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	return out, nil
 }
 
-// collect is a session as the observer sees it.
-func (m *Live) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
-	result, err := run.Session(ctx, p, m.Observe)
+// ended tells the observer of the end of a session, and notes its time.
+func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
 	tell(m.Observe, Event{Stage: run.Done})
 	if err == nil {
 		spend(&m.spent, result)

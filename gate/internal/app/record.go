@@ -48,7 +48,7 @@ type Recorded struct {
 	Ignored  string            // the rule by which git ignores these files, "FILE:LINE:PATTERN", "" for none
 	// Replaced are the sessions that the new ones replace.
 	Replaced []model.Session
-	// Noise is the spread between the runs of the last session of Nsight Systems, none with too few runs.
+	// Noise is the spread between the runs of the last session of times, none with too few runs.
 	Noise []calibrate.Noise
 	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.
 	Changes   []string
@@ -115,13 +115,13 @@ func (c *Record) warn(text string) { c.Tell(Event{Stage: run.Warning, Text: text
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
-	m, err := measureHead(ctx, by, runs)
-	if err != nil {
+	m := &Measurement{}
+	if err := m.take(by.Measure(ctx, runs, nil)); err != nil {
 		return nil, err
 	}
 	var like []model.Session
 	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
-		like = model.Nsys.Pick(b.Sessions)
+		like = model.Timed(b.Sessions)
 	}
 	_, head, err := m.sessions(ctx, c.Rule, like)
 	if err == nil {
@@ -146,11 +146,10 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 		return nil, model.Refuse(model.OutlierRun, next, "a baseline with an outlier would hide changes: %s", namedRuns(first))
 	}
 	c.warn(namedRuns(first) + ", and is measured again: a baseline with it would hide changes")
-	more, err := by.Measure(ctx, len(first), nil)
-	if err != nil {
+	if err := m.take(by.Measure(ctx, len(first), nil)); err != nil {
 		return nil, err
 	}
-	m.add(more)
+	var err error
 	if _, head, err = m.sessions(ctx, c.Rule, like); err != nil || len(head) != 1 {
 		return head, err
 	}
@@ -210,7 +209,7 @@ func (c *Record) store(ctx context.Context, head []model.Session) (*Recorded, er
 			return nil, err
 		}
 		out.Sessions = append(out.Sessions, own)
-		if p == model.Nsys {
+		if p != "" && len(model.Timed(own)) > 0 {
 			out.Noise = calibrate.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
 		}
 	}

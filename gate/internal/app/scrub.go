@@ -13,11 +13,7 @@ import (
 // Scrub writes the sessions of a recording, in the form of a baseline, to a directory that holds none yet. That form has the names of
 // kernels and ranges, and no environment, command line, path or host name. What cannot be used is a *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
-	r, err := tools.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	cut, err := profile.Cut(rule, r)
+	_, sessions, err := opened(ctx, tools, rule, path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,17 +25,17 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 			return nil, fmt.Errorf("%s holds sessions already; name a directory that is not there yet", dir)
 		}
 		var out []baseline.Entry
-		for _, x := range cut[0] {
+		for _, x := range sessions {
 			if x.ID = ""; x.Commit == "" {
 				x.Commit, _ = commit(ctx)
 			}
 			out = append(out, baseline.Entry{Session: x})
 		}
-		if n := baseline.Kept(cut[0]); n < len(cut[0]) {
+		if n := baseline.Kept(sessions); n < len(sessions) {
 			return nil, model.Refuse(model.NotSeparable, "scrub the recordings of each session by themselves",
-				"%s holds %d sessions, of which %d can be kept apart", path, len(cut[0]), n)
+				"%s holds %d sessions, of which %d can be kept apart", path, len(sessions), n)
 		}
 		return out, nil
 	})
-	return cut[0], err
+	return sessions, err
 }

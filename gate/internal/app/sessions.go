@@ -12,14 +12,17 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
-func measureHead(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
-	m, err := by.Measure(ctx, runs, nil)
+// opened is a recording that was made before, and its sessions.
+func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording, []model.Session, error) {
+	r, err := tools.Open(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := &Measurement{}
-	all.add(m)
-	return all, nil
+	cut, err := profile.Cut(rule, r)
+	if err != nil {
+		return r, nil, err
+	}
+	return r, cut[0], nil
 }
 
 // sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It fills in the

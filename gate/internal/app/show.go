@@ -22,19 +22,15 @@ import (
 // Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used is a
 // *model.Refusal; another error says that the path does not exist, or that a baseline or report there is damaged.
 func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*result.Summary, error) {
-	r, err := tools.Open(ctx, path)
+	r, all, err := opened(ctx, tools, rule, path)
 	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no file or directory %s", path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	cut, err := profile.Cut(rule, r)
-	if err != nil {
-		return nil, err
-	}
-	sessions := cut[0]
-	if times := model.Nsys.Pick(sessions); len(times) > 0 { // a baseline may hold counters as well
+	sessions := all
+	if times := model.Timed(sessions); len(times) > 0 { // a baseline may hold counters as well
 		sessions = times
 	}
 	out, err := insight.Summarize(sessions)
@@ -42,12 +38,12 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 		return nil, err
 	}
 	out.Workload = filepath.Base(path)
-	if len(out.Kernels) == 0 { // pages of ncu without a duration
+	if len(out.Kernels) == 0 { // counters without a duration
 		out.Kernels = untimed(sessions)
 	}
 	var recorded []map[measure.Subject][]counters.Record // newest first
-	for i := range slices.Backward(cut[0]) {
-		if s := &cut[0][i]; s.Profiler() == model.Ncu {
+	for i := range slices.Backward(all) {
+		if s := &all[i]; s.Profiler().ByLaunch() {
 			recorded = append(recorded, counters.Records(s))
 		}
 	}

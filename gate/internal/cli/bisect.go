@@ -9,7 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/bisect"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -42,7 +41,7 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
 		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
 	}
-	j, err := v.single(e, &v.policy, args.workload, model.Nsys, v.out.quiet)
+	j, err := v.single(e, &v.policy, args.workload, v.out.quiet)
 	if err != nil {
 		return err
 	}

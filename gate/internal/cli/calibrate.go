@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -31,7 +30,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err := v.out.check(e); err != nil {
 		return err
 	}
-	j, err := v.single(e, &v.policy, args.workload, model.Nsys, v.out.quiet)
+	j, err := v.single(e, &v.policy, args.workload, v.out.quiet)
 	if err != nil {
 		return err
 	}

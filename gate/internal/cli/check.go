@@ -67,12 +67,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 			return v.out.publish(e, r, by)
 		}
 	}
-	if v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil {
-		r, err = checks.RunCode(ctx)
-	} else {
-		r, err = checks.Run(ctx)
-	}
-	if err != nil {
+	if r, err = checks.Run(ctx, v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil); err != nil {
 		return err
 	}
 	v.complete(e, r, jobs)
@@ -86,13 +81,13 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 
 // request is the checks that the flags ask for, one for each workload.
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
-	by := model.Profiler(v.profiler)
+	v.by = model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
 		oneOf("profiler", v.profiler, tools.Names()...),
-		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"), v.counters.check(by.ByLaunch())); err != nil {
+		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"), v.counters.check(v.by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
-	jobs, err := v.resolve(e, &v.policy, workload, by, v.out.quiet)
+	jobs, err := v.resolve(e, &v.policy, workload, v.out.quiet)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +97,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	var checks app.Suite
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err
@@ -110,7 +105,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
-		if m := j.Live; m != nil && by.ByLaunch() {
+		if m := j.Live; m != nil && v.by.ByLaunch() {
 			if err := v.counters.measured(ctx, j.Policy, !v.dryRun); err != nil {
 				return nil, nil, err
 			}
@@ -211,7 +206,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := j.looks[0] == 1 && c.Profiler != model.Ncu && m.from == ""
+	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
 		return usageError("no baseline of workload %q in %s; write one with nsgate record --ncu, on the code to compare with, or name kernels with --kernel",

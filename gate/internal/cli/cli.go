@@ -23,28 +23,36 @@ import (
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {
-	if len(args) < 2 || args[0] != proc.HiddenArg || args[1] != confine.Arg {
-		return start(parent, args, s, false)
+	confined, end := len(args) > 1 && args[0] == proc.HiddenArg && args[1] == confine.Arg, func(int) {}
+	if confined {
+		os.Stderr, end = confine.Child()
+		s.Err, args = os.Stderr, args[2:]
 	}
-	stderr, end := confine.Child()
-	os.Stderr, s.Err = stderr, stderr
-	code := start(parent, args[2:], s, true)
-	end(code) // not deferred: a child that panics has no exit code to tell
-	return code
-}
-
-func start(parent context.Context, args []string, s Streams, confined bool) int {
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
 	input.BoundMemory()
-	ctx, cancel := context.WithCancelCause(parent)
 	form := terminal.Form{ASCII: ascii(os.Getenv)}
-	e := &env{ctx: ctx, Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
+	e := &env{Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
 		getenv: os.Getenv, environ: os.Environ, line: args, confined: confined}
+	defer e.listen(parent)()
+	root := root(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(e.ctx)
+	if err == nil {
+		err = e.failed
+	}
+	code := e.code(err)
+	end(code) // not deferred: a child that panics has no exit code to tell
+	return code
+}
+
+// listen ends the context of the command at the first signal, until stop is called.
+func (e *env) listen(parent context.Context) (stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	e.ctx = ctx
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
 	go func() {
 		first := interrupted{(<-signals).(syscall.Signal)}
 		cancel(first)
@@ -60,7 +68,7 @@ func start(parent context.Context, args []string, s Streams, confined bool) int 
 		time.Sleep(endGrace)
 		e.abandon(first, os.Exit)
 	}()
-	return e.run(ctx)
+	return func() { signal.Stop(signals) }
 }
 
 // endGrace is how long a command may take to end after the first signal.
@@ -76,17 +84,12 @@ func (e *env) abandon(by interrupted, end func(code int)) {
 	end(128 + int(by.signal))
 }
 
-func (e *env) run(ctx context.Context) int {
-	root := root(e)
-	root.SetArgs(e.line)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = e.failed
-	}
+// code tells the error of a command and gives the exit code for it.
+func (e *env) code(err error) int {
 	if x := (*exit)(nil); errors.As(err, &x) && x.passed {
 		return x.code
 	}
-	if stop := (interrupted{}); errors.As(context.Cause(ctx), &stop) {
+	if stop := (interrupted{}); errors.As(context.Cause(e.ctx), &stop) {
 		fmt.Fprintln(e.Err, "nsgate:", stop)
 		return 128 + int(stop.signal)
 	}

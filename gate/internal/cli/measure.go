@@ -50,7 +50,8 @@ type measureFlags struct {
 	workload   words
 	baseline   string
 	runs       runPlan
-	usual      runPlan // where neither --runs nor the policy says
+	usual      runPlan        // where neither --runs nor the policy says
+	by         model.Profiler // "" for the usual one
 	unprofiled int
 	from       string
 	dryRun     bool
@@ -94,7 +95,7 @@ type job struct {
 }
 
 // resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file.
-func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, by model.Profiler, quiet bool) ([]*job, error) {
+func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, quiet bool) ([]*job, error) {
 	p, err := policy.load()
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 	progress := newProgress(e, quiet).event
 	var jobs []*job
 	for _, w := range chosen {
-		j, err := m.job(e.ctx, p, w, workload, by, progress)
+		j, err := m.job(e.ctx, p, w, workload, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -124,8 +125,8 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 }
 
 // single is resolve of a command that takes one workload.
-func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by model.Profiler, quiet bool) (*job, error) {
-	jobs, err := m.resolve(e, policy, workload, by, quiet)
+func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, quiet bool) (*job, error) {
+	jobs, err := m.resolve(e, policy, workload, quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 }
 
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
-func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string, by model.Profiler,
+func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
@@ -155,7 +156,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
 	}
-	if j.looks, err = m.plan(&j.set, by); err != nil {
+	if j.looks, err = m.plan(&j.set); err != nil {
 		return nil, err
 	}
 	if m.from != "" {
@@ -164,11 +165,11 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 		return j, nil
 	}
 	own := m.Options
-	own.Profiler, own.Exe = tools.Profiler(string(by)), m.nsys
+	own.Profiler, own.Exe = tools.Profiler(string(m.by)), m.nsys
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	if own.Gather, err = m.gather(&w, by); err != nil {
+	if own.Gather, err = m.gather(&w); err != nil {
 		return nil, err
 	}
 	own.Ranks = w.Ranks
@@ -181,9 +182,9 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 		own.Outputs = append(own.Outputs, o.Output)
 	}
 	own.Results = w.ResultFiles()
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !by.ByLaunch()}
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch()}
 	j.Measurer = j.Live
-	j.Live.Unprofiled, err = m.share(&w, by, cmp.Or(m.runs.first, j.looks[0]))
+	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
 }
 
@@ -206,13 +207,13 @@ func (m *measureFlags) build(w *thresholds.Workload, command []string) (b app.Bu
 }
 
 // plan are the numbers of runs after which to judge. A budget is that of a check of times that are measured here.
-func (m *measureFlags) plan(w *thresholds.Workload, by model.Profiler) ([]int, error) {
+func (m *measureFlags) plan(w *thresholds.Workload) ([]int, error) {
 	usual := cmp.Or(fixedRuns(w.Runs), m.usual, fixedRuns(app.DefaultRuns))
-	if by.ByLaunch() {
+	if m.by.ByLaunch() {
 		usual = fixedRuns(app.CounterRuns)
 	}
 	flag := m.fs.Lookup("budget")
-	timed := m.from == "" && !by.ByLaunch()
+	timed := m.from == "" && !m.by.ByLaunch()
 	if flag != nil && flag.Changed && !timed {
 		return nil, usageError("--budget is for runs under nsys: leave it out with --from and --profiler ncu")
 	}
@@ -226,15 +227,15 @@ func (m *measureFlags) plan(w *thresholds.Workload, by model.Profiler) ([]int, e
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int) (float64, error) {
+func (m *measureFlags) share(w *thresholds.Workload, runs int) (float64, error) {
 	switch flag := source(m.fs, "unprofiled"); {
 	case m.unprofiled < 0 || m.unprofiled > maxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, m.unprofiled, maxRuns)
-	case m.unprofiled > 0 && by.ByLaunch():
+	case m.unprofiled > 0 && m.by.ByLaunch():
 		return 0, usageError("%s takes runs beside those of nsys: leave it out with --profiler ncu", flag)
 	case m.fs.Changed("unprofiled"):
 		return float64(m.unprofiled) / float64(runs), nil
-	case len(w.Outputs) > 0 && !by.ByLaunch():
+	case len(w.Outputs)+len(w.Results) > 0 && !m.by.ByLaunch():
 		return 1, nil
 	}
 	return 0, nil
@@ -242,13 +243,13 @@ func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int
 
 // gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs around
 // the workload.
-func (m *measureFlags) gather(w *thresholds.Workload, by model.Profiler) (dir string, err error) {
+func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && w.Ranks == nil:
 		return "", nil
 	case w.Gather == "":
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
-	case by.ByLaunch():
+	case m.by.ByLaunch():
 		return "", usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
 	case m.KeepProfiles != "":
 		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather keeps their exports")

@@ -47,7 +47,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 	if v.count && v.from != "" {
 		return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
 	}
-	jobs, err := v.resolve(e, &v.policy, args.workload, model.Nsys, v.quiet)
+	jobs, err := v.resolve(e, &v.policy, args.workload, v.quiet)
 	if err != nil {
 		return err
 	}

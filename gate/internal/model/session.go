@@ -274,6 +274,12 @@ func (p Profiler) Pick(sessions []Session) []Session {
 	})
 }
 
+// Timed keeps the sessions of a profiler that records times launch by launch, and those of an unknown one.
+func Timed(sessions []Session) []Session { return Nsys.Pick(sessions) }
+
+// Counted keeps the sessions of counters of single launches.
+func Counted(sessions []Session) []Session { return Ncu.Pick(sessions) }
+
 // Profilers lists the profilers of sessions, each once, in the order of the sessions.
 func Profilers(sessions []Session) []Profiler {
 	var names []Profiler

@@ -15,6 +15,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,32 +124,6 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := sp.write(private.Path); err != nil {
 		return nil, proc.PrivateError(err)
 	}
-	runs, traces, err := p.attended(ctx, watch, private, children, sp, start, note)
-	if err != nil {
-		return nil, err
-	}
-	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs, load: load.HostLoad}
-	res.Base, res.Head = unprofiledOf(runs)
-	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
-	res.describe(sessions.Add(1))
-	if p.Runs == 0 {
-		res.Place = res.place()
-	}
-	if hostBound(res.Traces) {
-		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
-	}
-	for i, r := range runs {
-		if r.Left > 0 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
-				i+1, len(runs), r.Left))
-		}
-	}
-	return res, nil
-}
-
-// attended takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
-func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc.Private, children proc.Children, sp spec, start time.Time,
-	note func(Event)) ([]Run, [][]model.Trace, error) {
 	record, read := p.record, p.read
 	if p.Gather != "" {
 		record, read = p.gather, p.readJobs
@@ -176,22 +151,35 @@ func (p Plan) attended(ctx context.Context, watch *device.Watcher, private *proc
 	defer after.wait()
 	defer end()
 	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	if keepErr := p.keep(private.Path); err == nil {
-		err = keepErr
-	}
-	if err != nil {
-		return nil, nil, err
+	if err := cmp.Or(err, p.keep(private.Path)); err != nil { // it is kept of a failed session too
+		return nil, err
 	}
 	traces := make([][]model.Trace, len(runs))
 	if p.Runs > 0 {
 		traces, err = read(ctx, private, runs, note)
 	}
-	if busy := after.wait(); busy != nil {
-		return nil, nil, busy
+	if err = cmp.Or(after.wait(), err); err != nil {
+		return nil, err
 	}
-	return runs, traces, err
+	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs, load: load.HostLoad}
+	res.Base, res.Head = unprofiledOf(runs)
+	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
+	res.describe(sessions.Add(1))
+	if p.Runs == 0 {
+		res.Place = res.place()
+	}
+	if hostBound(res.Traces) {
+		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
+	}
+	for i, r := range runs {
+		if r.Left > 0 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
+				i+1, len(runs), r.Left))
+		}
+	}
+	return res, nil
 }
 
 // place is where runs were taken that no profiler describes.
