@@ -74,8 +74,12 @@ var sessionRefusals = []Refusal[*sides]{
 		}),
 	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return b.Mode != h.Mode },
 		func(b, h *model.Session) (string, string) {
-			return "the profiler was set differently: " + cmp.Or(b.Mode, "not known") + " in the baseline, " +
-				cmp.Or(h.Mode, "not known") + " in the head", again
+			unknown := "not known"
+			if b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX {
+				unknown = "with NVTX"
+			}
+			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
+				cmp.Or(h.Mode, unknown) + " in the head", again
 		}),
 	differ("other number of GPUs", model.OtherMode, func(b, h *model.Session) bool { return b.GPUs != h.GPUs },
 		func(b, h *model.Session) (string, string) {

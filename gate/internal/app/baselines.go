@@ -184,6 +184,19 @@ func (b Baselines) longest() (longest time.Duration) {
 	return longest
 }
 
+// NoNVTX reports whether the newest session was measured without NVTX ranges, because nsys loses events with them.
+func (b Baselines) NoNVTX() bool {
+	var newest model.Environment
+	for _, x := range b {
+		for i := range x.Sessions {
+			if s := &x.Sessions[i]; !s.Start.Before(newest.Start) {
+				newest = s.Environment
+			}
+		}
+	}
+	return newest.Mode == model.WithoutNVTX
+}
+
 func (b Baselines) models() []string {
 	var out []string
 	for _, x := range b {

@@ -111,7 +111,7 @@ type Live struct {
 
 	spent    result.Spent
 	only     [2]bool // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
-	repeated string  // the warning that TraceArgs was extended because nsys lost events
+	repeated string  // the warning that a session was measured twice because nsys lost events
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
@@ -141,9 +141,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	out.Base.Place, out.Head.Place = result.Place, result.Place
-	if result.Repeated != "" { // later measurements begin with the arguments that worked
-		m.TraceArgs, m.repeated = result.TraceArgs, result.Repeated
-	}
+	// Later measurements begin with the options that worked.
+	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX, cmp.Or(m.repeated, result.Repeated)
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
 	}

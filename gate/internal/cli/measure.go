@@ -169,6 +169,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
+	own.NoNVTX = j.Baselines.NoNVTX()
 	if own.Gather, err = m.gather(&w); err != nil {
 		return nil, err
 	}

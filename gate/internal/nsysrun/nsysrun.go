@@ -4,7 +4,6 @@ package nsysrun
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,8 +34,14 @@ func (n Nsys) Commands(t profiler.Task) [][]string {
 
 // profileArgs are the options of nsys profile that say what to record.
 func profileArgs(o profiler.Options) []string {
-	sample := "none"
+	trace, sample := "cuda,nvtx", "none"
 	var args []string
+	if o.NoNVTX {
+		trace = "cuda"
+	}
+	if excludesTSL(o) {
+		args = append(args, excludeTSL)
+	}
 	if o.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
@@ -50,15 +55,15 @@ func profileArgs(o profiler.Options) []string {
 			args = append(args, "--python-backtrace=cuda")
 		}
 	}
-	return defaults(sample, append(args, o.Args...))
+	return defaults(trace, sample, append(args, o.Args...))
 }
 
-// defaults are these options behind those that [nsys.Read] needs, unless they say otherwise. sample is what --sample is
-// unless they say that.
-func defaults(sample string, further []string) []string {
+// defaults are these options behind those that [nsys.Read] needs, unless they say otherwise. trace and sample are the
+// values of --trace and --sample unless they say those.
+func defaults(trace, sample string, further []string) []string {
 	var args []string
 	for _, x := range []struct{ option, short, value string }{
-		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
+		{"--trace", "-t", trace}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
 		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
 	} {
 		// nsys takes no option twice.
@@ -84,35 +89,61 @@ func (Nsys) Read(ctx context.Context, file, name string) ([]model.Trace, error) 
 // The importer of nsys (2025.3) fails on strings that the profiler library of JAX and TensorFlow hands to NVTX, and
 // loses most events, kernels too. Without the domain of that library it keeps them all.
 const (
-	domainArg  = "--nvtx-domain-"
-	excludeTSL = domainArg + "exclude=TSL"
+	domainArg     = "--nvtx-domain-"
+	excludeOption = domainArg + "exclude"
+	excludeTSL    = excludeOption + "=TSL"
 )
 
-// Repeat leaves out the NVTX domain TSL after a session that failed for its strings. A user who chooses the domains has
-// decided already.
-func (Nsys) Repeat(o profiler.Options, lost error) *profiler.Repetition {
-	var first *model.Refusal
-	if !errors.As(lost, &first) || first.Kind != model.ImporterString ||
-		slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, domainArg) }) {
-		return nil
-	}
-	return &profiler.Repetition{
-		Args:  append(slices.Clone(o.Args), excludeTSL),
-		Doing: "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL",
-		Warning: "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give nsys " +
-			excludeTSL + " to save the first attempt",
-		Failed: func(err error) error {
-			var second *model.Refusal
-			switch unknown := (*optionError)(nil); {
-			case errors.As(err, &unknown) && strings.HasPrefix(unknown.name, domainArg):
-				return model.Refuse(model.OldNsys, fmt.Sprintf("update nsys: this one does not know the option %s, "+
-					"by which the ranges of JAX are left out", unknown.name), "%s", first.Reason)
-			case errors.As(err, &second) && second.Kind == model.ImporterString:
-				return model.Refuse(model.ImporterString, "give nsys --nvtx-domain-exclude=DOMAIN to leave out the domain that "+
-					"the strings come from, or --trace=cuda to measure without NVTX ranges",
-					"%s, also without the NVTX domain TSL", second.Reason)
+// excludesTSL reports whether nsgate leaves out the domain TSL: not where the user chooses the domains or does not
+// trace NVTX.
+func excludesTSL(o profiler.Options) bool {
+	return !o.AllDomains && !o.NoNVTX && tracesNVTX(o.Args) &&
+		!slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
+}
+
+// tracesNVTX reports whether --trace, where the arguments have it, lists nvtx.
+func tracesNVTX(args []string) bool {
+	value, given := traced(args)
+	return !given || slices.Contains(strings.Split(value, ","), "nvtx")
+}
+
+// traced is the value of --trace among the arguments.
+func traced(args []string) (value string, given bool) {
+	for i, arg := range args {
+		if (arg == "--trace" || arg == "-t") && i+1 < len(args) {
+			return args[i+1], true
+		}
+		for _, prefix := range []string{"--trace=", "-t"} {
+			if value, given = strings.CutPrefix(arg, prefix); given {
+				return value, true
 			}
-			return err
-		},
+		}
 	}
+	return "", false
+}
+
+// Repeat records with all domains where nsys does not know the option that leaves one out, and without NVTX where its
+// importer failed on the strings of ranges. A user who chooses domains or --trace has decided already.
+func (Nsys) Repeat(o profiler.Options, lost error) (*profiler.Repetition, error) {
+	unknown, refusal := (*optionError)(nil), (*model.Refusal)(nil)
+	if errors.As(lost, &unknown) && unknown.name == excludeOption && excludesTSL(o) {
+		o.AllDomains = true
+		return &profiler.Repetition{Options: o}, nil
+	}
+	if !errors.As(lost, &refusal) || refusal.Kind != model.ImporterString || o.NoNVTX {
+		return nil, lost
+	}
+	chosen := slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
+	if _, given := traced(o.Args); given || chosen {
+		return nil, lost
+	}
+	next := "give nsys " + excludeOption + "=DOMAIN to leave out the domain that they come from and keep the others"
+	if o.AllDomains {
+		next = "a newer nsys, which knows " + excludeOption + ", keeps those of other libraries than JAX"
+	}
+	o.NoNVTX = true
+	return &profiler.Repetition{Options: o,
+		Doing:   "nsys lost events because of NVTX ranges: measuring again without NVTX",
+		Warning: "the importer of nsys lost events because of NVTX ranges; measured again without NVTX; " + next,
+	}, nil
 }

@@ -5,9 +5,12 @@ package nsysrun
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
 func TestGPUMetricsRefused(t *testing.T) {
@@ -38,5 +41,33 @@ func TestVersion(t *testing.T) {
 	}
 	if v, err := Version(t.Context(), "true"); err == nil {
 		t.Errorf("true has version %q", v)
+	}
+}
+
+// TSL is left out unless the user chooses the domains or traces no NVTX.
+func TestExcludesTSL(t *testing.T) {
+	for args, want := range map[string]bool{
+		"":                                true,
+		"--cuda-flush-interval=100":       true,
+		"--trace=cuda,nvtx,osrt":          true,
+		"--trace=cuda":                    false,
+		"--trace cuda":                    false,
+		"-t cuda,nvtx":                    true,
+		"-tcuda":                          false,
+		"--nvtx-domain-include=mine":      false,
+		"--nvtx-domain-exclude TSL,other": false,
+	} {
+		o := profiler.Options{Args: strings.Fields(args)}
+		line := profileArgs(o)
+		if got := slices.Contains(line, "--nvtx-domain-exclude=TSL"); got != want {
+			t.Errorf("%q: %q", args, line)
+		}
+		o.AllDomains = true
+		if line := profileArgs(o); slices.Contains(line, "--nvtx-domain-exclude=TSL") {
+			t.Errorf("%q with all domains: %q", args, line)
+		}
+	}
+	if line := strings.Join(profileArgs(profiler.Options{NoNVTX: true}), " "); !strings.Contains(line, "--trace=cuda ") || strings.Contains(line, "nvtx") {
+		t.Errorf("without NVTX: %s", line)
 	}
 }

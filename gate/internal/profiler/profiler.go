@@ -20,8 +20,9 @@ type Profiler interface {
 	Read(ctx context.Context, file, name string) ([]model.Trace, error)
 	// Refusal is what the output of a tool means that started nothing, nil where it names no reason.
 	Refusal(o Options, printed string) error
-	// Repeat is how to record once more after a recording with these options was lost, nil where that does not help.
-	Repeat(o Options, lost error) *Repetition
+	// Repeat is how to record once more after a recording with these options was lost. Where that does not help it is nil,
+	// and the error is lost with what is known of it.
+	Repeat(o Options, lost error) (*Repetition, error)
 }
 
 // Tool describes a profiler.
@@ -41,6 +42,11 @@ type Options struct {
 	GPUMetrics  bool     `json:"metrics,omitempty"` // samples of the metrics of the GPUs that the program sees
 	Stacks      bool     `json:"stacks,omitempty"`  // the call stack of every CUDA call, which slows the program down
 	Python      bool     `json:"python,omitempty"`  // the program is one of Python
+	// AllDomains records every NVTX domain, also those that the tool's importer may fail on: for a tool that cannot leave
+	// out one.
+	AllDomains bool `json:"all_domains,omitempty"`
+	// NoNVTX records no NVTX ranges.
+	NoNVTX bool `json:"no_nvtx,omitempty"`
 }
 
 // Task is a program to record.
@@ -53,10 +59,9 @@ type Task struct {
 
 // Repetition is a second attempt to record.
 type Repetition struct {
-	Args    []string          // of the options
-	Doing   string            // what is done, for the progress
-	Warning string            // of the result
-	Failed  func(error) error // the error of a repetition that failed
+	Options
+	Doing   string // what is done, for the progress; "" where the first attempt ran nothing
+	Warning string // of the result, "" for none
 }
 
 // Counter profiles single launches of a program, which it replays one by one.

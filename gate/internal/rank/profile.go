@@ -57,7 +57,17 @@ func (r *rank) profile() error {
 			return err
 		}
 	}
-	children := proc.Adopt()
+	err = r.record(by, exe, self, path)
+	if again, _ := by.Repeat(r.Options.Options, err); again != nil { // it started nothing
+		r.Options.Options = again.Options
+		err = r.record(by, exe, self, path)
+	}
+	return err
+}
+
+// record runs the program at a path under the profiler exe. self is the executable that the profiler starts.
+func (r *rank) record(by profiler.Profiler, exe, self, path string) error {
+	tool, children := by.Tool(), proc.Adopt()
 	defer children.Release()
 	private, err := proc.NewPrivate(self, "")
 	if err != nil {
@@ -84,7 +94,7 @@ func (r *rank) profile() error {
 	if err != nil {
 		return fmt.Errorf("%s could not be started: %w", tool.Name, err)
 	}
-	ending, err := r.follow(tool.Name, door, task{Path: path, Command: r.command, Env: proc.Replaced()}, done, &log)
+	ending, err := r.follow(by, door, task{Path: path, Command: r.command, Env: proc.Replaced()}, done, &log)
 	if err != nil {
 		return err
 	}
@@ -120,7 +130,7 @@ func (r *rank) profiler(tool profiler.Tool, record []string, private *proc.Priva
 }
 
 // follow waits for the process that the profiler starts, tells it the program, and passes signals on until that has ended.
-func (r *rank) follow(profiler string, door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
+func (r *rank) follow(by profiler.Profiler, door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
 	came := make(chan *net.UnixConn, 1)
 	go func() {
 		if c, err := door.AcceptUnix(); err == nil {
@@ -128,6 +138,7 @@ func (r *rank) follow(profiler string, door *net.UnixListener, t task, done <-ch
 		}
 	}()
 	var conn *net.UnixConn
+	name := by.Tool().Name
 	select {
 	case conn = <-came:
 	case s := <-r.signals:
@@ -135,13 +146,16 @@ func (r *rank) follow(profiler string, door *net.UnixListener, t task, done <-ch
 		n := s.(syscall.Signal)
 		return ending{Code: -1, Signal: n.String(), Number: int(n)}, nil
 	case <-done:
-		return ending{}, fmt.Errorf("%s ended before it started the program%s", profiler, because(log.String()))
+		if err := by.Refusal(r.Options.Options, log.String()); err != nil {
+			return ending{}, err
+		}
+		return ending{}, fmt.Errorf("%s ended before it started the program%s", name, because(log.String()))
 	case <-time.After(patience):
-		return ending{}, fmt.Errorf("%s did not start the program within %v%s", profiler, patience, because(log.String()))
+		return ending{}, fmt.Errorf("%s did not start the program within %v%s", name, patience, because(log.String()))
 	}
 	defer conn.Close()
 	if err := errors.Join(proc.HandOver(conn, os.Stdin, os.Stdout, os.Stderr), json.NewEncoder(conn).Encode(t)); err != nil {
-		return ending{}, fmt.Errorf("the program cannot be handed to %s: %w", profiler, err)
+		return ending{}, fmt.Errorf("the program cannot be handed to %s: %w", name, err)
 	}
 	var x ending
 	told := make(chan struct{})
@@ -152,7 +166,7 @@ func (r *rank) follow(profiler string, door *net.UnixListener, t task, done <-ch
 	}()
 	r.attend(told, 0, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
 	if err != nil {
-		return x, fmt.Errorf("%s ended while the program ran%s", profiler, because(log.String()))
+		return x, fmt.Errorf("%s ended while the program ran%s", name, because(log.String()))
 	}
 	return x, nil
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Exe      string
 	// TraceArgs are further arguments of the profiler.
 	TraceArgs []string
+	// AllDomains and NoNVTX are those of [profiler.Options].
+	AllDomains, NoNVTX bool
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
 	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
@@ -104,7 +106,7 @@ func (p Plan) commands(dir string) [][]string {
 // options say what the profiler records.
 func (p Plan) options() profiler.Options {
 	return profiler.Options{Args: p.TraceArgs, MemoryUsage: p.MemoryUsage, GPUMetrics: p.GPUMetrics, Stacks: p.Stacks,
-		Python: p.Stacks && p.Head.python()}
+		Python: p.Stacks && p.Head.python(), AllDomains: p.AllDomains, NoNVTX: p.NoNVTX}
 }
 
 var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)

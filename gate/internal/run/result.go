@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
 // Run is what became of one fresh process of the workload.
@@ -51,8 +52,9 @@ func (r Run) misread() int {
 
 // Result is a finished session.
 type Result struct {
-	// TraceArgs are Plan.TraceArgs, and what had to be added: further sessions of one comparison are given the same.
-	TraceArgs []string
+	// Recorded are the options of the profiler, with what had to be changed: further sessions of one comparison are given
+	// the same.
+	Recorded profiler.Options
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
 	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled

@@ -76,9 +76,17 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		}
 	}
 	res, err := p.take(ctx, note)
-	if err != nil {
-		if again := p.Profiler.Repeat(p.options(), err); again != nil {
-			res, err = p.repeat(ctx, again, note)
+	for err != nil && ctx.Err() == nil {
+		var again *profiler.Repetition
+		if again, err = p.Profiler.Repeat(p.options(), err); again == nil {
+			break
+		}
+		if again.Doing != "" {
+			note(Event{Stage: Repeating, Text: again.Doing})
+		}
+		p.AllDomains, p.NoNVTX = again.AllDomains, again.NoNVTX
+		if res, err = p.take(ctx, note); err == nil {
+			res.Repeated = again.Warning
 		}
 	}
 	if err != nil {
@@ -163,7 +171,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}
-	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs, load: load.HostLoad}
+	res = &Result{Runs: runs, Traces: traces, Recorded: p.options(), load: load.HostLoad}
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
 	res.describe(sessions.Add(1))
@@ -216,6 +224,9 @@ func (r *Result) describe(session int64) {
 				t.Job += suffix
 			}
 			t.Source += suffix
+			if r.Recorded.NoNVTX {
+				t.Mode = model.WithoutNVTX
+			}
 			t.ClockMHz, t.Hardware, t.HostLoad = r.GPU.ClockMHz, hardware, r.load
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
@@ -248,18 +259,6 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 		return nil, causeOr(ctx, p.blameRoom(err, proc.Room(dir), ""))
 	}
 	return assign(traces, runs)
-}
-
-// repeat measures once more after a recording that was lost.
-func (p Plan) repeat(ctx context.Context, again *profiler.Repetition, note func(Event)) (*Result, error) {
-	note(Event{Stage: Repeating, Text: again.Doing})
-	p.TraceArgs = again.Args
-	res, err := p.take(ctx, note)
-	if err != nil {
-		return nil, again.Failed(err)
-	}
-	res.Repeated = again.Warning
-	return res, nil
 }
 
 // CommandLines are the command lines that [Session] executes. XXXXXX stands for what makes the private directory unique.

@@ -102,7 +102,7 @@ func refuse(fault string, opts map[string]string, command []string) (code int, e
 		return 2, true
 	}
 	exclude, filtered := opts["nvtx-domain-exclude"]
-	if fault == "jax-old" && filtered {
+	if strings.HasSuffix(fault, "old") && filtered {
 		fmt.Fprintf(os.Stderr, "unrecognised option '--nvtx-domain-exclude=%s'\n\nusage: nsys profile [<args>] [application] [<application args>]\n",
 			exclude)
 		return 1, true
@@ -135,7 +135,8 @@ func profile(args []string) int {
 	}
 	rep := report{Start: time.Now(), Fault: fault, Command: os.Args, Environment: os.Environ(),
 		Metrics: opts["gpu-metrics-devices"] != "", Stacks: opts["cudabacktrace"] != ""}
-	if strings.HasPrefix(fault, "jax") && (exclude != "TSL" || fault == "jax-always") {
+	lossy := strings.HasPrefix(fault, "jax") && exclude != "TSL" || fault == "jax-other"
+	if lossy && opts["trace"] != "cuda" || fault == "jax-always" {
 		rep.Lossy = os.Getenv("NSGATE_FAKE_LOSSY")
 	}
 	// The recording goes to a file of its own until the command has ended.
