@@ -94,6 +94,8 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; their spread says which changes are certain",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
+	{"starts", "1", `4`, `runs that start at the same time, each held when it opens the GPU until its turn comes; 1: one start after the other`,
+		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time that the runs of a check may take: within it the check goes on while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},
 	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
@@ -239,7 +241,13 @@ func (r *Rule) String() string {
 // Set gives a key of the workload another value, written as in the file but without quotes. where says who wants it.
 func (w *Workload) Set(key, text, where string) error {
 	w.Places = maps.Clone(w.Places)
-	return take([]entry{{key: key, kind: unstable.String, text: text, where: where}}, workloadKeys, w, &w.Places)
+	e := entry{key: key, kind: unstable.String, text: text, where: where}
+	for _, k := range workloadKeys {
+		if k.name == key && k.field(w).kind == wholeNumber {
+			e.kind = unstable.Integer
+		}
+	}
+	return take([]entry{e}, workloadKeys, w, &w.Places)
 }
 
 // Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the

@@ -101,6 +101,7 @@ floor = "1us"
 		"workload app warmup = auto # default",
 		"workload app step = the range that repeats, found by itself # default",
 		"workload app runs = of a check 3 to 5, of a baseline 5 # default",
+		"workload app starts = 1 # default",
 		"workload app budget = none # default",
 		"workload app code = none # default",
 		"workload app threshold = 0.5 % # nsgate.toml:7",

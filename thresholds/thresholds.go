@@ -122,6 +122,7 @@ type Workload struct {
 	Gather   string
 	Ranks    []int
 	Dir      string        // working directory, relative to the file, "" for where that lies
+	Starts   int           // runs that start at the same time, 0 for the default
 	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none

@@ -150,9 +150,11 @@ func warmup(to *string) field {
 	return f
 }
 
+const wholeNumber = "whole number"
+
 // whole is a field for a whole number from low to high.
 func whole(to *int, low, high int) field {
-	return field{"whole number", func(e entry) (err error) {
+	return field{wholeNumber, func(e entry) (err error) {
 		n := 0
 		if e.kind == unstable.Integer {
 			n, err = strconv.Atoi(e.text)

@@ -46,9 +46,12 @@ func tell(observe func(Event), e Event) {
 // spend adds the time of a session to what was spent before.
 func spend(s *result.Spent, r *run.Result) {
 	s.Total += result.Number(r.Elapsed)
+	s.InRuns += result.Number(r.InRuns())
 	for _, x := range r.Runs {
-		s.InRuns += result.Number(x.Duration)
 		s.Runs++
+		if x.Held != nil {
+			s.Starts++
+		}
 	}
 	for stage, to := range map[run.Stage]*result.Number{run.Starting: &s.Start, run.Finishing: &s.Report, run.Exporting: &s.Export, run.Reading: &s.Read} {
 		*to += result.Number(r.Stages[stage])

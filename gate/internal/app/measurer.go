@@ -142,6 +142,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	out.Base.Place, out.Head.Place = result.Place, result.Place
 	// Later measurements begin with the options that worked.
+	m.Starts = result.Starts
 	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX, cmp.Or(m.repeated, result.Repeated)
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)

@@ -78,7 +78,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "timeout", "warmup", "step", "memory-usage", "gpu-metrics", "host", "allow-busy",
+	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "starts", "timeout", "warmup", "step", "memory-usage", "gpu-metrics", "host", "allow-busy",
 		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},

@@ -65,6 +65,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %s)", cmp.Or(m.usual, fixedRuns(app.DefaultRuns)).String()))
 	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.String("timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
+	fs.String("starts", "", "`number` of runs that start at the same time, each held when it opens the GPU until its turn comes (default 1: one start after the other)")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.TraceArgs, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
 	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
@@ -169,7 +170,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX = j.Baselines.NoNVTX()
+	own.NoNVTX, own.Starts = j.Baselines.NoNVTX(), w.Starts
 	if own.Gather, err = m.gather(&w); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,8 @@ type Tool interface {
 	Processes(context.Context) ([]Process, error)
 	// Hardware describes each GPU by its UUID, without its host; GPUs without an answer are left out.
 	Hardware(context.Context) map[string]model.Hardware
+	// File is what a program opens before it computes on a GPU, and holds open, "" where that is not known.
+	File() string
 }
 
 // GPU is the state of a device. A number that its tool does not give is NaN.

@@ -118,6 +118,40 @@ func (h Host) MemoryKills() (most int64) {
 	return 0
 }
 
+// Memory is how much memory processes of this control group can still take, in bytes; 0 where that is not known.
+func (h Host) Memory() int64 {
+	least := h.field("proc/meminfo", "MemAvailable:") << 10
+	for _, dir := range h.groups("memory") {
+		most, used := h.number(dir+"/memory.max"), h.number(dir+"/memory.current")
+		cache := h.field(dir+"/memory.stat", "inactive_file")
+		if most == 0 {
+			most, used = h.number(dir+"/memory.limit_in_bytes"), h.number(dir+"/memory.usage_in_bytes")
+			cache = h.field(dir+"/memory.stat", "total_inactive_file")
+		}
+		if free := most - used + cache; most > 0 && used > 0 && (least == 0 || free < least) {
+			least = max(1, free)
+		}
+	}
+	return least
+}
+
+// number is the number in a file, 0 where there is none.
+func (h Host) number(name string) int64 {
+	n, _ := strconv.ParseInt(strings.TrimSpace(h.read(name)), 10, 64)
+	return n
+}
+
+// field is the number behind a name in a file, 0 where there is none.
+func (h Host) field(name, key string) int64 {
+	for line := range strings.Lines(h.read(name)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == key {
+			n, _ := strconv.ParseInt(words[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
 // Counters are what the system has counted up to a moment.
 type Counters struct {
 	at          time.Duration

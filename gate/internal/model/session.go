@@ -324,8 +324,10 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 
 // Unprofiled is a run without a profiler.
 type Unprofiled struct {
-	Start   time.Time
-	Wall    time.Duration
-	Outputs []float64 // one for each [measure.Output] of the workload, in their order
-	Results []Series  // of a benchmark harness, with one value each
+	Start time.Time
+	Wall  time.Duration
+	// Overlapped is that of [Trace]: Wall is no measure.
+	Overlapped bool
+	Outputs    []float64 // one for each [measure.Output] of the workload, in their order
+	Results    []Series  // of a benchmark harness, with one value each
 }

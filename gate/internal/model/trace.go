@@ -28,9 +28,12 @@ type Trace struct {
 	Zero time.Time
 	// Lifetime is from the start of the process that nsgate ran to its end; empty where unknown.
 	Lifetime Interval
-	Kernels  []KernelInfo
-	Launches []Launch // sorted by Start
-	Copies   []Copy   // sorted by Start
+	// Overlapped is true for a process that started while others did, and waited for its turn when it opened the GPU:
+	// Lifetime begins with its turn, and its start-up is no measure.
+	Overlapped bool
+	Kernels    []KernelInfo
+	Launches   []Launch // sorted by Start
+	Copies     []Copy   // sorted by Start
 	// Lost are the times of the CUDA calls that launched a kernel of which the profiler kept no record.
 	Lost []int64
 	// Silent are the numbers that CUDA gave to calls and that no launch and no copy has, of a trace that lists no

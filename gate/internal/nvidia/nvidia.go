@@ -33,6 +33,12 @@ func New() *SMI {
 	return &SMI{exe: exe, throttle: newThrottle}
 }
 
+// uvm is the device of unified memory, which cuInit opens. NVML, which only asks for the state of GPUs, does not.
+var uvm = "/dev/nvidia-uvm"
+
+// File is the device that CUDA opens at its start.
+func (*SMI) File() string { return uvm }
+
 // Others asks nvidia-smi which processes compute on each GPU now, by the GPU's UUID: file names of programs, without
 // their directories, "" where another container hides the name.
 func (s *SMI) Others(ctx context.Context) (map[string][]string, error) {

@@ -88,9 +88,11 @@ func (c Children) End() { endAll(func() processes { return descendants(c.before)
 // stat is a line of /proc/PID/stat.
 type stat struct {
 	process
-	parent int
-	dead   bool  // a zombie
-	used   int64 // CPU time of it and of the children that it has waited for, in clock ticks
+	parent  int
+	session int
+	dead    bool  // a zombie
+	stopped bool  // by a signal, or by a tracer
+	used    int64 // CPU time of it and of the children that it has waited for, in clock ticks
 }
 
 func stats() (out []stat) {
@@ -126,7 +128,9 @@ func stats() (out []stat) {
 		}
 		parent, _ := strconv.Atoi(string(fields[1]))
 		start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
-		out = append(out, stat{process{pid, start}, parent, bytes.ContainsAny(fields[0], "ZX"), used})
+		session, _ := strconv.Atoi(string(fields[3]))
+		out = append(out, stat{process{pid, start}, parent, session, bytes.ContainsAny(fields[0], "ZX"),
+			bytes.ContainsAny(fields[0], "Tt"), used})
 	}
 	return out
 }

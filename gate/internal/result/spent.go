@@ -20,8 +20,9 @@ const Steps = "steps"
 // Spent is where the time of a measurement on this machine went, in ns.
 type Spent struct {
 	Total  Number `json:"total"`
-	Runs   int    `json:"runs"`    // of both builds, profiled or not
-	InRuns Number `json:"in_runs"` // of Total, from the start of a process to its end
+	Runs   int    `json:"runs"`             // of both builds, profiled or not
+	Starts int    `json:"starts,omitempty"` // runs that started together with others
+	InRuns Number `json:"in_runs"`          // of Total, from the start of a process to its end
 	// Start is the time from the start of nsys to that of the first run, Report that in which it writes its report, Export that in which it
 	// turns the report into SQLite, Read that in which nsgate reads it.
 	Start  Number    `json:"start"`
@@ -40,9 +41,14 @@ func (s *Spent) String() string {
 		}
 	}
 	if s.Export == 0 { // nothing was profiled
-		return text + ")"
+		text += ")"
+	} else {
+		text += fmt.Sprintf("; %s of the profiler)", seconds(s.Total-s.InRuns))
 	}
-	return text + fmt.Sprintf("; %s of the profiler)", seconds(s.Total-s.InRuns))
+	if s.Starts > 0 {
+		text += fmt.Sprintf("; the starts of %s overlapped and are not judged", measure.Count(s.Starts, "run"))
+	}
+	return text
 }
 
 // Detail adds the parts of a run and of the profiler's time.

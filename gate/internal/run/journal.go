@@ -14,10 +14,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// line is one line of the journal: a run that began or ended.
+// line is one line of the journal: a run that began, ended, or has started and waits for its turn.
 type line struct {
 	Index int  `json:"index"` // counted from 1
 	Done  bool `json:"done"`
+	Waits bool `json:"waits,omitempty"`
 	Run   Run  `json:"run"`
 }
 
@@ -25,14 +26,34 @@ type line struct {
 type journal struct {
 	path    string
 	offset  int64
-	rest    []byte // of a line that is not complete yet
-	running bool   // a run has begun and not ended
-	runs    []Run  // those that ended
+	rest    []byte       // of a line that is not complete yet
+	running bool         // a run has begun and not ended
+	runs    []Run        // those that ended
+	waits   map[int]bool // indices of runs that have started together and wait, or have ended
 }
 
 // await waits until the run of this index has ended, and reports whether it succeeded.
 func (j *journal) await(ctx context.Context, index int) bool {
-	for start := time.Now(); len(j.runs) < index; j.next() {
+	return j.until(ctx, func() bool { return len(j.runs) >= index }) && !j.runs[index-1].failed()
+}
+
+// awaitStarts waits until each of the runs after index from, to index to, waits for its turn or has ended, and reports
+// whether it did not end before.
+func (j *journal) awaitStarts(ctx context.Context, from, to int) bool {
+	return j.until(ctx, func() bool {
+		for i := from + 1; i <= to; i++ {
+			if !j.waits[i] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// until reads the journal until it says something, and reports whether it did before ctx ended.
+func (j *journal) until(ctx context.Context, said func() bool) bool {
+	j.next()
+	for start := time.Now(); !said(); j.next() {
 		select {
 		case <-ctx.Done():
 			return false
@@ -40,7 +61,7 @@ func (j *journal) await(ctx context.Context, index int) bool {
 		case <-time.After(min(max(5*time.Millisecond, time.Since(start)/20), 100*time.Millisecond)):
 		}
 	}
-	return !j.runs[index-1].failed()
+	return true
 }
 
 // next returns the lines that were added since the last call.
@@ -64,8 +85,16 @@ func (j *journal) next() []line {
 		if json.Unmarshal(text, &l) != nil {
 			continue
 		}
-		if j.running = !l.Done; l.Done {
-			j.runs = append(j.runs, l.Run)
+		switch {
+		case l.Waits:
+			if j.waits == nil {
+				j.waits = make(map[int]bool)
+			}
+			j.waits[l.Index] = true
+		case l.Done:
+			j.running, j.runs = false, append(j.runs, l.Run)
+		default:
+			j.running = true
 		}
 		lines = append(lines, l)
 	}

@@ -58,6 +58,6 @@ func watched(w *device.Watcher, traces [][]model.Trace, runs []Run) (device.Stat
 		}
 	}
 	return w.State(hashes, func(at time.Time) bool {
-		return slices.ContainsFunc(runs, func(r Run) bool { return !at.Before(r.Start) && !at.After(r.Start.Add(r.Duration)) })
+		return slices.ContainsFunc(runs, func(r Run) bool { return !at.Before(r.Start) && !at.After(r.end()) })
 	})
 }

@@ -76,7 +76,7 @@ func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 		if !r.Unprofiled {
 			continue
 		}
-		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration, Results: r.Results}
+		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration, Overlapped: r.Held != nil, Results: r.Results}
 		for _, found := range r.Found {
 			u.Outputs = append(u.Outputs, outputValue(found[0]))
 		}

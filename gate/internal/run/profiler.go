@@ -190,8 +190,18 @@ func (x *processes) limit() time.Duration {
 		if x.Timeout > 0 {
 			return x.Timeout + x.FinishLimit
 		}
-	case between, finishing:
+	case between:
+		return x.FinishLimit + x.startLimit()
+	case finishing:
 		return x.FinishLimit
+	}
+	return 0
+}
+
+// startLimit is how long runs that start together may take until the first goes on.
+func (x *processes) startLimit() time.Duration {
+	if runs := x.journal.runs; len(runs) > 0 && runs[0].Together > 1 {
+		return runs[0].startLimit()
 	}
 	return 0
 }
@@ -211,6 +221,9 @@ func (x *processes) unprofiledEnded() error {
 // report turns journal lines into progress.
 func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
 	for _, l := range lines {
+		if l.Waits {
+			continue
+		}
 		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled}
 		if l.Done {
 			e.Stage = RunFinished

@@ -35,12 +35,37 @@ type Run struct {
 	Results []model.Series `json:"results,omitempty"`
 	Harness string         `json:"harness,omitempty"`
 	Unread  string         `json:"unread,omitempty"`
+	// Held is where the run waited for its turn, after it had started together with others; nil where it started alone.
+	Held *Held `json:"held,omitempty"`
+	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes: of
+	// the first run, 0 where that was not seen.
+	Opened time.Duration `json:"opened,omitempty"`
+	Memory int64         `json:"memory,omitempty"`
+	// Together is how many of the runs that follow start at the same time, of the first run.
+	Together int `json:"together,omitempty"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
 }
 
 func (r Run) failed() bool {
 	return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0 || r.Unread != ""
+}
+
+// Held is the time between the start of a run, which overlapped those of others, and its turn.
+type Held struct {
+	Started time.Time `json:"started"` // the process; Run.Start is when its turn came
+	At      time.Time `json:"at"`      // when it was stopped, zero where it had ended by itself
+	// Spent is the time that it ran before.
+	Spent time.Duration `json:"spent"`
+	Pids  []int         `json:"pids"` // its processes, those that ended included
+}
+
+// end is when the run ended.
+func (r Run) end() time.Time {
+	if r.Held != nil {
+		return r.Start.Add(r.Duration - r.Held.Spent)
+	}
+	return r.Start.Add(r.Duration)
 }
 
 // misread is the first output, counted from 0, that was not printed once and as a number; -1 for none.
@@ -55,6 +80,8 @@ type Result struct {
 	// Recorded are the options of the profiler, with what had to be changed: further sessions of one comparison are given
 	// the same.
 	Recorded profiler.Options
+	// Starts is [Options.Starts], 1 where it did not work.
+	Starts int
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
 	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled
@@ -85,6 +112,30 @@ func (r *Result) Split() (base, head []model.Trace) {
 		}
 	}
 	return base, head
+}
+
+// InRuns is the time in which at least one run started or had its turn.
+func (r *Result) InRuns() (total time.Duration) {
+	type interval struct{ from, to time.Time }
+	var all []interval
+	for _, x := range r.Runs {
+		all = append(all, interval{x.Start, x.end()})
+		if x.Held != nil {
+			all = append(all, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
+		}
+	}
+	slices.SortFunc(all, func(a, b interval) int { return a.from.Compare(b.from) })
+	var until time.Time
+	for _, x := range all {
+		if x.from.Before(until) {
+			x.from = until
+		}
+		if x.to.After(x.from) {
+			total += x.to.Sub(x.from)
+			until = x.to
+		}
+	}
+	return total
 }
 
 // Stage is a point in the course of a session.
@@ -151,6 +202,9 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Unprofiled })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
+		if i < 0 {
+			i = slices.IndexFunc(runs, func(r Run) bool { return r.Held != nil && slices.Contains(r.Held.Pids, t.Process) })
+		}
 		if i < 0 && !t.Start.IsZero() {
 			for k, r := range runs { // the last run that had begun
 				if !r.Unprofiled && !t.Start.Before(r.Start) {

@@ -36,7 +36,9 @@ type spec struct {
 	Dir      string             `json:"-"`        // the private directory
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
-	Env      map[string]*string `json:"env"` // what the profiler was given other values for; nil for unset
+	Env      map[string]*string `json:"env"`    // what the profiler was given other values for; nil for unset
+	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
+	File     string             `json:"file"`   // see [device.Tool.File]
 
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
@@ -44,7 +46,11 @@ type spec struct {
 }
 
 func (p Plan) spec() (s spec, err error) {
-	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Results: p.Results}
+	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Starts: p.startsTogether(),
+		Results: p.Results}
+	if p.Device != nil {
+		s.File = p.Device.File()
+	}
 	for _, o := range p.Outputs {
 		if _, err := o.Compile(); err != nil {
 			return spec{}, err
@@ -122,7 +128,8 @@ func runner(file string, unprofiled bool) int {
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	all := awaitOpen(ctx, dir) && s.runPart(ctx, unprofiled, children, &journal{path: journalIn(dir)}, json.NewEncoder(out))
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)}, out: json.NewEncoder(out)}
+	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
 	case <-orphaned: // nobody else will clean up
 		proc.Clear(dir, 0)
@@ -143,113 +150,178 @@ func readSpec(file string) (s spec, err error) {
 	return s, err
 }
 
-// runPart runs the profiled or the unprofiled runs of the schedule, and waits while the other runner has its turn. It
-// reports whether all runs succeeded.
-func (s spec) runPart(ctx context.Context, unprofiled bool, children proc.Children, shared *journal, out *json.Encoder) bool {
-	for i, slot := range s.Schedule {
-		if ctx.Err() != nil {
-			return false
-		}
-		if slot.Unprofiled != unprofiled {
-			if !shared.await(ctx, i+1) {
-				return false
-			}
-			continue
-		}
-		var unwritten error
-		write := func(l line) { unwritten = cmp.Or(unwritten, out.Encode(l)) }
-		r := s.run(ctx, slot, children, func(r Run) { write(line{Index: i + 1, Run: r}) })
-		if ctx.Err() != nil {
-			return false // not the workload's fault
-		}
-		write(line{Index: i + 1, Done: true, Run: r})
-		if unwritten != nil {
-			fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:",
-				errors.Unwrap(unwritten))
-			return false
-		}
-		if r.failed() {
-			return false
-		}
-	}
-	return true
+// part is the profiled or the unprofiled runs of the schedule, which one runner takes.
+type part struct {
+	spec
+	unprofiled bool
+	children   proc.Children
+	shared     *journal
+	out        *json.Encoder
+	unwritten  error
 }
 
-// run runs the head or the base once and leaves none of its processes behind.
-func (s spec) run(ctx context.Context, t slot, children proc.Children, started func(Run)) Run {
+func (x *part) write(l line) { x.unwritten = cmp.Or(x.unwritten, x.out.Encode(l)) }
+
+// run takes the runs, and waits while the other runner has its turn. It reports whether all runs succeeded.
+func (x *part) run(ctx context.Context) bool {
+	for i := 0; i < len(x.Schedule); {
+		if i > 0 && !x.shared.await(ctx, i) {
+			return false
+		}
+		if n := x.together(i); n > 1 {
+			if !x.batch(ctx, i, i+n) {
+				return false
+			}
+			i += n
+			continue
+		}
+		if x.Schedule[i].Unprofiled == x.unprofiled {
+			run := x.start(x.Schedule[i])
+			if !x.take(ctx, i, run, x.children) {
+				return false
+			}
+		}
+		i++
+	}
+	return x.shared.await(ctx, len(x.Schedule))
+}
+
+// take waits for the end of a run that has been started, and reports whether it succeeded.
+func (x *part) take(ctx context.Context, i int, run *started, children proc.Children) bool {
+	if run.r.Error == "" {
+		x.write(line{Index: i + 1, Run: run.r})
+		run.watch(i == 0 && x.Starts > 1, x.File)
+		x.wait(ctx, run, children)
+	}
+	if ctx.Err() != nil {
+		return false // not the workload's fault
+	}
+	if i == 0 {
+		run.r.Together = x.allowed(run.r)
+	}
+	x.write(line{Index: i + 1, Done: true, Run: run.r})
+	if x.unwritten != nil {
+		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:",
+			errors.Unwrap(x.unwritten))
+		return false
+	}
+	return !run.r.failed()
+}
+
+// started is a run whose process has been started.
+type started struct {
+	cmd     *exec.Cmd
+	done    <-chan struct{}
+	out     proc.Output
+	printed *printed
+	written *results // nil where the workload has none
+	begun   time.Time
+	kills   int64         // by the kernel, before
+	spent   time.Duration // before it was held
+	tree    *proc.Tree
+	stop    func() // ends what watch has begun
+	r       Run
+}
+
+// start starts the head or the base; the run has an error where that fails.
+func (s spec) start(t slot) *started {
 	p := s.Head
 	if t.Base {
 		p = s.Base
 	}
-	var out proc.Output
-	printed := &printed{to: &out}
+	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
+	x.printed = &printed{to: &x.out}
 	if t.Unprofiled {
-		printed.look(s.Outputs)
+		x.printed.look(s.Outputs)
 	}
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
 	cmd.Env = proc.Environ(s.Env) // with what the profiler has added
-	var written *results
 	if len(s.Results) > 0 {
 		var err error
-		if written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {
-			return Run{Base: t.Base, Unprofiled: t.Unprofiled, Error: proc.Cause(err).Error()}
+		if x.written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {
+			x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Error: proc.Cause(err).Error()}
+			return x
 		}
-		defer written.close()
-		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+written.dir)
+		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+x.written.dir)
 		for i := range cmd.Args[1:] {
-			cmd.Args[i+1] = written.expand(cmd.Args[i+1])
+			cmd.Args[i+1] = x.written.expand(cmd.Args[i+1])
 		}
 	}
-	cmd.Stdout, cmd.Stderr = printed, printed
+	cmd.Stdout, cmd.Stderr = x.printed, x.printed
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)
-
-	begun, kills := time.Now(), host.Here().MemoryKills()
-	r := Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
+	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
 	done, err := proc.Start(cmd)
 	if err != nil {
-		r.Error = proc.Cause(err).Error()
-		return r
+		x.r.Error = proc.Cause(err).Error()
+		return x
 	}
-	r.Pid = cmd.Process.Pid
-	started(r)
+	x.cmd, x.done, x.r.Pid, x.tree = cmd, done, cmd.Process.Pid, proc.NewTree(cmd.Process.Pid)
+	return x
+}
 
+// wait waits for the end of a run and leaves none of its processes behind, which are among children.
+func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	var timeout <-chan time.Time
 	if s.Timeout > 0 {
-		timeout = time.After(s.Timeout)
+		timeout = time.After(s.Timeout - x.spent)
 	}
+	goes := time.Now()
+	if x.r.Held == nil {
+		goes = x.begun
+	}
+	r := &x.r
 	select {
-	case <-done:
+	case <-x.done:
 	case <-timeout:
 		r.TimedOut = true
 	case <-ctx.Done():
 	}
+	x.stop()
 	select {
-	case <-done:
+	case <-x.done:
 		r.TimedOut = false
-		r.Duration = time.Since(begun)
+		r.Duration = x.spent + time.Since(goes)
 		r.Left = children.EndLeft(leftGrace)
 	default:
-		r.Duration = time.Since(begun)
+		r.Duration = x.spent + time.Since(goes)
 		if s.ask != nil {
-			s.ask(done)
+			s.ask(x.done)
 		}
-		proc.Terminate(cmd, done, cmp.Or(s.grace, runGrace))
+		proc.Terminate(x.cmd, x.done, cmp.Or(s.grace, runGrace))
 		children.End()
-		<-done
+		<-x.done
 	}
-	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
-	r.MemoryKills = host.Here().MemoryKills() - kills
-	r.Output, r.Found = out.String(), printed.end()
-	if written != nil && t.Unprofiled && !r.failed() {
-		session, err := written.read()
+	r.ExitCode, r.Signal = proc.Status(x.cmd.ProcessState)
+	r.MemoryKills = host.Here().MemoryKills() - x.kills
+	r.Output, r.Found = x.out.String(), x.printed.end()
+	x.readResults()
+}
+
+// readResults reads what a harness wrote in a run that has ended.
+func (x *started) readResults() {
+	if x.written == nil {
+		return
+	}
+	defer x.written.close()
+	if r := &x.r; r.Unprofiled && !r.failed() {
+		session, err := x.written.read()
 		if err != nil {
 			r.Unread = err.Error()
-		} else {
-			r.Harness, r.Results = session.Tool, session.Series
+			return
 		}
+		r.Harness, r.Results = session.Tool, session.Series
 	}
-	return r
+}
+
+// run runs the head or the base once and leaves none of its processes behind.
+func (s spec) run(ctx context.Context, t slot, children proc.Children, begun func(Run)) Run {
+	x := s.start(t)
+	if x.r.Error == "" {
+		begun(x.r)
+		s.wait(ctx, x, children)
+	}
+	return x.r
 }

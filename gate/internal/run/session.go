@@ -77,6 +77,12 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	}
 	res, err := p.take(ctx, note)
 	for err != nil && ctx.Err() == nil {
+		if errors.Is(err, errTurns) {
+			note(Event{Stage: Repeating, Text: err.Error() + ": measuring again, one start after the other"})
+			p.Starts = 1
+			res, err = p.take(ctx, note)
+			continue
+		}
 		var again *profiler.Repetition
 		if again, err = p.Profiler.Repeat(p.options(), err); again == nil {
 			break
@@ -168,10 +174,13 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if p.Runs > 0 {
 		traces, err = read(ctx, private, runs, note)
 	}
+	if err == nil {
+		err = turns(traces, runs)
+	}
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}
-	res = &Result{Runs: runs, Traces: traces, Recorded: p.options(), load: load.HostLoad}
+	res = &Result{Runs: runs, Traces: traces, Recorded: p.options(), Starts: p.Starts, load: load.HostLoad}
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
 	res.describe(sessions.Add(1))
@@ -230,8 +239,9 @@ func (r *Result) describe(session int64) {
 			t.ClockMHz, t.Hardware, t.HostLoad = r.GPU.ClockMHz, hardware, r.load
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
+				t.Overlapped = r.Runs[i].Held != nil
 				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() {
-					t.Lifetime = model.Interval{Start: from.Nanoseconds(), End: (from + r.Runs[i].Duration).Nanoseconds()}
+					t.Lifetime = model.Interval{Start: from.Nanoseconds(), End: r.Runs[i].end().Sub(t.Zero).Nanoseconds()}
 				}
 			}
 			if t.Driver == "" && len(r.GPU.GPUs) > 0 {

@@ -88,7 +88,9 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 		set := func(subject measure.Subject, metric measure.Metric, value float64) {
 			one.Series = append(one.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}})
 		}
-		set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
+		if !run.Overlapped {
+			set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
+		}
 		for i, o := range outputs {
 			set(o.Subject(), o.Metric(), run.Outputs[i])
 		}

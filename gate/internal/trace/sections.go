@@ -154,8 +154,15 @@ func (c *cut) events() model.Interval {
 // reduceLifetime writes how long the process took before its first step and after its last event, where it is known when the process
 // began and ended. A clock that puts events outside that time is not trusted.
 func (s *sectioning) reduceLifetime(run int, t *table) {
-	life := s.c.Lifetime
-	if life.Start >= life.End || s.work.Start > s.work.End || s.run.Start < life.Start || max(s.run.End, s.work.End) > life.End {
+	life, begun := s.c.Lifetime, s.run.Start
+	if s.c.Overlapped {
+		begun = s.work.Start // events come before its turn
+	}
+	if life.Start >= life.End || s.work.Start > s.work.End || begun < life.Start || max(s.run.End, s.work.End) > life.End {
+		return
+	}
+	t.set(run, measure.Workload, model.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
+	if s.c.Overlapped {
 		return
 	}
 	initialising := int64(0)
@@ -166,7 +173,6 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 	}
 	t.set(run, measure.Workload, model.StartupTime, float64(s.warm-life.Start))
 	t.set(run, measure.Workload, model.InitTime, float64(min(initialising, s.work.Start-life.Start)))
-	t.set(run, measure.Workload, model.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
 }
 
 // reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a metric of the
@@ -176,7 +182,9 @@ func (c *cut) reduceSections(run int, t *table) {
 	s.reduceLifetime(run, t)
 	for i, x := range s.out {
 		subject := measure.Sections[i]
-		t.set(run, subject, measure.Elapsed, float64(x.elapsed))
+		if i != beforeSteps || !c.Overlapped {
+			t.set(run, subject, measure.Elapsed, float64(x.elapsed))
+		}
 		t.set(run, subject, measure.GPUTime, float64(x.busy))
 		t.set(run, subject, measure.Launches, float64(x.launches))
 		if i == inWarmup {
