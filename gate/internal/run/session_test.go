@@ -469,8 +469,13 @@ func TestCancel(t *testing.T) {
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
 	p := Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
+	last := 1
+	if gpu := os.Getenv("GPU_FILE"); gpu != "" {
+		p.Device, p.Starts, p.Runs, last = opened{p.Device, gpu}, 8, 4, 2
+		p.Head.Command[2] = stubbornScript
+	}
 	Session(context.Background(), p, func(e Event) {
-		if e.Stage == RunStarted {
+		if e.Stage == RunStarted && e.Run == last {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	})
@@ -479,7 +484,12 @@ func victim() int {
 
 // A SIGKILL gives nsgate no chance to clean up: the processes around it must see to it.
 func TestKilled(t *testing.T) {
-	p := session(t, 1, "true")
+	kill(t, session(t, 1, "true"))
+}
+
+// kill measures in a process that is killed meanwhile, and waits for the end of what it started.
+func kill(t *testing.T, p Plan) {
+	t.Helper()
 	defer proc.Adopt().Release() // so that what is left can be seen from here
 	if err := exec.Command("victim", p.Self).Run(); err == nil || err.Error() != "signal: killed" {
 		t.Fatalf("the victim ended with %v", err)

@@ -3,6 +3,8 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,5 +90,125 @@ func TestStarts(t *testing.T) {
 	}
 	if res.Base != nil || len(res.Head) != 3 || !res.Head[0].Overlapped {
 		t.Errorf("unprofiled runs: %+v", res.Head)
+	}
+}
+
+// alone reports the faults of a session whose starts were to overlap and did not: no run waited.
+func alone(t *testing.T, res *Result, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range res.Runs {
+		if r.Held != nil {
+			t.Errorf("run %d waited: %+v", i+1, r.Held)
+		}
+	}
+}
+
+// Where nothing is gained the runs are as ever: a program that opens the GPU at once or not at all, two builds, one start.
+func TestStartsAlone(t *testing.T) {
+	for name, script := range map[string]string{"at once": `exec 9<$GPU_FILE; sleep 0.2`, "no GPU": `sleep 0.2`} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := overlapping(t, 3, 1, script)
+			res, err := Session(t.Context(), p, nil)
+			alone(t, res, err)
+			if opened := res.Runs[0].Opened > 0; opened != (name == "at once") {
+				t.Errorf("opened after %v", res.Runs[0].Opened)
+			}
+		})
+	}
+	t.Run("two builds", func(t *testing.T) {
+		p, _ := overlapping(t, 2, 0, `sleep 0.2; exec 9<$GPU_FILE`)
+		p.Base = &p.Head
+		res, err := Session(t.Context(), p, nil)
+		alone(t, res, err)
+	})
+	t.Run("off", func(t *testing.T) {
+		p, _ := overlapping(t, 2, 0, `sleep 0.2; exec 9<$GPU_FILE`)
+		p.Starts = 1
+		res, err := Session(t.Context(), p, nil)
+		alone(t, res, err)
+		if res.Runs[0].Opened != 0 {
+			t.Error("a session without overlapping starts watches its runs")
+		}
+	})
+}
+
+// A run that used no GPU, or that was over before it was held, has not waited for its turn: the session is measured again.
+func TestStartsRepeated(t *testing.T) {
+	p, log := overlapping(t, 2, 1, `echo start >>$LOG; sleep 0.3; mkdir $LOG.first 2>/dev/null && exec 9<$GPU_FILE; sleep 0.1; exit 0`)
+	var said []string
+	res, err := Session(t.Context(), p, func(e Event) {
+		if e.Stage == Repeating {
+			said = append(said, e.Text)
+		}
+	})
+	alone(t, res, err)
+	if len(said) != 1 || !strings.Contains(said[0], "used the GPU before its turn") || res.Starts != 1 || len(log()) != 6 {
+		t.Errorf("said %q, starts %d, %d runs", said, res.Starts, len(log()))
+	}
+}
+
+// The faults of a run that started together with others are those of a run alone, and nothing is left stopped.
+func TestStartsFail(t *testing.T) {
+	const first = `mkdir $LOG.first 2>/dev/null || `
+	for _, tt := range []struct{ name, script, want string }{
+		{"crash before the GPU", `sleep 0.3; ` + first + `exit 7; exec 9<$GPU_FILE; sleep 0.1`, "the workload exited with 7 in run 2 of 4"},
+		{"crash in its turn", `trap 'held=1' CONT; sleep 0.3; exec 9<$GPU_FILE; ` + first + `{ until [ "$held" ]; do sleep 0.02; done; exit 7; }`,
+			"the workload exited with 7 in run 2 of 4"},
+		{"killed while it waits", `sleep 0.3; exec 9<$GPU_FILE; ` + first + `{ mkdir $LOG.second 2>/dev/null && setsid sh -c "sleep 1; kill -9 $$" & sleep 60; }`,
+			"the workload was killed (SIGKILL)"},
+		{"time limit in its turn", `trap 'held=1' CONT; sleep 0.3; exec 9<$GPU_FILE; ` + first + `{ until [ "$held" ]; do sleep 0.02; done; while :; do sleep 1; done; }`,
+			"the workload did not end within 5s in run 2 of 4"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, _ := overlapping(t, 3, 1, tt.script)
+			p.Timeout = 5 * time.Second
+			_, err := Session(t.Context(), p, nil)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// The time in which a run waits is none of its time limit.
+func TestStartsTimeLimit(t *testing.T) {
+	p, _ := overlapping(t, 4, 0, startScript+`; sleep 1.5`)
+	p.Timeout = 5 * time.Second
+	res, err := Session(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := res.Runs[3]; last.Held == nil || last.Start.Sub(last.Held.At) < 3*time.Second {
+		t.Errorf("the last run did not wait: %+v", last.Held)
+	}
+}
+
+// stubbornScript is startScript that ignores what can be ignored, and does not end but in the first run.
+const stubbornScript = `trap '' TERM HUP INT; ` + startScript + `; [ "$(grep -c start $LOG)" = 1 ] || sleep 60`
+
+// The end of a session ends runs that wait, those included that ignore signals.
+func TestStartsInterrupted(t *testing.T) {
+	p, log := overlapping(t, 3, 2, stubbornScript)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	_, err := Session(ctx, p, func(e Event) {
+		if e.Stage == RunStarted && e.Run == 2 {
+			cancel(stopped)
+		}
+	})
+	if !errors.Is(err, stopped) || strings.Count(strings.Join(log(), "\n"), "start") != 5 {
+		t.Errorf("%v after %q", err, log())
+	}
+}
+
+// SIGKILL of nsgate ends runs that wait.
+func TestStartsKilled(t *testing.T) {
+	p, log := overlapping(t, 1, 0, "true")
+	kill(t, p)
+	if n := strings.Count(strings.Join(log(), "\n"), "start"); n != 4 {
+		t.Errorf("%d runs had started", n)
 	}
 }
