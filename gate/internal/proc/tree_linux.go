@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -14,57 +15,45 @@ import (
 type Tree struct {
 	root    int
 	seen    processes // all that were ever found
-	living  processes // at the last look
-	looked  time.Time
+	living  []stat    // at the last look
 	stopped processes // by Stop
 }
 
-// treeEvery is how often the processes of a tree are looked for.
-const treeEvery = 50 * time.Millisecond
-
-// NewTree is the tree of a process id.
+// NewTree is the tree of a process id. It has no processes before [Look].
 func NewTree(root int) *Tree { return &Tree{root: root, seen: make(processes)} }
 
-// look finds the processes of the tree: those below its root, those of the root's session, and those that were there
-// before, which a daemon is, too.
-func (t *Tree) look() []stat {
+// Look finds the processes of trees.
+func Look(trees ...*Tree) {
 	all := stats()
-	inTree := make(map[int]bool)
-	for {
-		found := false
-		for _, s := range all {
-			if !inTree[s.pid] && (s.pid == t.root || s.session == t.root || inTree[s.parent] || t.seen[s.process]) {
-				inTree[s.pid], found = true, true
-			}
-		}
-		if !found {
-			break
-		}
+	for _, t := range trees {
+		t.find(all)
 	}
-	var living []stat
-	t.living = make(processes)
-	for _, s := range all {
-		if inTree[s.pid] && !s.dead {
-			t.living[s.process] = true
-			living = append(living, s)
-		}
-	}
-	maps.Copy(t.seen, t.living)
-	t.looked = time.Now()
-	return living
 }
 
-// Opened reports whether a process of the tree has the file open. New processes are found within 50 ms.
-func (t *Tree) Opened(file string) bool {
-	if time.Since(t.looked) >= treeEvery {
-		t.look()
-	}
-	for p := range t.living {
-		if holds(p.pid, file) {
-			return true
+// find picks the processes of the tree: those below its root, those of the root's session, and those that were found
+// before, which a daemon was, too.
+func (t *Tree) find(all []stat) {
+	in := make(map[int]bool)
+	for grown := true; grown; {
+		grown = false
+		for _, s := range all {
+			if !in[s.pid] && (s.pid == t.root || s.session == t.root || in[s.parent] || t.seen[s.process]) {
+				in[s.pid], grown = true, true
+			}
 		}
 	}
-	return false
+	t.living = nil
+	for _, s := range all {
+		if in[s.pid] && !s.dead {
+			t.living = append(t.living, s)
+			t.seen[s.process] = true
+		}
+	}
+}
+
+// Opened reports whether a process of the last [Look] has the file open.
+func (t *Tree) Opened(file string) bool {
+	return slices.ContainsFunc(t.living, func(s stat) bool { return holds(s.pid, file) })
 }
 
 // holds reports whether a process has a file open, false where that is not to be seen.
@@ -87,28 +76,35 @@ func holds(pid int, file string) bool {
 // Stop stops the processes of the tree, also those that they start meanwhile, and those alone that are not stopped
 // already.
 func (t *Tree) Stop() {
-	if t.stopped == nil {
-		t.stopped = make(processes)
-	}
-	for range 200 {
+	t.stopped = make(processes)
+	for last := time.Now(); time.Since(last) < stopGrace; time.Sleep(time.Millisecond) {
+		Look(t)
 		running := false
-		for _, s := range t.look() {
-			if !s.stopped {
-				running = true
+		for _, s := range t.living {
+			if s.stopped {
+				continue
+			}
+			running = true
+			if !t.stopped[s.process] {
 				t.stopped[s.process] = true
 				syscall.Kill(s.pid, syscall.SIGSTOP)
+				last = time.Now()
 			}
 		}
 		if !running {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
+// stopGrace is how long a process that was sent SIGSTOP is waited for: in a system call that cannot be interrupted it
+// stops at the end of that, and starts no other until then.
+const stopGrace = 20 * time.Millisecond
+
 // Continue lets the processes go on that Stop has stopped.
 func (t *Tree) Continue() {
-	for _, s := range t.look() {
+	Look(t)
+	for _, s := range t.living {
 		if t.stopped[s.process] {
 			syscall.Kill(s.pid, syscall.SIGCONT)
 		}
@@ -116,7 +112,7 @@ func (t *Tree) Continue() {
 	t.stopped = nil
 }
 
-// Pids are the processes that were ever found.
+// Pids are all processes that were found.
 func (t *Tree) Pids() (pids []int) {
 	for p := range t.seen {
 		pids = append(pids, p.pid)
@@ -124,16 +120,16 @@ func (t *Tree) Pids() (pids []int) {
 	return pids
 }
 
-// Memory is the resident memory of the processes found last, in bytes. Pages that they share count for each.
-func (t *Tree) Memory() (bytesInUse int64) {
-	for p := range t.living {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.pid))
+// Memory is the resident memory of the processes of the last [Look], in bytes. Pages that they share count for each.
+func (t *Tree) Memory() (inUse int64) {
+	for _, s := range t.living {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.pid))
 		if fields := bytes.Fields(text); len(fields) > 1 {
 			pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-			bytesInUse += pages * int64(os.Getpagesize())
+			inUse += pages * int64(os.Getpagesize())
 		}
 	}
-	return bytesInUse
+	return inUse
 }
 
 // Without are the children without the processes of these trees, and what those start.

@@ -5,6 +5,7 @@ package proc
 // Tree is empty: it needs what Linux has.
 type Tree struct{}
 
+func Look(...*Tree)                          {}
 func NewTree(int) *Tree                      { return &Tree{} }
 func (*Tree) Opened(string) bool             { return false }
 func (*Tree) Stop()                          {}

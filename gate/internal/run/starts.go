@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/host"
@@ -16,9 +17,27 @@ var shortStart = time.Second
 const (
 	// startMemory is the part of the available memory that starts may take.
 	startMemory = 0.8
-	// pollStart is the time between two looks at a process that starts.
-	pollStart = 5 * time.Millisecond
+	// pollStart is the time between two looks at what processes that start have open, pollTree at which there are.
+	pollStart, pollTree = 5 * time.Millisecond, 50 * time.Millisecond
+	// pollShare is the part of the time of one CPU that looks may take.
+	pollShare = 0.25
 )
+
+// poll paces the looks at processes that start: they are work beside them.
+type poll struct{ began, found time.Time }
+
+// at begins a look.
+func (p *poll) at(trees []*proc.Tree) {
+	if p.began = time.Now(); p.began.Sub(p.found) >= pollTree {
+		proc.Look(trees...)
+		p.found = p.began
+	}
+}
+
+// next is when the next look is due, at the end of one.
+func (p *poll) next() <-chan time.Time {
+	return time.After(max(pollStart, time.Duration(float64(time.Since(p.began))*(1/pollShare-1))))
+}
 
 // startsTogether is the most runs that may start at the same time: one where two builds alternate or a launcher starts
 // the ranks of a job.
@@ -99,20 +118,19 @@ func (x *part) hold(ctx context.Context, runs map[int]*started) bool {
 	if x.Timeout > 0 {
 		limit = min(limit, x.Timeout)
 	}
-	waits := make(map[int]bool)
-	for len(waits) < len(runs) {
-		looked := time.Now()
-		for i, run := range runs {
-			if waits[i] || !x.ready(run, limit) {
-				continue
+	starting, look := maps.Clone(runs), poll{}
+	for len(starting) > 0 {
+		look.at(trees(starting))
+		for i, run := range starting {
+			if x.ready(run, limit) {
+				delete(starting, i)
+				x.write(line{Index: i + 1, Waits: true, Run: run.r})
 			}
-			waits[i] = true
-			x.write(line{Index: i + 1, Waits: true, Run: run.r})
 		}
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(max(pollStart, 3*time.Since(looked))):
+		case <-look.next():
 		}
 	}
 	return true
@@ -174,8 +192,8 @@ func (x *started) watch(wanted bool, file string) {
 	x.stop = func() { close(ended); <-stopped }
 	go func() {
 		defer close(stopped)
-		for {
-			looked := time.Now()
+		for look := (poll{}); ; {
+			look.at([]*proc.Tree{x.tree})
 			opened := x.tree.Opened(file)
 			if opened {
 				x.r.Opened = time.Since(x.begun)
@@ -187,7 +205,7 @@ func (x *started) watch(wanted bool, file string) {
 			select {
 			case <-ended:
 				return
-			case <-time.After(max(pollStart, 3*time.Since(looked))):
+			case <-look.next():
 			}
 		}
 	}()

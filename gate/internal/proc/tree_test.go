@@ -1,0 +1,110 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tree starts a shell and waits until it says that it is ready.
+func tree(t *testing.T, script string) (*Tree, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	Isolate(cmd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(out)
+	for line := ""; line != "ready\n"; {
+		if line, err = r.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := NewTree(cmd.Process.Pid)
+	t.Cleanup(func() {
+		endAll(func() processes {
+			Look(x)
+			living := make(processes)
+			for _, s := range x.living {
+				living[s.process] = true
+			}
+			return living
+		})
+		cmd.Wait()
+	})
+	return x, r
+}
+
+// states are the states of the living processes of a tree, as in /proc/PID/stat: T for stopped, D for a shell that waits
+// until a command has left vfork, and stops then.
+func states(x *Tree) (out string) {
+	Look(x)
+	for _, s := range x.living {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
+		if at := bytes.LastIndex(text, []byte(") ")); at > 0 {
+			out += string(text[at+2])
+		}
+	}
+	return out
+}
+
+// A tree is stopped with what it starts meanwhile and with its daemons; what it had stopped itself stays so.
+func TestTree(t *testing.T) {
+	defer Adopt().Release()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x, out := tree(t, `sleep 60 & kill -STOP $!; setsid sh -c "exec 9<`+file+`; echo ready; sleep 60; :" & while :; do sleep 0.01; echo $((n += 1)); done`)
+	Look(x)
+	if !x.Opened(file) || x.Opened(file+"2") {
+		t.Error("the open file of a child was not seen, or another one")
+	}
+	if m := x.Memory(); m < 100<<10 || m > 1<<30 {
+		t.Errorf("%d bytes", m)
+	}
+	for range 3 {
+		x.Stop()
+		if s := states(x); strings.Trim(s, "TD") != "" || len(s) < 4 {
+			t.Errorf("states %q after Stop", s)
+		}
+		out.Discard(out.Buffered())
+		x.Continue()
+		if s := states(x); strings.Count(s, "T") != 1 {
+			t.Errorf("states %q after Continue", s)
+		}
+		if _, err := out.ReadString('\n'); err != nil {
+			t.Error(err)
+		}
+	}
+	if living := (Children{}).Without(x).Living(); len(living) > 1 { // one sleep that was started since the last look
+		t.Errorf("%v are children beside the tree", living)
+	}
+}
+
+// A parent that waits for its child to leave vfork cannot be stopped before; Stop does not wait for it.
+func TestTreeStopsSoon(t *testing.T) {
+	defer Adopt().Release()
+	x, _ := tree(t, `echo ready; while :; do /bin/true; done`)
+	for range 20 {
+		began := time.Now()
+		x.Stop()
+		x.Continue()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("Stop took %v", took)
+		}
+	}
+}
