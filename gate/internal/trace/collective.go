@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -90,8 +91,15 @@ func (c *cut) shorten() {
 	}
 }
 
-func (c *cut) counted() []collective {
-	return slices.DeleteFunc(slices.Clone(c.moves), func(m collective) bool { return len(c.steps) > 0 && m.step < c.skip })
+// countedMoves are the collectives of the steps that count, or of the run without its start-up, and what each counts.
+func (c *cut) countedMoves() iter.Seq2[collective, float64] {
+	return func(yield func(collective, float64) bool) {
+		for _, m := range c.moves {
+			if n := c.share(c.launches[m.launch].API); n > 0 && !yield(m, n) {
+				return
+			}
+		}
+	}
 }
 
 // per is what sums are divided by: the number of steps that count, 1 where there are none.
@@ -101,19 +109,19 @@ func (c *cut) per() float64 { return max(1, float64(len(c.steps)-c.skip)) }
 func (c *cut) reduceWaits(run int, t *table) {
 	var waited, caused, matched, unmatched float64
 	by := map[int32]float64{}
-	for _, m := range c.counted() {
+	for m, n := range c.countedMoves() {
 		if !m.matched {
-			unmatched++
+			unmatched += n
 			continue
 		}
-		matched++
-		waited += float64(m.own - m.transfer)
-		caused += float64(m.caused)
-		by[m.kernel] += float64(m.own - m.transfer)
+		matched += n
+		waited += n * float64(m.own-m.transfer)
+		caused += n * float64(m.caused)
+		by[m.kernel] += n * float64(m.own-m.transfer)
 	}
 	per := c.per()
 	if matched+unmatched > 0 {
-		t.set(run, measure.Workload, model.UnmatchedCollectives, unmatched/per)
+		t.set(run, measure.Workload, model.UnmatchedCollectives, counted(unmatched)/per)
 	}
 	if matched == 0 {
 		return
@@ -128,14 +136,14 @@ func (c *cut) reduceWaits(run int, t *table) {
 // reduceMessages writes the bytes of the collectives where each of them tells its size.
 func (c *cut) reduceMessages(run int, t *table) {
 	bytes, silent := map[int32]float64{}, map[int32]bool{}
-	for _, m := range c.counted() {
-		n := c.Messages[c.launches[m.launch].Range].Bytes
-		bytes[m.kernel] += float64(n)
-		silent[m.kernel] = silent[m.kernel] || n == 0
+	for m, n := range c.countedMoves() {
+		size := c.Messages[c.launches[m.launch].Range].Bytes
+		bytes[m.kernel] += n * float64(size)
+		silent[m.kernel] = silent[m.kernel] || size == 0
 	}
 	for kernel, n := range bytes {
 		if !silent[kernel] {
-			t.set(run, c.Kernels[kernel].Subject, model.MessageBytes, n/c.per())
+			t.set(run, c.Kernels[kernel].Subject, model.MessageBytes, counted(n)/c.per())
 		}
 	}
 }

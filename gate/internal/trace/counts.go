@@ -35,61 +35,53 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	ranges := slices.Clone(c.Ranges) // nesting writes to them
 	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 	for call := range c.Calls.All() {
-		if !waits[call.Name] && !fills[call.Name] || !c.counts(call.Start) {
+		if !waits[call.Name] && !fills[call.Name] {
+			continue
+		}
+		n := c.share(call.Start)
+		if n == 0 {
 			continue
 		}
 		if fills[call.Name] {
-			allocations++
+			allocations += n
 			continue
 		}
-		sync++
+		sync += n
 		s := names[call.Name]
 		if s == nil {
 			s = &sum{in: map[int32]float64{}}
 			names[call.Name] = s
 		}
-		s.calls++
+		s.calls += n
 		at := model.Launch{API: call.Start, Range: lines[call.Thread].At(call.Start)}
 		s.in[roles.path(roles.rangeOf(at, c.stepOf(call.Start)))]++
 	}
-	t.set(run, measure.Workload, measure.SyncCalls, sync/per)
-	t.set(run, measure.Workload, measure.Allocations, allocations/per)
+	t.set(run, measure.Workload, measure.SyncCalls, counted(sync)/per)
+	t.set(run, measure.Workload, measure.Allocations, counted(allocations)/per)
 	for name, s := range names {
 		subject := measure.Subject{Scope: measure.ScopeCall, Name: c.CallNames[name]}
-		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.paths.List[heaviest(s.in)]
+		t.set(run, subject, measure.SyncCalls, counted(s.calls)/per).Role = roles.paths.List[heaviest(s.in)]
 	}
 }
 
 // reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many
 // calls left none of anything.
 func (c *cut) reduceLost(run int, per float64, t *table) {
-	lost := 0
+	lost := 0.0
 	for _, at := range c.Lost {
-		if c.counts(at) {
-			lost++
-		}
+		lost += c.share(at)
 	}
 	if lost > 0 {
-		t.set(run, measure.Workload, model.LostLaunches, float64(lost)/per)
+		t.set(run, measure.Workload, model.LostLaunches, counted(lost)/per)
 	}
 	if c.Silent == nil {
 		return
 	}
-	silent := int64(0)
+	silent := 0.0
 	for _, x := range c.Silent {
-		if c.counts(x.Time) {
-			silent += x.Calls
-		}
+		silent += c.share(x.Time) * float64(x.Calls)
 	}
-	t.set(run, measure.Workload, model.SilentCalls, float64(silent)/per)
-}
-
-// counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.
-func (c *cut) counts(at int64) bool {
-	if len(c.steps) > 0 {
-		return c.stepOf(at) >= max(c.skip, 0)
-	}
-	return len(c.launches) == len(c.Launches) || within(c.Captures, at)
+	t.set(run, measure.Workload, model.SilentCalls, counted(silent)/per)
 }
 
 // reduceMemory writes the peak of device memory, within which ranges that happened, and what each range had requested of

@@ -26,6 +26,8 @@ type cut struct {
 	moves    []collective     // in the order of their starts
 	cycles   []model.Interval // repetitions of a run without steps; none where they are not known
 	turns    []float64        // kernel time of each cycle in ns
+	phases   []phase          // of a run without steps, that of the cycles first
+	startUp  int64            // the first call of the phases; what comes before is start-up
 	skip     int              // steps or cycles left out; without either, launches left out of every kernel under Skip
 	settles  []settling       // of a run without steps, by kernel
 	auto     bool             // the steady state is looked for

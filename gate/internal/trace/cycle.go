@@ -8,166 +8,224 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// A workload without a range around its steps repeats itself all the same. What shows it is a kernel that every cycle launches
-// once: the launches from one of its launches to the next are the same again and again.
+// A workload without a range around its steps repeats itself all the same. What shows it is a kernel that every cycle
+// launches once: the launches from one of its launches to the next are the same again and again.
 const (
-	// regular is the part of a run's cycles that are as long as most, and of its launches that are those of the cycle before.
+	// regular is the part of a loop's cycles that are as long as most, and of their launches that are those of the
+	// cycle before.
 	regular = 0.8
-	// cycleTries is how many kernels are tried: those that are launched least often, for a cycle is the longest that repeats.
-	cycleTries = 20
+	// even is the part of a loop's launches that are in cycles as long as most. Where a loop is not most of a run,
+	// strictlyEven is that part, and strict that of launches as in the cycle before: an autotuner launches another
+	// kernel in every cycle.
+	even, strictlyEven, strict = 0.5, 0.8, 0.95
+	// loopsOfKernel is the largest number of loops of one kernel, loopsOfRun that of a run; the longest are kept.
+	loopsOfKernel, loopsOfRun = 8, 512
+	// comparedLaunches is the largest number of launches of a loop that are compared with those of the cycle before.
+	comparedLaunches = 20_000
 )
 
-// setCycles finds the cycle that every run repeats about as often, of runs without steps, and lays it over them. Sums stay those of
-// the run; the cycle has a period. Runs that have none in common stay without. The cycle of a finished session is tried first: it
-// was repeated so many times, 0 where there is none.
-func setCycles(cuts []*cut, times int) (found bool, err error) {
-	if len(cuts) == 0 {
-		return false, nil
-	}
-	// One by one: the launches of many ranks are not held at once.
-	seen := make([]map[measure.Subject]recurrence, len(cuts))
-	if err := each(cuts, func(i int, c *cut) error {
-		seen[i] = map[measure.Subject]recurrence{}
-		_, places := c.inOrder()
-		for s, at := range places {
-			_, share := gap(at)
-			seen[i][s] = recurrence{len(at), share, at[0]}
-		}
-		return nil
-	}); err != nil {
-		return false, err
-	}
-	tried := recurring(seen, times)
-	recurs := make([][]bool, len(cuts))
-	if err := each(cuts, func(i int, c *cut) error {
-		order, places := c.inOrder()
-		for _, s := range tried {
-			recurs[i] = append(recurs[i], c.recurs(order, places[s]))
-		}
-		return nil
-	}); err != nil {
-		return false, err
-	}
-	for k, s := range tried {
-		if slices.ContainsFunc(recurs, func(f []bool) bool { return !f[k] }) {
-			continue
-		}
-		return true, each(cuts, func(_ int, c *cut) error {
-			order, places := c.inOrder()
-			c.setCycle(order, places[s])
-			return nil
-		})
-	}
-	return false, nil
+// loop is a part of a run in which one kernel is launched at regular distances and the launches between repeat
+// themselves.
+type loop struct {
+	begin    int32 // its first launch, by the order of calls
+	from, to int32 // its first and last launch of the kernel
+	gap      int32 // launches of a cycle
+	cycles   int   // from one launch of the kernel to the next
+	// launches and busy are its shares of the launches and kernel time of the run, pastLaunches and pastBusy those of
+	// what comes before.
+	launches, busy, pastLaunches, pastBusy float64
+	// same is the share of the launches that are those of the cycle before, even that of those in cycles as long as
+	// most.
+	same, even float64
 }
 
-// recurrence is how often a run launches a kernel, which part of the distances between these launches is the most common, and
-// the place of the first.
-type recurrence struct {
-	times int
-	share float64
-	first int32
+// overlaps reports whether most of the shorter loop lies in the other.
+func (l *loop) overlaps(other *loop) bool {
+	both := min(l.to, other.to) - max(l.from, other.from)
+	return 2*both > min(l.to-l.from, other.to-other.from)
 }
 
-// inOrder are a run's launches in the order of their calls, and where in that order each kernel is.
-func (c *cut) inOrder() (order []int32, places map[measure.Subject][]int32) {
-	order = make([]int32, len(c.launches))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	called := func(a, b int32) int {
-		x, y := &c.launches[a], &c.launches[b]
-		return cmp.Or(cmp.Compare(x.API, y.API), cmp.Compare(x.Start, y.Start))
-	}
-	if !slices.IsSortedFunc(order, called) {
-		slices.SortStableFunc(order, called)
-	}
-	by := make([][]int32, len(c.Kernels))
-	for at, i := range order {
-		k := c.launches[i].Kernel
-		by[k] = append(by[k], int32(at))
-	}
-	places = make(map[measure.Subject][]int32, len(by))
-	for k, at := range by {
-		if len(at) > 0 {
-			places[c.Kernels[k].Subject] = at
-		}
-	}
-	return order, places
+// alike reports whether two runs have the same cycle, about as often or about as long.
+func (l *loop) alike(other *loop) bool {
+	return alikeTimes(l.cycles+1, other.cycles+1) || alikeTimes(int(l.gap), int(other.gap))
 }
 
 // alikeTimes reports whether two runs do something equally often, but for one time or a tenth.
 func alikeTimes(a, b int) bool { return 10*max(a-b, b-a) <= max(10, a) }
 
-// recurring are the kernels that every run launches about as often, and evenly: those launched so many times, then those launched least.
-func recurring(seen []map[measure.Subject]recurrence, times int) (out []measure.Subject) {
-	for s, first := range seen[0] {
-		if first.times <= minSteps {
-			continue
-		}
-		same := !slices.ContainsFunc(seen, func(of map[measure.Subject]recurrence) bool {
-			return !alikeTimes(first.times, of[s].times) || of[s].share < regular
-		})
-		if same {
-			out = append(out, s)
-		}
-	}
-	other := func(s measure.Subject) int {
-		if times == 0 || alikeTimes(times, seen[0][s].times-1) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(out, func(a, b measure.Subject) int {
-		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(seen[0][a].times, seen[0][b].times),
-			cmp.Compare(seen[0][a].first, seen[0][b].first))
-	})
-	return out[:min(len(out), cycleTries)]
+// sequence is a run's launches in the order of their calls, and the kernels by number.
+type sequence struct {
+	order   []int32
+	kernels []int32 // the number of each kernel of the trace
+	places  map[measure.Subject][]int32
+	byName  bool
 }
 
-// gap is the most common distance between neighbours, and the part of the distances that are it.
-func gap(places []int32) (most int32, share float64) {
+// inOrder gives the sequence of a run. By name, kernels that differ in grid and block alone are the same.
+func (c *cut) inOrder(byName bool) sequence {
+	s := sequence{order: make([]int32, len(c.launches)), kernels: make([]int32, len(c.Kernels)), byName: byName}
+	for i := range s.order {
+		s.order[i] = int32(i)
+	}
+	called := func(a, b int32) int {
+		x, y := &c.launches[a], &c.launches[b]
+		return cmp.Or(cmp.Compare(x.API, y.API), cmp.Compare(x.Start, y.Start))
+	}
+	if !slices.IsSortedFunc(s.order, called) {
+		slices.SortStableFunc(s.order, called)
+	}
+	var known model.Interned[measure.Subject]
+	for i, k := range c.Kernels {
+		if byName {
+			k.Subject = measure.Subject{Scope: k.Subject.Scope, Name: k.Subject.Name}
+		}
+		s.kernels[i], _ = known.Of(k.Subject)
+	}
+	by := make([][]int32, len(known.List))
+	for at, i := range s.order {
+		k := s.kernels[c.launches[i].Kernel]
+		by[k] = append(by[k], int32(at))
+	}
+	s.places = make(map[measure.Subject][]int32, len(by))
+	for k, at := range by {
+		if len(at) > 0 {
+			s.places[known.List[k]] = at
+		}
+	}
+	return s
+}
+
+// loops finds the loops of a run by the kernels that they launch once a cycle, of each kernel the one with most kernel
+// time first.
+func (c *cut) loops(byName bool) map[measure.Subject][]loop {
+	s := c.inOrder(byName)
+	n := int32(len(s.order))
+	kernels, busy := make([]int32, n), make([]int64, n+1) // busy: of the launches before
+	for at, i := range s.order {
+		l := &c.launches[i]
+		kernels[at], busy[at+1] = s.kernels[l.Kernel], busy[at]+l.End-l.Start
+	}
+	part := func(from, to int32) (launches, time float64) {
+		return float64(to-from) / float64(n), float64(busy[to]-busy[from]) / float64(max(busy[n], 1))
+	}
+	type found struct {
+		of measure.Subject
+		at []int32
+		loop
+	}
+	var all []found
+	for of, at := range s.places {
+		for _, l := range regularParts(at, loopsOfKernel) {
+			l.launches, l.busy = part(l.from, l.to)
+			l.pastLaunches, l.pastBusy = part(0, l.from)
+			first, _ := slices.BinarySearch(at, l.from)
+			all = append(all, found{of, at[first : first+l.cycles+1], l})
+		}
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(a.from, b.from))
+	})
+	out := map[measure.Subject][]loop{}
+	for _, x := range all[:min(len(all), loopsOfRun)] {
+		x.same, x.even = sameCycles(kernels, x.at, x.gap), evenCycles(x.at, x.gap)
+		if x.same >= regular && x.even >= even {
+			x.begin = begins(kernels, &x.loop)
+			out[x.of] = append(out[x.of], x.loop)
+		}
+	}
+	return out
+}
+
+// regularParts are the parts of a kernel's places, at most so many, in which most distances between neighbours are the
+// same: for the most common distance the part with the largest sum, in which that distance counts 1 and another one
+// what makes the sum of an irregular part negative; then likewise to the left and to the right of it.
+func regularParts(places []int32, most int) (out []loop) {
+	parts := [][]int32{places}
+	for len(parts) > 0 && len(out) < most {
+		of := parts[0]
+		if parts = parts[1:]; len(of) <= minSteps {
+			continue
+		}
+		gap, from, to := regularPart(of)
+		if to-from < minSteps {
+			continue
+		}
+		out = append(out, loop{from: of[from], to: of[to], gap: gap, cycles: to - from})
+		parts = append(parts, of[:from], of[to+1:])
+	}
+	return out
+}
+
+// regularPart is the most common distance between neighbours, and the first and last place of the part in which most
+// are that.
+func regularPart(places []int32) (gap int32, from, to int) {
 	counts := map[int32]int{}
 	for i := range len(places) - 1 {
 		counts[places[i+1]-places[i]]++
 	}
 	for n, times := range counts {
-		if times > counts[most] || times == counts[most] && n < most {
-			most = n
+		if times > counts[gap] || times == counts[gap] && n < gap {
+			gap = n
 		}
 	}
-	return most, float64(counts[most]) / float64(max(1, len(places)-1))
+	const other = regular / (1 - regular)
+	sum, best, begin := 0.0, 0.0, 0
+	for i := range len(places) - 1 {
+		if sum <= 0 {
+			sum, begin = 0, i
+		}
+		if places[i+1]-places[i] == gap {
+			sum++
+		} else {
+			sum -= other
+		}
+		if sum > best {
+			best, from, to = sum, begin, i+1
+		}
+	}
+	return gap, from, to
 }
 
-// recurs reports whether a run is for the most part what lies between these places of its launches in order, again and again.
-func (c *cut) recurs(order []int32, places []int32) bool {
-	n, _ := gap(places)
-	first, last := places[0], places[len(places)-1]
-	same := 0
-	for at := first; at+n < last; at++ {
-		if c.launches[order[at]].Kernel == c.launches[order[at+n]].Kernel {
-			same++
+// strictly reports whether a loop repeats itself in all its launches, nearly.
+func (l *loop) strictly() bool { return l.same >= strict && l.even >= strictlyEven }
+
+// evenCycles is the part of the launches of a loop that are in cycles as long as most.
+func evenCycles(places []int32, gap int32) float64 {
+	n := int32(0)
+	for i := range len(places) - 1 {
+		if places[i+1]-places[i] == gap {
+			n += gap
 		}
 	}
-	var in, all int64
-	for at, i := range order {
-		ns := c.launches[i].End - c.launches[i].Start
-		all += ns
-		if at := int32(at); first <= at && at < last {
-			in += ns
-		}
-	}
-	return float64(same) >= regular*float64(last-n-first) && 2*in > all
+	return float64(n) / float64(places[len(places)-1]-places[0])
 }
 
-// setCycle lays cycles over the run, each from one of these places to the next.
-func (c *cut) setCycle(order []int32, places []int32) {
-	api := func(place int32) int64 { return c.launches[order[place]].API }
-	c.cycles, c.turns = nil, make([]float64, len(places)-1)
-	for i := range c.turns {
-		c.cycles = append(c.cycles, model.Interval{Start: api(places[i]), End: api(places[i+1]) - 1})
-		for _, l := range order[places[i]:places[i+1]] {
-			c.turns[i] += float64(c.launches[l].End - c.launches[l].Start)
+// sameCycles is the part of the launches of a loop that are those of the cycle before, in cycles that are as long as
+// most.
+func sameCycles(kernels, places []int32, gap int32) float64 {
+	same, all := 0, 0
+	every := 1 + len(places)*int(gap)/comparedLaunches
+	for i := 0; i+2 < len(places); i += every {
+		a, b := places[i], places[i+1]
+		if b-a != gap || places[i+2]-b != gap {
+			continue
 		}
+		for k := range gap {
+			if kernels[a+k] == kernels[b+k] {
+				same++
+			}
+		}
+		all += int(gap)
 	}
+	return float64(same) / float64(max(all, 1))
+}
+
+// begins is the first launch of a loop: the launches before the first one of its kernel belong to it while they are
+// those of the next cycle.
+func begins(kernels []int32, l *loop) int32 {
+	at := l.from
+	for at > max(0, l.from-l.gap) && kernels[at-1] == kernels[at-1+l.gap] {
+		at--
+	}
+	return at
 }

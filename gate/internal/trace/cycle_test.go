@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -49,7 +50,9 @@ func TestCycle(t *testing.T) {
 		{"layers, and what comes once", "", "abababc", 10, 5_000, 9, 89},
 		{"one kernel over and over", "", "a", 50, 0, 49, 12},
 		{"too few turns", "xy", "abc", 4, 0, math.NaN(), math.NaN()},
-		{"mostly a prologue", "xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz", "ab", 7, 0, math.NaN(), math.NaN()},
+		{"a long start-up", strings.Repeat("xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz", 2), "abc", 20, 0, 19, 36},
+		{"a tail of a long run", strings.Repeat("xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz", 12), "abc", 12, 0, math.NaN(), math.NaN()},
+		{"kernels of the cycle were tried before", "abbcaxcbyabzxxbaac", "abc", 20, 0, 19, 36},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			one, other := looping(tt.prologue, tt.turn, tt.n, tt.sleep), looping(tt.prologue, tt.turn, tt.n, tt.sleep+1000)

@@ -234,7 +234,7 @@ func longest(spans []model.DrawnSpan, most int) (longestSpans []model.DrawnSpan,
 func (c *cut) timesOf(kernel measure.Subject) (out []float64) {
 	k := int32(slices.IndexFunc(c.Kernels, func(x model.KernelInfo) bool { return x.Subject == kernel }))
 	for i := range c.launches {
-		if l := &c.launches[i]; l.Kernel == k && (len(c.steps) == 0 || c.stepOf(l.API) >= c.skip) {
+		if l := &c.launches[i]; l.Kernel == k && c.share(l.API) > 0 {
 			out = append(out, float64(l.End-l.Start))
 		}
 	}

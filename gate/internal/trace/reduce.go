@@ -29,12 +29,21 @@ func (c *cut) addUp(roles *roles) sums {
 		if len(c.steps) > 0 && at < c.skip { // -1: outside the steps
 			continue
 		}
+		share := 1.0
+		if len(c.steps) == 0 {
+			share = c.share(l.API)
+		}
+		if share == 0 {
+			continue
+		}
 		ns := float64(l.End - l.Start)
 		k := &out.kernels[l.Kernel]
 		if len(k.times) == 0 || l.API < k.first {
 			k.first = l.API
 		}
 		k.times = append(k.times, ns)
+		k.count += share
+		ns *= share
 		out.onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
 		if k.roles == nil {
@@ -89,7 +98,7 @@ func (c *cut) reduce(run int, t *table) model.Run {
 
 func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []kernelSum, roles *roles, t *table) {
 	var all, unsteady float64
-	var count, smalls int
+	var count, smalls float64
 	for i := range kernels {
 		k, kernel := &kernels[i], &c.Kernels[i]
 		if len(k.times) == 0 {
@@ -104,14 +113,15 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			t.set(run, kernel.Subject, measure.WarmupLaunches, float64(skipped))
 		}
 		// Without steps the launches that are left out still count: the total is what all would have cost steadily.
-		total := sum(steady) / float64(len(steady)) * float64(len(k.times))
+		launches := counted(k.count)
+		total := sum(steady) / float64(len(steady)) * launches
 		all += total
 		if !settled {
 			unsteady += total
 		}
-		count += len(k.times)
-		if total < small*float64(len(k.times)) {
-			smalls += len(k.times)
+		count += launches
+		if total < small*launches {
+			smalls += launches
 		}
 		info.Launches += len(steady)
 
@@ -125,7 +135,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		}{
 			{measure.Time, stats.TrimmedMean(steady, trim)},
 			{measure.Spread, spread},
-			{measure.Launches, float64(len(k.times)) / per},
+			{measure.Launches, launches / per},
 			{measure.Total, total / per},
 			{model.Registers, float64(kernel.Registers)},
 			{model.StaticShared, float64(kernel.StaticShared)},
@@ -146,8 +156,8 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		info.Steady = false
 	}
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
-	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
-	t.set(run, measure.Workload, measure.SmallKernels, float64(smalls)/per)
+	t.set(run, measure.Workload, measure.Launches, count/per)
+	t.set(run, measure.Workload, measure.SmallKernels, smalls/per)
 	if v := c.growth(); !math.IsNaN(v) {
 		t.set(run, measure.Workload, measure.Growth, math.Round(v*1e6)/1e6)
 	}
@@ -185,13 +195,14 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 	kinds := map[model.CopyKind]*sums{}
 	pageable, told := 0.0, c.Profiler() != model.NsysJax // whether every copy tells its kinds of memory
 	for _, x := range c.copies {
-		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
+		n := c.share(x.API)
+		if n == 0 {
 			continue
 		}
 		if x.Kind != model.Memset {
 			told = told && x.Source != model.MemoryUnknown && x.Target != model.MemoryUnknown
 			if x.Source == model.Pageable || x.Target == model.Pageable {
-				pageable += float64(x.Bytes)
+				pageable += n * float64(x.Bytes)
 			}
 		}
 		k := kinds[x.Kind]
@@ -199,29 +210,30 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 			k = &sums{between: map[string]float64{}}
 			kinds[x.Kind] = k
 		}
-		k.ns += float64(x.End - x.Start)
-		k.bytes += float64(x.Bytes)
-		k.count++
+		k.ns += n * float64(x.End-x.Start)
+		k.bytes += n * float64(x.Bytes)
+		k.count += n
 		between := x.Target.String()
 		if x.Kind != model.Memset {
 			between = x.Source.String() + " to " + between
 		}
-		k.between[between] += float64(x.Bytes)
+		k.between[between] += n * float64(x.Bytes)
 	}
 	if told {
-		t.set(run, measure.Workload, measure.PageableBytes, pageable/per)
+		t.set(run, measure.Workload, measure.PageableBytes, counted(pageable)/per)
 	}
 	for kind, k := range kinds {
 		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
 		note := heaviest(k.between)
 		t.set(run, subject, measure.CopyTime, k.ns/per).Note = note
-		t.set(run, subject, measure.CopyBytes, k.bytes/per).Note = note
-		t.set(run, subject, measure.Copies, k.count/per).Note = note
+		t.set(run, subject, measure.CopyBytes, counted(k.bytes)/per).Note = note
+		t.set(run, subject, measure.Copies, counted(k.count)/per).Note = note
 	}
 }
 
 type kernelSum struct {
 	times []float64
+	count float64           // of the launches, in which cycles have weights
 	first int64             // call of its first launch
 	roles map[int32]float64 // kernel time by path of ranges
 }

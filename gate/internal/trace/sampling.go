@@ -65,7 +65,7 @@ func (c *cut) reduceSampling(run int, t *table) {
 	roles := c.newRoles()
 	add := func(start, end, api int64, in int32) {
 		at := c.stepOf(api)
-		if len(c.steps) > 0 && at < c.skip {
+		if c.share(api) == 0 {
 			return
 		}
 		whole = cover(whole, start, end)

@@ -68,10 +68,15 @@ func (s *sectioning) add(api, start, end int64) int {
 	}
 	i := s.at.find(api)
 	if i < 0 {
-		if api < s.laid[0].Start {
-			return beforeSteps
+		switch {
+		case api >= s.laid[0].Start:
+			return afterSteps
+		case len(s.c.phases) > 1 && api >= s.c.startUp: // in a phase before the one whose cycles are the steps
+			return betweenSteps
+		case len(s.c.phases) > 0 && api >= s.c.startUp: // in the first cycle, before the kernel that divides cycles
+			return s.first()
 		}
-		return afterSteps
+		return beforeSteps
 	}
 	s.lasts[i] = max(s.lasts[i], end)
 	own := len(s.c.ends) == 0 || api <= s.c.ends[i]
@@ -85,6 +90,14 @@ func (s *sectioning) add(api, start, end int64) int {
 		return inSteps
 	}
 	return betweenSteps
+}
+
+// first is the section of the first step.
+func (s *sectioning) first() int {
+	if s.from > 0 {
+		return inWarmup
+	}
+	return inSteps
 }
 
 func (s *sectioning) divide() {

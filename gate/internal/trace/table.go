@@ -61,6 +61,9 @@ func largest(values []float64) float64 {
 	return most
 }
 
+// counted is a count in which cycles have weights, without the error of their sum.
+func counted(n float64) float64 { return math.Round(n*1e6) / 1e6 }
+
 func sum(x []float64) float64 {
 	total := 0.0
 	for _, v := range x {

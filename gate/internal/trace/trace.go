@@ -113,9 +113,12 @@ func layCycles(sides []*side, o Options) error {
 		}
 	}
 	sides = slices.DeleteFunc(slices.Clone(sides), func(s *side) bool { return s.step != "" })
-	found, err := setCycles(cutsOf(sides), times)
+	found, err := setPhases(cutsOf(sides), times)
 	for i := 0; i < len(sides) && !found && err == nil && len(sides) > 1; i++ {
-		_, err = setCycles(sides[i].cuts, times)
+		_, err = setPhases(sides[i].cuts, times)
+	}
+	for _, s := range sides {
+		evenPhases(s.cuts)
 	}
 	return err
 }

@@ -107,8 +107,9 @@ func settleKernels(cuts []*cut, o Options) error {
 	if err := each(whole, func(_ int, c *cut) error {
 		times := make([][]float64, len(c.Kernels))
 		for i := range c.launches {
-			l := &c.launches[i]
-			times[l.Kernel] = append(times[l.Kernel], float64(l.End-l.Start))
+			if l := &c.launches[i]; c.share(l.API) > 0 {
+				times[l.Kernel] = append(times[l.Kernel], float64(l.End-l.Start))
+			}
 		}
 		c.settles = make([]settling, len(times))
 		for k, x := range times {

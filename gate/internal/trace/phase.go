@@ -1,0 +1,268 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+const (
+	// phaseShare is the kernel time of a phase, at least, as a part of that from it on.
+	phaseShare = 0.1
+	// phasesMost is the largest number of phases.
+	phasesMost = 16
+	// covered is the part of the launches and of the kernel time from the first phase on that is in phases.
+	covered = 0.5
+	// A loop that is not most of the run is at least so many cycles, and such a part of the launches or of the kernel
+	// time.
+	loopCycles, loopShare = 10, 0.05
+)
+
+// phase is a loop of a run: the time of its calls, and what it counts in sums of the run, so that runs which repeat a
+// loop more or less often are about as many cycles.
+type phase struct {
+	model.Interval
+	cycles int
+	weight float64
+}
+
+// candidatePhase is a loop that all runs have, by run.
+type candidatePhase struct {
+	of    measure.Subject
+	loops []loop
+}
+
+// least is the smallest of the values of the runs.
+func (p *candidatePhase) least(value func(*loop) float64) float64 {
+	out := math.Inf(1)
+	for i := range p.loops {
+		out = min(out, value(&p.loops[i]))
+	}
+	return out
+}
+
+// small reports whether a loop is no phase beside the largest: it takes little of the kernel time from it on, and less
+// than half as much as the largest.
+func (p *candidatePhase) small(largest *candidatePhase) bool {
+	return p.least(func(l *loop) float64 { return l.busy - phaseShare*(1-l.pastBusy) }) < 0 && 2*p.busy() < largest.busy()
+}
+
+func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
+
+// setPhases finds the loops that every run without steps has, lays the cycles of the largest over the runs, and takes
+// what comes before the first for their start-up. Runs that have no loop in common stay as they are. The loop of a
+// finished session is preferred: it was repeated so many times, 0 where there is none.
+func setPhases(cuts []*cut, times int) (found bool, err error) {
+	for _, byName := range []bool{false, true} { // by name, loops over changing shapes repeat themselves
+		if found, err = setPhasesOf(cuts, times, byName); found || err != nil {
+			break
+		}
+	}
+	return found, err
+}
+
+func setPhasesOf(cuts []*cut, times int, byName bool) (found bool, err error) {
+	if len(cuts) == 0 {
+		return false, nil
+	}
+	// One by one: the launches of many ranks are not held at once.
+	seen := make([]map[measure.Subject][]loop, len(cuts))
+	if err := each(cuts, func(i int, c *cut) error { seen[i] = c.loops(byName); return nil }); err != nil {
+		return false, err
+	}
+	phases := choosePhases(common(seen), times)
+	if len(phases) == 0 {
+		return false, nil
+	}
+	return true, each(cuts, func(i int, c *cut) error { c.setPhases(i, phases, byName); return nil })
+}
+
+// common are the loops that all runs have, those with most kernel time first.
+func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
+	for s, first := range seen[0] {
+		used := make([]map[int]bool, len(seen))
+		for _, l := range first {
+			p := candidatePhase{of: s, loops: []loop{l}}
+			for run := 1; run < len(seen); run++ {
+				if used[run] == nil {
+					used[run] = map[int]bool{}
+				}
+				for i := range seen[run][s] {
+					if other := &seen[run][s][i]; !used[run][i] && l.alike(other) {
+						p.loops, used[run][i] = append(p.loops, *other), true
+						break
+					}
+				}
+			}
+			if len(p.loops) == len(seen) {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b candidatePhase) int {
+		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(a.loops[0].from, b.loops[0].from),
+			cmp.Compare(a.of.ID(), b.of.ID()))
+	})
+	return out
+}
+
+// choosePhases are the phases among the loops that all runs have, the largest first. Of loops that are parts of one
+// another the one with the fewest cycles is the phase. The first phases are left out while less than most of what
+// follows them is in phases.
+func choosePhases(all []candidatePhase, times int) (out []candidatePhase) {
+	other := func(p candidatePhase) int {
+		if times == 0 || alikeTimes(times, p.loops[0].cycles) {
+			return 0
+		}
+		return 1
+	}
+	all = slices.DeleteFunc(all, func(p candidatePhase) bool {
+		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })
+	})
+	for len(all) > 0 && len(out) < phasesMost {
+		top := all[0]
+		if len(out) > 0 && top.small(&out[0]) {
+			all = all[1:]
+			continue
+		}
+		nested := slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool {
+			return 2*p.busy() < top.busy() || !p.loops[0].overlaps(&top.loops[0])
+		})
+		best := slices.MinFunc(nested, func(a, b candidatePhase) int {
+			return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.loops[0].cycles, b.loops[0].cycles),
+				cmp.Compare(a.loops[0].from, b.loops[0].from))
+		})
+		out = append(out, best)
+		all = slices.DeleteFunc(all, func(p candidatePhase) bool {
+			return p.loops[0].overlaps(&best.loops[0]) || p.loops[0].overlaps(&top.loops[0])
+		})
+	}
+	return coveringPhases(out)
+}
+
+// coveringPhases leaves out the first of these phases, the largest first, while less than most of what follows is in
+// phases; none are left where that is the largest, or where the largest is a small part of a run.
+func coveringPhases(phases []candidatePhase) []candidatePhase {
+	if len(phases) == 0 {
+		return nil
+	}
+	largest := phases[0]
+	first := func() *candidatePhase {
+		p := slices.MinFunc(phases, func(a, b candidatePhase) int { return cmp.Compare(a.loops[0].from, b.loops[0].from) })
+		return &p
+	}
+	for p := first(); !covering(phases, p); p = first() {
+		if p.of == largest.of && p.loops[0] == largest.loops[0] {
+			return nil
+		}
+		phases = slices.DeleteFunc(slices.Clone(phases), func(x candidatePhase) bool {
+			return x.of == p.of && x.loops[0] == p.loops[0]
+		})
+	}
+	for _, l := range largest.loops {
+		if l.busy <= covered && (l.cycles < loopCycles || max(l.launches, l.busy) < loopShare) {
+			return nil
+		}
+	}
+	return phases
+}
+
+// covering reports whether phases are most of every run, or most of the launches and of the kernel time from the first
+// of them on.
+func covering(phases []candidatePhase, first *candidatePhase) bool {
+	for run, from := range first.loops {
+		var launches, busy float64
+		for _, p := range phases {
+			launches, busy = launches+p.loops[run].launches, busy+p.loops[run].busy
+		}
+		if busy <= covered && (launches <= covered*(1-from.pastLaunches) || busy <= covered*(1-from.pastBusy)) {
+			return false
+		}
+	}
+	return true
+}
+
+// setPhases lays the cycles of the first of the phases over a run, each from one launch of its kernel to the next, and
+// notes when the phases begin and end.
+func (c *cut) setPhases(run int, of []candidatePhase, byName bool) {
+	s := c.inOrder(byName)
+	api := func(place int32) int64 { return c.launches[s.order[place]].API }
+	c.cycles, c.turns, c.phases, c.startUp = nil, nil, nil, math.MaxInt64
+	for _, p := range of {
+		l := p.loops[run]
+		c.startUp = min(c.startUp, c.copiedFor(api(l.begin), api(l.begin+l.gap)))
+		span := model.Interval{Start: api(l.from), End: api(l.to) - 1}
+		c.phases = append(c.phases, phase{Interval: span, cycles: l.cycles, weight: 1})
+	}
+	main := of[0].loops[run]
+	at := s.places[of[0].of]
+	first, last := slices.Index(at, main.from), slices.Index(at, main.to)
+	for i := first; i < last; i++ {
+		turn := 0.0
+		for _, l := range s.order[at[i]:at[i+1]] {
+			turn += float64(c.launches[l].End - c.launches[l].Start)
+		}
+		c.cycles = append(c.cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
+		c.turns = append(c.turns, turn)
+	}
+}
+
+// copiedFor is the time of the first copy of a loop: those before its first launch belong to it while they are those
+// before the first launch of the next cycle.
+func (c *cut) copiedFor(first, next int64) int64 {
+	copies := slices.Clone(c.copies)
+	slices.SortStableFunc(copies, func(a, b model.Copy) int { return cmp.Compare(a.API, b.API) })
+	before := func(at int64) int {
+		i, _ := slices.BinarySearchFunc(copies, at, func(x model.Copy, at int64) int { return cmp.Compare(x.API, at) })
+		return i - 1
+	}
+	out := first
+	for i, j := before(first), before(next); i >= 0 && j > i; i, j = i-1, j-1 {
+		a, b := &copies[i], &copies[j]
+		if b.API < first || a.Kind != b.Kind || a.Bytes != b.Bytes {
+			break
+		}
+		out = a.API
+	}
+	return out
+}
+
+// evenPhases gives the phases of the runs of a side their weights: each counts as many cycles as it typically has.
+func evenPhases(cuts []*cut) {
+	if len(cuts) == 0 {
+		return
+	}
+	for k := range cuts[0].phases {
+		var cycles []int
+		for _, c := range cuts {
+			cycles = append(cycles, c.phases[k].cycles)
+		}
+		slices.Sort(cycles)
+		for _, c := range cuts {
+			c.phases[k].weight = float64(cycles[len(cycles)/2]) / float64(c.phases[k].cycles)
+		}
+	}
+}
+
+// share is what the call at a time counts in the sums of a run: 0 in warm-up, start-up and outside the steps or
+// captures.
+func (c *cut) share(at int64) float64 {
+	switch {
+	case len(c.steps) > 0:
+		if c.stepOf(at) < max(c.skip, 0) {
+			return 0
+		}
+	case len(c.launches) < len(c.Launches) && !within(c.Captures, at), len(c.phases) > 0 && at < c.startUp:
+		return 0
+	default:
+		for i := range c.phases {
+			if p := &c.phases[i]; p.Start <= at && at <= p.End {
+				return p.weight
+			}
+		}
+	}
+	return 1
+}
