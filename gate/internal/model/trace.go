@@ -76,6 +76,8 @@ type KernelInfo struct {
 	Raw string
 	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
 	Registers, StaticShared, DynamicShared, LocalMemory int64
+	// Graph tells CUDA graphs that were traced as a whole apart, in one process: from 1, 0 of a kernel.
+	Graph int32
 }
 
 const unnamedKernel = "(unnamed kernel)"
@@ -85,19 +87,23 @@ func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), unnamedKernel), Grid: grid, Block: block}
 }
 
-// MergeKernels merges the kernels of one subject, whose names differ in parts that [measure.NormalizeName] removes or which
+// MergeKernels merges the kernels of one subject and graph, whose names differ in parts that [measure.NormalizeName] removes or which
 // were launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
 // each its place in the result.
 func MergeKernels(kernels []KernelInfo, launches []int) (merged []KernelInfo, to []int32) {
 	var most []int
-	index := make(map[measure.Subject]int32, len(kernels))
+	type identity struct {
+		subject measure.Subject
+		graph   int32
+	}
+	index := make(map[identity]int32, len(kernels))
 	to = make([]int32, len(kernels))
 	for i, k := range kernels {
-		at, ok := index[k.Subject]
+		at, ok := index[identity{k.Subject, k.Graph}]
 		switch {
 		case !ok:
 			at = int32(len(merged))
-			index[k.Subject] = at
+			index[identity{k.Subject, k.Graph}] = at
 			merged, most = append(merged, k), append(most, launches[i])
 		case launches[i] > most[at]:
 			merged[at], most[at] = k, launches[i]

@@ -70,15 +70,19 @@ func (r *reader) readLaunches() error {
 	})
 }
 
-// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a geometry.
+// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a geometry, numbered
+// by the graph that was launched.
 func (r *reader) readGraphs() error {
 	if err := r.db.require(graphTable, "start", "end"); err != nil {
 		return err
 	}
 	graph := variant{demangled: wholeGraph, mangled: noName, short: noName, registers: -1, staticShared: -1, dynamicShared: -1, localPerThread: -1}
-	return r.db.scan(graphTable, []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId"}, func(row *row) {
+	columns := []string{"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphExecId", "graphId"}
+	return r.db.scan(graphTable, columns, func(row *row) {
 		start, end := row.span(0, 1)
 		p := r.launching(row.intOr(3, 0)&processMask, 0)
+		number, _ := p.graphIDs.Of([2]int64{row.intOr(6, 0), row.intOr(7, 0)})
+		graph.graph = min(number, mostGraphs) + 1
 		kernel, _ := p.variants.Of(graph)
 		p.launches = append(p.launches, model.Launch{
 			Start: start, End: end, API: start, Kernel: kernel, Range: -1,
@@ -111,6 +115,7 @@ func (r *reader) kernels(p *process) []model.KernelInfo {
 		out[i] = model.KernelInfo{
 			Subject: measure.Subject{Grid: v.grid, Block: v.block}, Raw: cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short]),
 			Registers: v.registers, StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
+			Graph: v.graph,
 		}
 	}
 	return out

@@ -128,7 +128,7 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs, %s, are judged as one kernel; "+
+		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs, %s, are judged graph by graph; "+
 			"record with --cuda-graph-trace=node to see the kernels in them", p.graphs, measure.Quantity(float64(p.graphTime), "ns")))
 	}
 	t.Warnings = p.warnings

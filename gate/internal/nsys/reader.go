@@ -56,6 +56,7 @@ type process struct {
 	requests  []model.Request // that made it
 	traced    []*backtraced
 	graphs    int64 // launches of whole graphs
+	graphIDs  model.Interned[[2]int64]
 	graphTime int64 // of them, ns
 	warnings  []string
 }
@@ -130,9 +131,11 @@ type variant struct {
 	demangled, mangled, short                              int64
 	grid, block                                            measure.Dim3
 	registers, staticShared, dynamicShared, localPerThread int64
+	graph                                                  int32 // of the process, from 1; 0 of a kernel
 }
 
 const (
 	noName     = math.MinInt64 // in place of a StringIds number
 	wholeGraph = noName + 1    // the name of a graph that was traced as a whole
+	mostGraphs = 1000          // that are told apart in a process: one may instantiate a graph for each launch
 )

@@ -19,6 +19,7 @@ type cut struct {
 	whole    *model.Trace   // as it was given, perhaps packed
 	launches []model.Launch // those in the capture window, all without one
 	copies   []model.Copy
+	graphs   []int32 // the kernels of the launches of whole graphs
 	seen     sight
 	steps    []model.Interval // by the starts of calls, each until the next begins; none where the run is one piece
 	ends     []int64          // of the ranges of the steps
@@ -59,6 +60,9 @@ func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
 		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], auto: w == Auto, capture: w == Capture, steady: true}
 	}
 	return cuts, each(cuts, func(_ int, c *cut) error {
+		if err := c.numberGraphs(); err != nil {
+			return err
+		}
 		c.look(step)
 		if step != "" {
 			c.divide(step)
@@ -93,7 +97,7 @@ func (c *cut) load() error {
 	if c.launches != nil {
 		return nil
 	}
-	c.Trace = c.whole.Unpacked()
+	c.Trace = c.withGraphs(c.whole.Unpacked())
 	c.launches, c.copies = c.Launches, c.Copies
 	if !c.capture {
 		return nil

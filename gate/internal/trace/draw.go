@@ -36,7 +36,7 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 	if err != nil {
 		return nil, err
 	}
-	if err := layCycles(sides, o); err != nil {
+	if err := cmp.Or(layCycles(sides, o), placeGraphs(sides)); err != nil {
 		return nil, err
 	}
 	cuts := sides[0].cuts

@@ -27,7 +27,7 @@ func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 		}
 		attach(s.jobs, s.auxiliary)
 	}
-	if err := layCycles(sides, o); err != nil {
+	if err := cmp.Or(layCycles(sides, o), placeGraphs(sides)); err != nil {
 		return nil, err
 	}
 	for _, s := range sides {
@@ -121,6 +121,11 @@ func layCycles(sides []*side, o Options) error {
 		evenPhases(s.cuts)
 	}
 	return err
+}
+
+// placeGraphs names the whole graphs of all runs.
+func placeGraphs(sides []*side) error {
+	return each(cutsOf(sides), func(_ int, c *cut) error { return c.placeGraphs() })
 }
 
 func (s *side) sessions(o Options) ([]model.Session, error) {
