@@ -14,9 +14,9 @@ const (
 	// regular is the part of a loop's cycles that are as long as most, and of their launches that are those of the
 	// cycle before.
 	regular = 0.8
-	// even is the part of a loop's launches that are in cycles as long as most. Where a loop is not most of a run,
-	// strictlyEven is that part, and strict that of launches as in the cycle before: an autotuner launches another
-	// kernel in every cycle.
+	// even is the part of a loop's launches and kernel time that is in cycles as long as most. Where a loop is not most
+	// of a run, strictlyEven is that part, and strict that of launches as in the cycle before: an autotuner launches
+	// another kernel in every cycle.
 	even, strictlyEven, strict = 0.5, 0.8, 0.95
 	// loopsOfKernel is the largest number of loops of one kernel, loopsOfRun that of a run; the longest are kept.
 	loopsOfKernel, loopsOfRun = 8, 512
@@ -127,7 +127,7 @@ func (c *cut) loops(byName bool) map[measure.Subject][]loop {
 	})
 	out := map[measure.Subject][]loop{}
 	for _, x := range all[:min(len(all), loopsOfRun)] {
-		x.same, x.even = sameCycles(kernels, x.at, x.gap), evenCycles(x.at, x.gap)
+		x.same, x.even = sameCycles(kernels, x.at, x.gap), evenCycles(busy, x.at, x.gap)
 		if x.same >= regular && x.even >= even {
 			x.begin = begins(kernels, &x.loop)
 			out[x.of] = append(out[x.of], x.loop)
@@ -189,15 +189,17 @@ func regularPart(places []int32) (gap int32, from, to int) {
 // strictly reports whether a loop repeats itself in all its launches, nearly.
 func (l *loop) strictly() bool { return l.same >= strict && l.even >= strictlyEven }
 
-// evenCycles is the part of the launches of a loop that are in cycles as long as most.
-func evenCycles(places []int32, gap int32) float64 {
-	n := int32(0)
+// evenCycles is the part of the launches of a loop, or of its kernel time if that is less, that is in cycles as long as
+// most. busy is the kernel time of the launches before.
+func evenCycles(busy []int64, places []int32, gap int32) float64 {
+	launches, time := int32(0), int64(0)
 	for i := range len(places) - 1 {
 		if places[i+1]-places[i] == gap {
-			n += gap
+			launches, time = launches+gap, time+busy[places[i+1]]-busy[places[i]]
 		}
 	}
-	return float64(n) / float64(places[len(places)-1]-places[0])
+	first, last := places[0], places[len(places)-1]
+	return min(float64(launches)/float64(last-first), float64(time)/float64(max(busy[last]-busy[first], 1)))
 }
 
 // sameCycles is the part of the launches of a loop that are those of the cycle before, in cycles that are as long as

@@ -56,28 +56,36 @@ func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 {
 // what comes before the first for their start-up. Runs that have no loop in common stay as they are. The loop of a
 // finished session is preferred: it was repeated so many times, 0 where there is none.
 func setPhases(cuts []*cut, times int) (found bool, err error) {
-	for _, byName := range []bool{false, true} { // by name, loops over changing shapes repeat themselves
-		if found, err = setPhasesOf(cuts, times, byName); found || err != nil {
-			break
-		}
-	}
-	return found, err
-}
-
-func setPhasesOf(cuts []*cut, times int, byName bool) (found bool, err error) {
 	if len(cuts) == 0 {
 		return false, nil
 	}
-	// One by one: the launches of many ranks are not held at once.
-	seen := make([]map[measure.Subject][]loop, len(cuts))
-	if err := each(cuts, func(i int, c *cut) error { seen[i] = c.loops(byName); return nil }); err != nil {
+	exact, err := commonLoops(cuts, false)
+	if err != nil {
 		return false, err
 	}
-	phases := choosePhases(common(seen), times)
+	phases, byName := choosePhases(exact, exact, times), false
+	if len(phases) == 0 { // loops over changing shapes repeat themselves by the names of their kernels
+		named, err := commonLoops(cuts, true)
+		if err != nil {
+			return false, err
+		}
+		phases, byName = choosePhases(named, exact, times), true
+	}
 	if len(phases) == 0 {
 		return false, nil
 	}
 	return true, each(cuts, func(i int, c *cut) error { c.setPhases(i, phases, byName); return nil })
+}
+
+// commonLoops are the loops that all runs have, those with most kernel time first. Runs are looked at one by one: the
+// launches of many ranks are not held at once.
+func commonLoops(cuts []*cut, byName bool) ([]candidatePhase, error) {
+	seen := make([]map[measure.Subject][]loop, len(cuts))
+	err := each(cuts, func(i int, c *cut) error { seen[i] = c.loops(byName); return nil })
+	if err != nil {
+		return nil, err
+	}
+	return common(seen), nil
 }
 
 // common are the loops that all runs have, those with most kernel time first.
@@ -109,35 +117,35 @@ func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
 	return out
 }
 
-// choosePhases are the phases among the loops that all runs have, the largest first. Of loops that are parts of one
-// another the one with the fewest cycles is the phase. The first phases are left out while less than most of what
-// follows them is in phases.
-func choosePhases(all []candidatePhase, times int) (out []candidatePhase) {
+// choosePhases are the phases among the loops that all runs have, the largest first, which is one of mains. Of loops
+// that are parts of one another the one with the fewest cycles is the phase. The first phases are left out while less
+// than most of what follows them is in phases.
+func choosePhases(mains, all []candidatePhase, times int) (out []candidatePhase) {
 	other := func(p candidatePhase) int {
 		if times == 0 || alikeTimes(times, p.loops[0].cycles) {
 			return 0
 		}
 		return 1
 	}
-	all = slices.DeleteFunc(all, func(p candidatePhase) bool {
+	uneven := func(p candidatePhase) bool {
 		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })
-	})
-	for len(all) > 0 && len(out) < phasesMost {
-		top := all[0]
-		if len(out) > 0 && top.small(&out[0]) {
-			all = all[1:]
-			continue
-		}
-		nested := slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool {
+	}
+	mains, all = slices.DeleteFunc(slices.Clone(mains), uneven), slices.DeleteFunc(slices.Clone(all), uneven)
+	for left := mains; len(left) > 0 && len(out) < phasesMost; {
+		top := left[0]
+		nested := slices.DeleteFunc(slices.Clone(left), func(p candidatePhase) bool {
 			return 2*p.busy() < top.busy() || !p.loops[0].overlaps(&top.loops[0])
 		})
 		best := slices.MinFunc(nested, func(a, b candidatePhase) int {
 			return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.loops[0].cycles, b.loops[0].cycles),
 				cmp.Compare(a.loops[0].from, b.loops[0].from))
 		})
+		if len(out) == 0 {
+			left = all
+		}
 		out = append(out, best)
-		all = slices.DeleteFunc(all, func(p candidatePhase) bool {
-			return p.loops[0].overlaps(&best.loops[0]) || p.loops[0].overlaps(&top.loops[0])
+		left = slices.DeleteFunc(slices.Clone(left), func(p candidatePhase) bool {
+			return p.loops[0].overlaps(&best.loops[0]) || p.loops[0].overlaps(&top.loops[0]) || p.small(&out[0])
 		})
 	}
 	return coveringPhases(out)
