@@ -9,10 +9,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 )
 
-// family is a group of kernels whose names or geometries change from build to build: those of one name with several
-// geometries, or of one name but for the numbers of a code generator.
+// family is a group of kernels whose names or geometries change from build to build, or from run to run: those of one
+// name with several geometries, of one name but for the numbers of a code generator, or those between which runs choose.
 type family struct {
-	match      string // "geometry" or "stem"
+	match      string // "geometry", "stem" or "choice"
 	base, head []measure.Subject
 }
 
@@ -50,7 +50,39 @@ func families(t Sides) []family {
 			}
 		}
 	}
+	return append(out, choices(t, taken)...)
+}
+
+// choices are the groups of kernels of one range between which the runs choose, as after an autotuner: some runs of a
+// side lack some of them, and all runs of both sides launch them equally often in all. Taken ones are in other groups.
+func choices(t Sides, taken map[measure.Subject]bool) (out []family) {
+	key := func(side *recorded.Index, s measure.Subject) string {
+		if taken[s] || !chosen(t.Base, s) && !chosen(t.Head, s) {
+			return ""
+		}
+		return "in " + side.Role(s)
+	}
+	base, head := groups(t.Base, t.Base.Subjects(), key), groups(t.Head, t.Head.Subjects(), key)
+	for _, in := range slices.Sorted(maps.Keys(base)) {
+		f := family{"choice", base[in], head[in]}
+		if len(f.head) > 0 && max(len(f.base), len(f.head)) > 1 && equallyOften(t, f) {
+			out = append(out, f)
+		}
+	}
 	return out
+}
+
+// chosen reports whether some runs of a side launch a kernel and others do not.
+func chosen(side *recorded.Index, s measure.Subject) bool {
+	values := slices.Concat(side.Values(s, measure.Launches.Name)...)
+	return slices.Contains(values, 0) && slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
+}
+
+// equallyOften reports whether every run of both sides launches the kernels of a group equally often in all.
+func equallyOften(t Sides, f family) bool {
+	launches := slices.Concat(slices.Concat(t.Base.Sum(f.base, measure.Launches.Name)...),
+		slices.Concat(t.Head.Sum(f.head, measure.Launches.Name)...))
+	return !slices.ContainsFunc(launches, func(v float64) bool { return !(math.Abs(v/launches[0]-1) < 1e-9) })
 }
 
 // shifted reports whether work moved between the members: some have the same name on both sides, and others came,

@@ -16,6 +16,8 @@ func (r Matched) String() string {
 		return "judged as all removed kernels against all new ones"
 	case "name":
 		return "judged with all kernels of this short name"
+	case "choice":
+		return "judged with the kernels that other runs launch in its place"
 	case "stem":
 		return "judged with all kernels of this name, whatever their generated numbers"
 	}

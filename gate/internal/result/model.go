@@ -84,7 +84,7 @@ type Finding struct {
 	Also       []Remark `json:"also,omitempty"`
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
-	// "name" (same short name), "stem" (the same but for a code generator's numbers), "place" (the only new kernel of its
+	// "choice" (with kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code generator's numbers), "place" (the only new kernel of its
 	// geometry in its range), "role" (same range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.

@@ -246,6 +246,7 @@ func match(f result.Finding) string {
 		"geometry": "launched with another grid or block",
 		"name":     "matched by its short name",
 		"stem":     "matched by its name without the code generator's number",
+		"choice":   "with the kernels that other runs launch in its place",
 		"rest":     "all that is new against all that is gone",
 		"place":    "matched by its geometry and range",
 		"role":     "matched by its role",
