@@ -239,6 +239,15 @@ func (p *Policy) section(s measure.Subject, m measure.Metric) (limit float64, pl
 	return limit, p.Places.Of(key)
 }
 
+// Varying is the limit of the GPU time of a start-up whose launches differ between runs, as of an autotuner: that of its
+// wall time, unless a rule or key sets it.
+func (p *Policy) Varying(l Limit) Limit {
+	if l.Rule == p.Places.Of("threshold") && l.Max < p.OutsideThreshold {
+		l.Max, l.Rule = p.OutsideThreshold, p.Places.Of("outside_threshold")
+	}
+	return l
+}
+
 // apply sets what the rule says about a metric.
 func (r *Rule) apply(l *Limit, m measure.Metric) {
 	l.Rule, l.Drift, l.Severity = r.Where, r.Drift, cmp.Or(r.Severity, l.Severity)

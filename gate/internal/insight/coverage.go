@@ -153,13 +153,17 @@ func coverage(d *decide.Decision, x *result.Explanation) {
 // uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than
 // the baseline.
 func uncovered(base, head *recorded.Index) (out []result.Remark) {
-	const most = 0.9
+	const most, startUp = 0.9, 0.1
 	step, covered := head.Sessions[len(head.Sessions)-1].Step, 0.0
 	for _, s := range []measure.Subject{measure.Warmup, measure.Steps, measure.Between} {
 		covered += head.ShareOfRun(s, measure.GPUTime)
 	}
 	if step != "" && covered > 0 && covered < most {
 		out = append(out, result.Say(reason.StepsCover{Range: step, Share: result.Number(covered)}))
+	}
+	before := head.ShareOfRun(measure.Before, measure.GPUTime)
+	if repeats := head.HasMetric(measure.Workload, measure.Repeats.Name); step == "" && repeats && before > startUp {
+		out = append(out, result.Say(reason.StartUp{Share: result.Number(before)}))
 	}
 	if before, now := base.WarmupSteps(), head.WarmupSteps(); now > before {
 		out = append(out, result.Say(reason.SkipsMore{Base: result.Number(before), Head: result.Number(now)}))

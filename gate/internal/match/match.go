@@ -68,6 +68,9 @@ func Pairs(t Sides) []Pair {
 	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New))...)
 	for i, p := range pairs {
 		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
+		if p.Subject == measure.Before && p.Metric == measure.GPUTime && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
+			pairs[i].Limit = t.Policy.Varying(pairs[i].Limit)
+		}
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }

@@ -146,6 +146,13 @@ func (r StepsCover) String() string {
 	return "the steps (" + r.Range + ") are " + r.Share.Percent() + " of the head's GPU time; the rest is judged by the limits of its sections"
 }
 
+// StartUp is the part of the GPU time of a run without ranges that is before its first loop.
+type StartUp struct{ Share result.Number }
+
+func (r StartUp) String() string {
+	return r.Share.Percent() + " of the head's GPU time is start-up, before the first loop: it is judged as one sum, and no kernel of it alone"
+}
+
 type SkipsMore struct{ Base, Head result.Number }
 
 func (r SkipsMore) String() string {

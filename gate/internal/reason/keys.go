@@ -81,6 +81,7 @@ var (
 	_ = result.Keyed("output-disagrees", OutputDisagrees{},
 		"An output of unprofiled runs and the profiled step disagree.")
 	_ = result.Keyed("steps-cover", StepsCover{}, "The part of the head's GPU time that its steps are.")
+	_ = result.Keyed("start-up", StartUp{}, "The part of the head's GPU time before its first loop.")
 	_ = result.Keyed("skips-more", SkipsMore{}, "The sides have different warm-up.")
 	_ = result.Keyed("other-cycle", OtherCycle{},
 		"The sides repeat their cycle in different numbers, so the step time is not judged.")

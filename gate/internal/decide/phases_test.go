@@ -1,0 +1,204 @@
+package decide_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// This file gives recorded runs without ranges the start-ups and loops of other programs.
+
+// launched is a kernel that is added to a run.
+type launched struct {
+	name string
+	grid int64
+	ns   int64
+}
+
+// launchAt adds launches one after the other, and moves what comes later.
+func launchAt(t model.Trace, at int64, all []launched) model.Trace {
+	const gap = 1000
+	whole := int64(0)
+	for _, l := range all {
+		whole += l.ns + gap
+	}
+	t = warped(t, insert{at, whole})
+	t.Kernels = slices.Clone(t.Kernels)
+	for _, l := range all {
+		subject := measure.Subject{Scope: measure.ScopeKernel, Name: l.name, Grid: measure.Dim3{X: uint32(l.grid), Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
+		k := slices.IndexFunc(t.Kernels, func(k model.KernelInfo) bool { return k.Subject == subject })
+		if k < 0 {
+			k = len(t.Kernels)
+			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: subject, Raw: l.name, Registers: 32})
+		}
+		x := t.Launches[0]
+		x.Kernel, x.API, x.Start, x.End, x.Range = int32(k), at+1, at+2, at+2+l.ns, -1
+		t.Launches = append(t.Launches, x)
+		at += l.ns + gap
+	}
+	slices.SortStableFunc(t.Launches, func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) })
+	return t
+}
+
+// beforeFirst is the instant before the first operation of a step.
+func beforeStep(t *model.Trace, step int) int64 {
+	at := int64(0)
+	for i, r := range t.Ranges {
+		if t.RangeNames[r.Name] == "step" {
+			if step--; step < 0 {
+				at = t.Ranges[i].Start
+				break
+			}
+		}
+	}
+	return at - 1
+}
+
+// slowKernel makes each launch of a kernel longer by a factor.
+func slowKernel(t model.Trace, name string, factor float64) model.Trace {
+	var inserts []insert
+	for _, l := range t.Launches {
+		if t.Kernels[l.Kernel].Subject.Short() == name {
+			inserts = append(inserts, insert{(l.Start + l.End) / 2, int64(factor * float64(l.End-l.Start))})
+		}
+	}
+	return warped(t, inserts...)
+}
+
+// startUps are what programs do before their loop, longer by a factor in some.
+var startUps = map[string]func(t model.Trace, random *rand.Rand, factor float64) model.Trace{
+	"nothing": func(t model.Trace, _ *rand.Rand, _ float64) model.Trace { return t },
+	"an autotuner": func(t model.Trace, random *rand.Rand, factor float64) model.Trace {
+		var all []launched
+		for k := range int64(60) {
+			all = append(all, launched{"delay", 1, 20_000 + random.Int64N(40_000)})
+			for range 1 + random.IntN(3) {
+				all = append(all, launched{fmt.Sprint("candidate_", k), 1 + k, int64(factor * float64(100_000+20_000*k+random.Int64N(30_000)))})
+			}
+			for range 5 + random.IntN(2) {
+				all = append(all, launched{"check", 64, 20_000 + random.Int64N(1000)})
+			}
+		}
+		return launchAt(t, beforeStep(&t, 0), all)
+	},
+	"do_bench": func(t model.Trace, random *rand.Rand, factor float64) model.Trace {
+		var all []launched
+		for k := range int64(8) {
+			ns := int64(factor * float64(20_000+5_000*k))
+			for range 2_000_000/ns + random.Int64N(20) {
+				all = append(all, launched{"matmul_kernel", 64 << k, ns + random.Int64N(500)})
+			}
+		}
+		return launchAt(t, beforeStep(&t, 0), all)
+	},
+	"benchmark in the first step": func(t model.Trace, random *rand.Rand, factor float64) model.Trace {
+		at := t.Launches[0].Start + 10
+		for i := range t.Launches[:6] {
+			at = max(at, t.Launches[i].End)
+			var all []launched
+			for k := range int64(8) {
+				all = append(all, launched{fmt.Sprint("engine_", i, "_", k), 1 + k, int64(factor * float64(300_000+50_000*k+random.Int64N(100_000)))})
+			}
+			t = launchAt(t, at+1, all)
+		}
+		return t
+	},
+}
+
+// loops are what programs repeat.
+var loops = map[string]func(t model.Trace, run int) model.Trace{
+	"the same steps": func(t model.Trace, _ int) model.Trace { return t },
+	"evaluation every 10 steps": func(t model.Trace, _ int) model.Trace {
+		for step := 50; step > 0; step -= 10 {
+			t = launchAt(t, beforeStep(&t, step), []launched{{"forward", 8, 90_000}, {"forward", 8, 90_000}, {"loss", 1, 5_000}})
+		}
+		return t
+	},
+	"gradient accumulation": func(t model.Trace, _ int) model.Trace {
+		for step := 56; step > 0; step -= 4 {
+			t = launchAt(t, beforeStep(&t, step), []launched{{"adam", 8, 150_000}})
+		}
+		return t
+	},
+	"a checkpoint": func(t model.Trace, _ int) model.Trace { return stalls(t, 30, 31, 1, 3_000_000) },
+	"variable shapes": func(t model.Trace, _ int) model.Trace {
+		random := rand.New(rand.NewPCG(1, 2))
+		t.Kernels, t.Launches = slices.Clone(t.Kernels), slices.Clone(t.Launches)
+		n := len(t.Kernels)
+		_, steps := gpuSteps(&t)
+		for i := range 5 {
+			for _, k := range t.Kernels[:n] {
+				k.Subject.Grid.X += uint32(i + 1)
+				t.Kernels = append(t.Kernels, k)
+			}
+		}
+		for _, of := range steps {
+			shape := random.IntN(6)
+			for _, i := range of {
+				t.Launches[i].Kernel += int32(n * shape)
+			}
+		}
+		return t
+	},
+	"another kernel in one run": func(t model.Trace, run int) model.Trace {
+		if run != 2 {
+			return t
+		}
+		t.Kernels = slices.Clone(t.Kernels)
+		for i := range t.Kernels {
+			if s := &t.Kernels[i].Subject; s.Short() == "softmax" {
+				s.Name = "softmax_v2"
+			}
+		}
+		return t
+	},
+}
+
+// Programs as they are: whatever comes before a loop, and whatever it repeats, unchanged programs are decided, a kernel that is 5 %
+// slower in the loop fails the gate, and a longer start-up is no failure of one kernel.
+func TestPhases(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	for start, before := range startUps {
+		for name, repeat := range loops {
+			t.Run(start+", "+name, func(t *testing.T) {
+				side := func(runs []model.Trace, seed uint64, startUp, kernel float64) (out []model.Trace) {
+					for i, x := range runs {
+						x = repeat(x, i)
+						x = before(x, rand.New(rand.NewPCG(seed, uint64(i))), startUp)
+						out = append(out, withoutRanges(slowKernel(x, "sgemm", kernel)))
+					}
+					return out
+				}
+				say := func(what string, r *result.Report, wrong bool) {
+					s := fmt.Sprint(what, ": ", r.Verdict, " undecided ", r.Undecided, " ", r.ReasonKey, " ", r.Reason, ", ", r.Base.Repeats, " repeats")
+					for _, f := range r.Findings {
+						if f.Outcome == result.Regressed && f.Gates {
+							s += fmt.Sprintf("\n   %s %s %.3g", f.Kernel, f.Metric, f.Change)
+						}
+					}
+					if t.Log(s); wrong {
+						t.Error(s)
+					}
+				}
+				b := side(base, 1, 1, 0)
+				for _, r := range judgeTraces(t, b, side(head, 2, 1, 0)) {
+					say("unchanged", r, r.Verdict != result.Pass || r.Undecided || !(r.Base.Repeats > 5))
+				}
+				for _, r := range judgeTraces(t, b, side(head, 2, 1, 0.05)) {
+					say("sgemm 5 % slower", r, r.Verdict != result.Fail)
+				}
+				for _, r := range judgeTraces(t, b, side(head, 2, 1.5, 0)) {
+					say("a longer start-up", r, slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+						return f.Scope == measure.ScopeKernel && f.Outcome == result.Regressed && f.Gates
+					}))
+				}
+			})
+		}
+	}
+}
