@@ -74,7 +74,7 @@ func ExampleNewSession() {
 		fmt.Println(f)
 	}
 	// Output:
-	// fail tokens/s output -4.64 %, saxpy time +5.40 % regressed
+	// fail slower: tokens/s output -4.64 %, saxpy time +5.40 %
 	// tokens/s rate 1500 → 1430 -4.64 % (-7.17 … -2.04 %): slower
 	// saxpy time 84.52 µs → 89.08 µs +5.40 % (+5.17 … +5.62 %): slower
 	// saxpy total 84.52 µs → 89.08 µs +5.40 % (+5.17 … +5.62 %): slower
@@ -119,8 +119,8 @@ func ExampleDecision() {
 		outcomes[f.Outcome]++
 		scopes[f.Subject.Scope]++
 	}
-	worst := []gate.Outcome{gate.Slower, gate.Undecided, gate.Increased}
-	for _, o := range append(worst, gate.New, gate.Gone, gate.Faster, gate.WithinLimit) {
+	worst := []gate.Outcome{gate.Slower, gate.Undecided}
+	for _, o := range append(worst, gate.New, gate.Gone, gate.Faster, gate.WithinLimit, gate.BelowFloor) {
 		fmt.Println(o, outcomes[o])
 	}
 	whole := []gate.Scope{gate.Workload, gate.Section, gate.Device}
@@ -128,14 +128,14 @@ func ExampleDecision() {
 		fmt.Println(s, scopes[s])
 	}
 	// Output:
-	// workload step time +5.83 %, tiny total time ×17.24, range compute GPU time +6.46 %, warm-up GPU time +3.80 % regressed
-	// slower 6
+	// slower: workload step time +5.83 %, tiny total time ×17.24, range compute GPU time +6.46 %, warm-up GPU time +3.80 %
+	// slower 9
 	// undecided 1
-	// increased 3
 	// new 0
 	// gone 0
 	// faster 1
-	// within limit 27
+	// within limit 26
+	// below floor 1
 	// workload 12
 	// section 6
 	// device 0

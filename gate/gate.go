@@ -35,26 +35,14 @@ type Outcome string
 
 // The outcomes of a comparison.
 const (
-	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so
+	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so; an increased count likewise
 	Faster      Outcome = "faster"       // better beyond the limit, and certainly so
 	WithinLimit Outcome = "within limit" // the interval of the change lies within the limit
+	BelowFloor  Outcome = "below floor"  // the interval lies beyond the limit in part, and within the absolute floor
 	Undecided   Outcome = "undecided"    // the runs do not tell
 	New         Outcome = "new"          // only the head has it
 	Gone        Outcome = "gone"         // only the baseline has it
-	// Increased is a count beyond the limit. Where a rule of the policy names the count it is Slower, and fails the gate.
-	Increased Outcome = "increased"
 )
-
-// outcomes are the outcomes of reports.
-var outcomes = map[result.Outcome]Outcome{
-	result.Regressed:    Slower,
-	result.Improved:     Faster,
-	result.Unchanged:    WithinLimit,
-	result.Inconclusive: Undecided,
-	result.Added:        New,
-	result.Removed:      Gone,
-	result.Grew:         Increased,
-}
 
 // Decision is the result of a comparison.
 type Decision struct {
@@ -147,7 +135,7 @@ func decision(r *result.Judgement) *Decision {
 			Subject: Subject{Scope: Scope(f.Scope), Name: f.Name, Grid: f.Grid, Block: f.Block},
 			Metric:  f.Metric, Unit: f.Unit, Baseline: float64(f.Base), Head: float64(f.Head),
 			Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High),
-			Outcome: outcomes[f.Outcome], Fails: f.Outcome == result.Regressed && f.Gates, Reason: f.Reason,
+			Outcome: Outcome(f.Outcome), Fails: f.Outcome == result.Slower && f.Gates, Reason: f.Reason,
 		})
 	}
 	return d

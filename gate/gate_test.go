@@ -17,12 +17,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// inCommand are the words that the JSON of the command has for the outcomes.
-var inCommand = map[string]gate.Outcome{
-	"regressed": gate.Slower, "improved": gate.Faster, "unchanged": gate.WithinLimit, "inconclusive": gate.Undecided,
-	"added": gate.New, "removed": gate.Gone, "grew": gate.Increased,
-}
-
 // number is a number of JSON, NaN for null.
 func number(x *float64) float64 {
 	if x == nil {
@@ -45,7 +39,8 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 		Findings  []struct {
 			Scope                           gate.Scope
 			Name, Grid, Block, Metric, Unit string
-			Outcome, Reason                 string
+			Outcome                         gate.Outcome
+			Reason                          string
 			Gates                           bool
 			Base, Head, Change, Low, High   *float64
 		}
@@ -59,7 +54,7 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 			Subject: gate.Subject{Scope: f.Scope, Name: f.Name, Grid: f.Grid, Block: f.Block},
 			Metric:  f.Metric, Unit: f.Unit,
 			Baseline: number(f.Base), Head: number(f.Head), Change: number(f.Change), Low: number(f.Low), High: number(f.High),
-			Outcome: inCommand[f.Outcome], Fails: f.Outcome == "regressed" && f.Gates, Reason: f.Reason,
+			Outcome: f.Outcome, Fails: f.Outcome == gate.Slower && f.Gates, Reason: f.Reason,
 		})
 	}
 	return d
@@ -157,7 +152,7 @@ func TestAsTheCommand(t *testing.T) {
 	if verdicts[gate.Pass] == 0 || verdicts[gate.Fail] == 0 || verdicts[gate.NoVerdict] == 0 || outcomes[""] > 0 {
 		t.Errorf("verdicts %v, outcomes %v", verdicts, outcomes)
 	}
-	for _, o := range inCommand {
+	for _, o := range []gate.Outcome{gate.Slower, gate.Faster, gate.WithinLimit, gate.BelowFloor, gate.Undecided, gate.New, gate.Gone} {
 		if outcomes[o] == 0 {
 			t.Errorf("no comparison was %s", o)
 		}

@@ -139,7 +139,7 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 // heads checks that the formats without changes hold the head's values that the others compare, and the counts of the report.
 func heads(t *testing.T, r *result.Report) {
 	texts := map[string]string{}
-	for _, format := range []string{"openmetrics", "bencher", "dotenv"} {
+	for _, format := range []string{"openmetrics", "bencher", "dotenv", "json"} {
 		var b bytes.Buffer
 		if err := report.Render(format, &b, r, report.Options{}); err != nil {
 			t.Fatal(err)
@@ -173,7 +173,11 @@ func heads(t *testing.T, r *result.Report) {
 			}
 		}
 	}
-	for name, n := range map[string]int{"REGRESSED": r.Counts.Regressed, "IMPROVED": r.Counts.Improved, "UNDECIDED": r.Counts.Inconclusive} {
+	read, err := saved.Read(strings.NewReader(texts["json"]), "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range map[string]int{"SLOWER": read.Counts.Slower, "FASTER": read.Counts.Faster, "UNDECIDED": read.Counts.Undecided} {
 		if line := "NSGATE_RESULT_" + name + "=" + strconv.Itoa(n) + "\n"; !strings.Contains(texts["dotenv"], line) {
 			t.Errorf("dotenv lacks %q:\n%s", line, texts["dotenv"])
 		}

@@ -249,8 +249,8 @@ type savedReport struct {
 func (r *savedReport) names(kernel string, calls bool) bool {
 	short, _, hashed := strings.Cut(kernel, "#") // as a baseline has it
 	for _, f := range r.Findings {
-		said := slices.Contains([]string{"regressed", "inconclusive", "added"}, f.Outcome) ||
-			f.Outcome == "removed" && !calls
+		said := slices.Contains([]string{"slower", "undecided", "new"}, f.Outcome) ||
+			f.Outcome == "gone" && !calls
 		if said && (f.Name == kernel || kernel == "" || hashed && f.Kernel == short) {
 			return true
 		}

@@ -170,7 +170,11 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 		case reflect.TypeFor[result.Verdict]():
 			return &invopop.Schema{Type: "string", Enum: []any{result.Pass, result.Fail, result.NoVerdict}}
 		case reflect.TypeFor[result.Outcome]():
-			return &invopop.Schema{Type: "string", Enum: []any{result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Grew}}
+			s := &invopop.Schema{Type: "string"}
+			for _, o := range result.Outcomes {
+				s.Enum = append(s.Enum, o)
+			}
+			return s
 		}
 		return nil
 	}}

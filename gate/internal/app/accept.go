@@ -256,7 +256,7 @@ func (m *moves) addRoles(sessions []model.Session) {
 // differs reports whether a finding says that something is not as it was.
 func differs(f *result.Finding) bool {
 	switch f.Outcome {
-	case result.Regressed, result.Improved, result.Grew, result.Added, result.Removed:
+	case result.Slower, result.Faster, result.New, result.Gone:
 		return true
 	}
 	return f.Doubted || f.Match != "exact" && f.Match != ""
@@ -370,9 +370,9 @@ func changeName(f *result.Finding) string {
 // changeLine is a change on one line: "saxpy time 84.55 → 88.60 µs (+4.8 %)".
 func changeLine(f *result.Finding) string {
 	switch f.Outcome {
-	case result.Added:
+	case result.New:
 		return changeName(f) + " is new"
-	case result.Removed:
+	case result.Gone:
 		return changeName(f) + " is gone"
 	}
 	base, head := f.Base.In(f.Unit), f.Head.In(f.Unit)

@@ -41,9 +41,9 @@ func TestBudget(t *testing.T) {
 // A further look takes the runs that what is open is measured in.
 func TestPreferredRuns(t *testing.T) {
 	open := func(metric string) result.Finding {
-		return result.Finding{Metric: metric, Outcome: result.Inconclusive, Gates: true, Low: -0.1, High: 0.1, Limit: 0.03}
+		return result.Finding{Metric: metric, Outcome: result.Undecided, Gates: true, Low: -0.1, High: 0.1, Limit: 0.03}
 	}
-	settled := result.Finding{Metric: "rate", Outcome: result.Unchanged, Gates: true}
+	settled := result.Finding{Metric: "rate", Outcome: result.WithinLimit, Gates: true}
 	of := func(findings ...result.Finding) *result.Judgement {
 		return &result.Judgement{Decision: result.Decision{Findings: findings}}
 	}

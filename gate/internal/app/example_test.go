@@ -23,7 +23,7 @@ func Example() {
 	}
 	fmt.Println(r.Verdict)
 	for _, f := range r.Findings {
-		if f.Outcome == result.Regressed && f.Gates {
+		if f.Outcome == result.Slower && f.Gates {
 			fmt.Printf("%s %s is %.1f %% slower\n", f.Kernel, f.Metric, 100*f.Change)
 		}
 	}

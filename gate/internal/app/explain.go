@@ -65,7 +65,7 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[
 	return found, nil
 }
 
-// explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
+// explain profiles the kernels that got slower with Nsight Compute, in the base build too where there is one, and returns
 // the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
 	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)
@@ -83,7 +83,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 	}
 	skip = max(skip, 0)
 	profile := func(side string, build Build, name func(*result.Finding) string) (*counters.Profile, error) {
-		c.Begin(fmt.Sprintf("profiling what regressed with %s: %s", tools.Counter.Tool().Name, side))
+		c.Begin(fmt.Sprintf("profiling what got slower with %s: %s", tools.Counter.Tool().Name, side))
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {

@@ -47,7 +47,7 @@ func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		s := f.Subject()
-		if f.Scope == measure.ScopeKernel && f.Outcome != result.Unchanged && len(kernels) < maxDistributions && !slices.Contains(kernels, s) {
+		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() && len(kernels) < maxDistributions && !slices.Contains(kernels, s) {
 			kernels = append(kernels, s)
 		}
 	}

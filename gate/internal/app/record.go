@@ -270,7 +270,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
 		changed := Accept{Judgement: r}.changes()
-		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changed) > 0 {
+		if (r.Verdict == result.Fail || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Faster })) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				r.Baseline, r.Workload, out.Unwritten = out.Dir, c.Workload, r
 			}
@@ -289,9 +289,9 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	}
 	for _, f := range (Accept{Judgement: r}).changes() {
 		switch f.Outcome {
-		case result.Added:
+		case result.New:
 			out.New = append(out.New, changeName(f))
-		case result.Removed:
+		case result.Gone:
 			out.Gone = append(out.Gone, changeName(f))
 		default:
 			out.Changes = append(out.Changes, changeLine(f))

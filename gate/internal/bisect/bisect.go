@@ -112,8 +112,8 @@ func (b *bisection) key() string {
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
 		b.Begin("measuring both ends")
-		regressed := func(f []result.Finding) bool { return b.choose(f) != nil }
-		ends, err := b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, regressed)
+		slower := func(f []result.Finding) bool { return b.choose(f) != nil }
+		ends, err := b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, slower)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (b *Bisect) choose(findings []result.Finding) *result.Finding {
 		f := &findings[i]
 		switch {
 		case !b.asked(f):
-		case f.Outcome != result.Regressed || !b.chosen() && !f.Gates:
+		case f.Outcome != result.Slower || f.Increased() || !b.chosen() && !f.Gates:
 		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
 			best = f
 		}
@@ -178,7 +178,7 @@ func (b *Bisect) unknown(r *result.Report) error {
 	return fmt.Errorf("what was asked for has no metric %q; measured are %s", b.Metric, list(metrics))
 }
 
-// near are the candidates to follow, regressed or not: the chosen findings, else those of the whole workload.
+// near are the candidates to follow, slower or not: the chosen findings, else those of the whole workload.
 func (b *Bisect) near(r *result.Report) (out []*result.Finding) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; b.asked(f) && (b.chosen() || f.Gates && f.Scope == measure.ScopeWorkload) {

@@ -25,7 +25,7 @@ type Bisect struct {
 	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
 	Looks     []int  // numbers of runs a side, ascending: the next is taken while a reading is open
 	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what
-	// matters most of what regressed.
+	// matters most of what got slower.
 	Kernel, Metric string
 	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
 	MaxTime time.Duration

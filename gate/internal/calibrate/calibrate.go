@@ -240,7 +240,7 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 			drawn[key] = true
 			r := decide.Judge(decide.Input{Baseline: []model.Session{Subset(s, base)}, Head: []model.Session{Subset(s, head)}, Policy: policy})
 			switch {
-			case r.Counts.Regressed > 0:
+			case slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() }):
 				g.Alarms++
 			case r.Undecided || r.Verdict == result.NoVerdict:
 				g.Undecided++

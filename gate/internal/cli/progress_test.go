@@ -25,7 +25,7 @@ func TestHeartbeat(t *testing.T) {
 			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
 			{run.Event{Stage: run.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
 			{run.Event{Stage: run.Done}, time.Hour},
-			{run.Event{Stage: run.Begun, Text: "profiling what regressed with ncu: head"}, 31 * time.Second},
+			{run.Event{Stage: run.Begun, Text: "profiling what got slower with ncu: head"}, 31 * time.Second},
 			{run.Event{Stage: run.Done}, time.Hour},
 		} {
 			p.event(s.ev)
@@ -37,8 +37,8 @@ nsgate: still at it: starting nsys  60.0 s
 nsgate: still at it: run 1 of 2  90.0 s
 nsgate: run 1 of 2 done  110.0 s of about 220.0 s
 nsgate: run 2 of 2 failed  111.0 s
-nsgate: profiling what regressed with ncu: head
-nsgate: still at it: profiling what regressed with ncu: head  30.0 s
+nsgate: profiling what got slower with ncu: head
+nsgate: still at it: profiling what got slower with ncu: head  30.0 s
 `
 		if err.String() != want {
 			t.Errorf("got\n%swant\n%s", err.String(), want)

@@ -294,7 +294,7 @@ func TestAccount(t *testing.T) {
 			for i, r := range judgeTraces(t, x, y) {
 				s := fmt.Sprint(r.Verdict, " ", r.Undecided, " ", r.ReasonKey, " ", r.Reason)
 				for _, f := range r.Findings {
-					if f.Outcome == result.Regressed && f.Gates {
+					if f.Outcome == result.Slower && f.Gates {
 						s += fmt.Sprintf("\n   %s %s %.3g", f.Kernel, f.Metric, f.Change)
 					}
 				}

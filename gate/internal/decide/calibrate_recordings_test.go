@@ -57,7 +57,7 @@ func TestForetoldMDE(t *testing.T) {
 				head.effect = part * mde[head.kernel]
 				report := compareSides([]model.Session{base.session()}, []model.Session{head.session()}, &strict)
 				if slices.ContainsFunc(report.Findings, func(f result.Finding) bool {
-					return f.Subject() == head.kernel && f.Metric == measure.Time.Name && f.Outcome == result.Regressed
+					return f.Subject() == head.kernel && f.Metric == measure.Time.Name && f.Outcome == result.Slower
 				}) {
 					found[part]++
 				}

@@ -165,7 +165,7 @@ func said(r *result.Report) string {
 	out := fmt.Sprintf("  %s, undecided %v, %s: %s", r.Verdict, r.Undecided, r.ReasonKey, r.Reason)
 	n := 0
 	for _, f := range r.Findings {
-		if n < 3 && (f.Outcome == result.Regressed || f.Undecided) {
+		if n < 3 && (f.Outcome == result.Slower || f.Undecided) {
 			n++
 			out += fmt.Sprintf("\n  %s %s %+.2f %% (%.2f to %.2f, limit %.2f, share %.2f) %s, gates %v: %s", f.Kernel, f.Metric,
 				100*f.Change, 100*f.Low, 100*f.High, 100*f.Limit, 100*f.Share, f.Outcome, f.Gates, f.Reason)

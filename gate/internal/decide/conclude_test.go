@@ -116,7 +116,7 @@ func judge(base, head program) *result.Report {
 
 func find(r *result.Report, kernel, metric string) *result.Finding {
 	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
-		return f.Kernel == kernel && f.Metric == metric && f.Outcome != result.Added && f.Outcome != result.Removed
+		return f.Kernel == kernel && f.Metric == metric && f.Outcome != result.New && f.Outcome != result.Gone
 	})
 	if i < 0 {
 		return nil
@@ -132,24 +132,24 @@ func TestOutcomes(t *testing.T) {
 		kernel, metric string
 		outcome        result.Outcome
 	}{
-		{"nothing changed", func(*program) {}, result.Pass, "gemm", "time", result.Unchanged},
-		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, result.Fail, "softmax", "time", result.Regressed},
-		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, result.Pass, "softmax", "time", result.Unchanged},
-		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, result.Pass, "softmax", "time", result.Improved},
-		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, result.Fail, "reduce", "launches", result.Grew}, // by its total time
-		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, result.Pass, "tiny", "time", result.Inconclusive},
-		{"a tiny kernel, at little cost", func(p *program) { p.kernels[3].time *= 1.2 }, result.Pass, "tiny", "time", result.Regressed},
-		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, result.Pass, "gemm", "total", result.Unchanged},
-		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Regressed},
-		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Regressed},
-		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, result.Fail, "sum", "total", result.Regressed},
+		{"nothing changed", func(*program) {}, result.Pass, "gemm", "time", result.WithinLimit},
+		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, result.Fail, "softmax", "time", result.Slower},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, result.Pass, "softmax", "time", result.WithinLimit},
+		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, result.Pass, "softmax", "time", result.Faster},
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, result.Fail, "reduce", "launches", result.Slower}, // by its total time
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, result.Pass, "tiny", "time", result.Undecided},
+		{"a tiny kernel, at little cost", func(p *program) { p.kernels[3].time *= 1.2 }, result.Pass, "tiny", "time", result.Slower},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, result.Pass, "gemm", "total", result.WithinLimit},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Slower},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Slower},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, result.Fail, "sum", "total", result.Slower},
 		{"everything 4 % slower", func(p *program) {
 			for i := range p.kernels {
 				p.kernels[i].time *= 1.04
 			}
-		}, result.Fail, "workload", "gpu_time", result.Regressed},
+		}, result.Fail, "workload", "gpu_time", result.Slower},
 		// Most runs of the head lie beyond the limit and beyond every run of the base: that is no pass.
-		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, result.NoVerdict, "gemm", "time", result.Inconclusive},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, result.NoVerdict, "gemm", "time", result.Undecided},
 	} {
 		r := judge(quiet(), quiet().with(c.change))
 		if r.Verdict != c.verdict {
@@ -177,7 +177,7 @@ func TestNamesAndLevels(t *testing.T) {
 		}
 	})
 	r := judge(quiet(), slower)
-	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
+	if !strings.HasPrefix(r.Reason, "slower: workload GPU time +4.") {
 		t.Errorf("headline %q", r.Reason)
 	}
 	for _, r := range []*result.Report{r, evaluate(nil, nil, thresholds.Default()), insight.Refuse(decide.Input{}, errors.New("no GPU")).Report(nil)} {
@@ -197,11 +197,11 @@ func TestReplacedKernelIsListed(t *testing.T) {
 	r = judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name, p.kernels[2].grid = "sum", 77 }))
 	var got []string
 	for _, f := range r.Findings {
-		if f.Outcome == result.Added || f.Outcome == result.Removed {
+		if f.Outcome == result.New || f.Outcome == result.Gone {
 			got = append(got, string(f.Outcome)+" "+f.Kernel)
 		}
 	}
-	if want := []string{"added sum", "removed reduce"}; !slices.Equal(got, want) {
+	if want := []string{"new sum", "gone reduce"}; !slices.Equal(got, want) {
 		t.Errorf("listed %v, want %v", got, want)
 	}
 	if f := find(r, "sum", "total"); f.Match != "role" || !slices.Equal(f.BaseNames, []string{"reduce(float*)"}) {
@@ -265,7 +265,7 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
 	f := find(r, "triton_poi_fused_add_4", "total")
-	if f == nil || f.Match != "stem" || f.Outcome != result.Unchanged || r.Verdict != result.Pass || r.Counts.Added+r.Counts.Removed > 0 {
+	if f == nil || f.Match != "stem" || f.Outcome != result.WithinLimit || r.Verdict != result.Pass || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.New || f.Outcome == result.Gone }) {
 		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
 	}
 }
@@ -386,7 +386,7 @@ func TestPatterns(t *testing.T) {
 			Values: model.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
 		return []model.Session{s}
 	}
-	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != result.Fail || find(r, "workload", "step_time").Outcome != result.Regressed {
+	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != result.Fail || find(r, "workload", "step_time").Outcome != result.Slower {
 		t.Errorf("%s: %s, want longer steps to fail", r.Verdict, r.Reason)
 	}
 	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != result.Pass || r.Undecided {
@@ -401,7 +401,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r := evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "bimodal: 3 of 5") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.Undecided || !strings.Contains(f.Reason, "bimodal: 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "; the baseline is not") {
@@ -421,7 +421,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r = evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != result.Unchanged || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.WithinLimit || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }
@@ -449,7 +449,7 @@ func TestProperties(t *testing.T) {
 		p := draw(t)
 		r := judge(p, p)
 		for _, f := range r.Findings {
-			if f.Outcome == result.Regressed || f.Outcome == result.Improved {
+			if f.Outcome == result.Slower || f.Outcome == result.Faster {
 				t.Fatalf("%s %s against itself is %s", f.Kernel, f.Metric, f.Outcome)
 			}
 		}
@@ -466,7 +466,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("%s", cmp.Diff(outcomes(a), outcomes(b), ignore))
 		}
 	}))
-	t.Run("swapping the sides swaps regressed and improved", rapid.MakeCheck(func(t *rapid.T) {
+	t.Run("swapping the sides swaps slower and faster", rapid.MakeCheck(func(t *rapid.T) {
 		base := draw(t)
 		head := base
 		head.seed++
@@ -475,7 +475,7 @@ func TestProperties(t *testing.T) {
 		head.kernels[i].time *= rapid.Float64Range(1, 1.5).Draw(t, "factor")
 		there, back := judge(base, head), judge(head, base)
 		for _, f := range there.Findings {
-			if f.Outcome != result.Regressed && f.Outcome != result.Improved {
+			if f.Outcome != result.Slower && f.Outcome != result.Faster {
 				continue
 			}
 			g := find(back, f.Kernel, f.Metric)
@@ -485,7 +485,7 @@ func TestProperties(t *testing.T) {
 			}
 		}
 	}))
-	t.Run("a gate that fails names what regressed", rapid.MakeCheck(func(t *rapid.T) {
+	t.Run("a gate that fails names what got slower", rapid.MakeCheck(func(t *rapid.T) {
 		base := draw(t)
 		head := base.with(func(p *program) {
 			for i := range p.kernels {
@@ -493,15 +493,15 @@ func TestProperties(t *testing.T) {
 			}
 		})
 		r := judge(base, head)
-		gating := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed && f.Gates })
+		gating := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && f.Gates })
 		if (r.Verdict == result.Fail) != gating {
 			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
 		}
 		for _, f := range r.Findings {
-			if f.Outcome == result.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
+			if f.Outcome == result.Slower && !f.Increased() && !(f.Change > f.Limit && f.P < r.Alpha) {
 				t.Fatalf("%s %s regressed by %v at a limit of %v with p = %v", f.Kernel, f.Metric, f.Change, f.Limit, f.P)
 			}
-			if f.Outcome == result.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
+			if f.Outcome.Kept() && f.Limit.Known() && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
 				t.Fatalf("%s %s unchanged with an interval up to %v at a limit of %v", f.Kernel, f.Metric, f.High, f.Limit)
 			}
 		}
@@ -515,7 +515,7 @@ func TestProperties(t *testing.T) {
 		}
 		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		for _, f := range r.Findings {
-			decided := f.Outcome == result.Regressed || f.Outcome == result.Improved || f.Outcome == result.Unchanged
+			decided := f.Outcome == result.Slower || f.Outcome == result.Faster || f.Outcome == result.WithinLimit
 			if decided && !(f.Change.Known() && f.Low.Known() && f.High.Known() && f.P.Known()) {
 				t.Fatalf("%s %s is %s with change %v, p %v", f.Kernel, f.Metric, f.Outcome, f.Change, f.P)
 			}

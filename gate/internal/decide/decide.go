@@ -30,7 +30,7 @@ func answered(f result.Finding, o result.Outcome, because result.Remark) result.
 // open is a finding on which the data gives no answer.
 func open(f result.Finding, because result.Reason) result.Finding {
 	f.Undecided = f.Gates
-	return answered(f, result.Inconclusive, result.Say(because))
+	return answered(f, result.Undecided, result.Say(because))
 }
 
 // decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
@@ -115,6 +115,9 @@ func describe(t comparison, p pair) result.Finding {
 			(!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
 	f.State(p.Facts...)
+	if p.Metric.Informational() && !t.Named(p.Pair) {
+		f.Limit = result.Unknown // such a count has none
+	}
 	if p.isStep() && p.Subject == measure.Workload && f.Gates && t.outputs() && !t.Named(p.Pair) {
 		f.Gates, t.yielding[f.Metric] = false, true
 	}
@@ -245,12 +248,13 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 		return open(f, reason.Unbounded{Metric: f.Metric, Bounds: wanted})
 	case broken == 0 && math.IsInf(p.Limit.Max, 1):
 		f.Undecided = false
-		return answered(f, result.Unchanged, result.Say(reason.BoundsKept{Bounds: wanted}))
+		return answered(f, result.WithinLimit, result.Say(reason.BoundsKept{Bounds: wanted}))
 	case broken == 0:
+		f.Gates = f.Gates && !f.Increased()
 		return f
 	case broken == all && (p.Metric.Exact || all >= stats.MinRuns):
 		f.Undecided = false
-		f = answered(f, result.Regressed, result.Say(beyond))
+		f = answered(f, result.Slower, result.Say(beyond))
 		if !f.Gates {
 			f.Qualify(result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}

@@ -187,6 +187,11 @@ func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
 
+// belowFloor reports whether the interval lies within the floor, and in part beyond the rule's limit.
+func (x *evidence) belowFloor() bool {
+	return x.within() && math.Max(math.Abs(x.low), math.Abs(x.high)) > x.ruleLimit
+}
+
 // beyond reports whether the change is larger than the limit and the floor. A range is a finding of its own only
 // where its whole interval is, because its kernels are judged one by one.
 func (x *evidence) beyond() bool {
@@ -245,15 +250,26 @@ func (x *evidence) severalBeyond() bool {
 	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
 }
 
-// limitOf is what a change is compared with: the rule's "limit", or the floor where that is more and the change is not far
-// beyond both. The floor is that of the policy ("floor"), a "tick" of the timer, or "one" launch more in a whole run.
+// ruled is the limit of the rule.
+func (x *evidence) ruled() reason.Bound {
+	b := reason.Bound{By: "limit", Size: result.Number(x.ruleLimit)}
+	if x.metric.Informational() && !x.named {
+		b.By = "count"
+	}
+	return b
+}
+
+// limitOf is what a change is compared with: the rule's limit, or the floor where that is more and the change is not far
+// beyond both.
 func (x *evidence) limitOf(change float64) reason.Bound {
 	b := reason.Bound{By: "one", Size: result.Number(x.floor), Unit: x.metric.Unit}
 	switch {
 	case !(x.limit > x.ruleLimit && math.Abs(change) < 2*x.limit):
-		return reason.Bound{By: "limit", Size: result.Number(x.ruleLimit)}
+		return x.ruled()
 	case x.floor == x.ruleFloor:
 		b.By = "floor"
+	case x.scope == measure.ScopeSection && !x.metric.Exact:
+		b.By = "run"
 	case x.metric.Unit == measure.Time.Unit:
 		b.By, b.Size = "tick", result.Number(x.tick)
 	}

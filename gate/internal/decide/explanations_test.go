@@ -21,7 +21,7 @@ func TestUnmeasuredMerge(t *testing.T) {
 	}
 	report := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
 	f := find(report, "sgemm", "time")
-	if report.Verdict != result.NoVerdict || f.ReasonKey != "unmeasured" || f.Outcome != result.Inconclusive {
+	if report.Verdict != result.NoVerdict || f.ReasonKey != "unmeasured" || f.Outcome != result.Undecided {
 		t.Errorf("%s (%s); sgemm is %s: %s", report.Verdict, report.Reason, f.Outcome, f.Reason)
 	}
 }
@@ -47,7 +47,7 @@ func TestCountsDiffer(t *testing.T) {
 	}
 	report := compareSides(base, []model.Session{session(3, 1.5)}, policy)
 	f := find(report, "workload", "sync_calls")
-	if f.ReasonKey != "counts-differ" || f.Outcome != result.Inconclusive || !f.Undecided {
+	if f.ReasonKey != "counts-differ" || f.Outcome != result.Undecided || !f.Undecided {
 		t.Errorf("%s (%s); the count is %s: %s", report.Verdict, report.Reason, f.Outcome, f.Reason)
 	}
 }

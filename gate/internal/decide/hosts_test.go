@@ -168,12 +168,12 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 		case noVerdict:
 			out.noVerdict++
 		}
-		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed }) {
+		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower }) {
 			out.alarms++
 		}
 		head, kernel := withSlower(r, head, effect)
 		report = compareSides(base, []model.Session{head}, policy)
-		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed && f.Subject() == kernel }) {
+		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && f.Subject() == kernel }) {
 			out.found++
 		}
 	}
@@ -269,7 +269,7 @@ func unchanged(base, head []model.Session, limit float64) (gates, alarms, undeci
 			}
 			r := compareSides([]model.Session{b}, []model.Session{h}, policy)
 			gates++
-			if slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed }) {
+			if slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower }) {
 				alarms++
 			}
 			if r.Undecided || r.Verdict == result.NoVerdict {
@@ -366,7 +366,7 @@ func BenchmarkHostSteps(b *testing.B) {
 							}
 							f := find(compareSides([]model.Session{side(&x.bases[i])}, []model.Session{side(&x.head[j])}, thresholds.Default()), "workload", "mean_step_time")
 							switch gates++; {
-							case f.Outcome == result.Regressed:
+							case f.Outcome == result.Slower:
 								slow++
 							case f.Doubted:
 								none++

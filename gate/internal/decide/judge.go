@@ -154,7 +154,7 @@ func (d *Decision) compare() {
 		return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b))
 	})
 	d.Label()
-	d.Counts, d.Detects = result.Count(d.Findings), verdict.Detects(d.Findings)
+	d.Detects = verdict.Detects(d.Findings)
 }
 
 // Refuse is the decision on a measurement that could not be judged at all, with the sides as far as they are known.

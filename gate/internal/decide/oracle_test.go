@@ -121,9 +121,20 @@ func oracleLines(id string, r *result.Report) []string {
 		f := &r.Findings[0]
 		leading = cmp.Or(f.Label, f.Kernel) + " " + f.Metric
 	}
-	c := r.Counts
-	counts := fmt.Sprintf("regressed=%d improved=%d unchanged=%d inconclusive=%d added=%d removed=%d warned=%d grew=%d",
-		c.Regressed, c.Improved, c.Unchanged, c.Inconclusive, c.Added, c.Removed, c.Warned, c.Grew)
+	of := map[string]int{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case f.Increased():
+			of["increased"]++
+		case f.Fails():
+			of["fails"]++
+		default:
+			of[string(f.Outcome)]++
+		}
+	}
+	counts := fmt.Sprintf("fails=%d faster=%d kept=%d undecided=%d new=%d gone=%d slower=%d increased=%d", of["fails"],
+		of["faster"], of["within limit"]+of["below floor"], of["undecided"], of["new"], of["gone"], of["slower"], of["increased"])
 	relation := fmt.Sprintf("paired=%v batches=%v one-gpu=%v boards=%v", r.Paired, r.Batches, r.OneGPU, r.Boards)
 	lines := []string{row("gate", id, r.Verdict, r.Undecided, r.ReasonKey, leading, counts, keysOf(r.Doubts), relation)}
 	var findings []string

@@ -39,33 +39,37 @@ const (
 
 // rules are the decision on one comparison, in their order. The last one always applies.
 var rules = []rule{
-	{"zero on both sides", func(x *evidence) bool { return x.base == 0 && x.mostHead <= x.floor },
-		result.Unchanged, never, because(zero), nothing},
+	{"zero on both sides", func(x *evidence) bool { return x.base == 0 && x.mostHead == 0 },
+		result.WithinLimit, never, plain(reason.Zero), nothing},
+	{"from zero, below the floor", func(x *evidence) bool { return x.base == 0 && x.mostHead <= x.floor },
+		result.BelowFloor, never, plain(reason.ZeroFloor), nothing},
 	{"from zero in some runs", func(x *evidence) bool { return x.base == 0 && x.leastHead <= x.floor },
-		result.Inconclusive, gating, plain(reason.FromZero), nothing},
+		result.Undecided, gating, plain(reason.FromZero), nothing},
 	{"count from zero", func(x *evidence) bool { return x.base == 0 && x.metric.Informational() && !x.gates },
-		result.Grew, never, plain(reason.FromZero), nothing},
+		result.Slower, never, plain(reason.CountFromZero), nothing},
 	{"from zero", func(x *evidence) bool { return x.base == 0 },
-		result.Regressed, never, plain(reason.FromZero), nothing},
+		result.Slower, never, plain(reason.FromZero), nothing},
 	{"not judged", func(x *evidence) bool { return x.tooFew != nil || x.oneRun() || x.countless },
-		result.Inconclusive, gating, because(notJudged), nothing},
+		result.Undecided, gating, because(notJudged), nothing},
 	{"explained otherwise", func(x *evidence) bool { return x.explanation() != nil },
-		result.Inconclusive, func(x *evidence) doubt { return x.explanation().doubt(x) },
+		result.Undecided, func(x *evidence) doubt { return x.explanation().doubt(x) },
 		func(x *evidence) result.Remark { return x.explanation().says }, remedy},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
-		result.Grew, never, because(increased), nothing},
+		result.Slower, never, plain(reason.IncreasedCount), nothing},
 	{"slower", func(x *evidence) bool { return x.found() && x.worse() },
-		result.Regressed, never, because(beyondLimit), matched},
+		result.Slower, never, because(beyondLimit), matched},
 	{"faster", (*evidence).found,
-		result.Improved, never, because(func(x *evidence) result.Reason {
+		result.Faster, never, because(func(x *evidence) result.Reason {
 			return reason.Better{Limit: result.Number(x.limit), Time: x.metric.Unit == measure.Time.Unit}
 		}), nothing},
+	{"below the floor", func(x *evidence) bool { return x.belowFloor() && !x.severalBeyond() },
+		result.BelowFloor, never, because(withinLimit), nothing},
 	{"within the limit", func(x *evidence) bool { return x.within() && !x.severalBeyond() },
-		result.Unchanged, never, because(withinLimit), nothing},
+		result.WithinLimit, never, because(withinLimit), nothing},
 	{"most runs beyond the limit", func(x *evidence) bool { return x.mostBeyond() || x.within() },
-		result.Inconclusive, beyondDoubt, because(mostRunsBeyond), remedy},
+		result.Undecided, beyondDoubt, because(mostRunsBeyond), remedy},
 	{"undecided", func(*evidence) bool { return true },
-		result.Inconclusive, openDoubt, because(containsLimit), remedy},
+		result.Undecided, openDoubt, because(containsLimit), remedy},
 }
 
 func ruleOf(x *evidence) *rule {
@@ -198,17 +202,13 @@ func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
 	return func(x *evidence) result.Remark { return result.Say(r(x)) }
 }
 
-func increased(x *evidence) result.Reason { return reason.IncreasedCount{Bound: x.limitOf(x.change)} }
-
 func beyondLimit(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }
 
-func withinLimit(x *evidence) result.Reason { return reason.Within{Bound: x.limitOf(x.change)} }
-
-func zero(x *evidence) result.Reason {
-	if x.mostHead > 0 {
-		return reason.ZeroFloor
+func withinLimit(x *evidence) result.Reason {
+	if !x.belowFloor() {
+		return reason.Within{Bound: x.ruled()}
 	}
-	return reason.Zero
+	return reason.Within{Bound: x.limitOf(x.change)}
 }
 
 func containsLimit(x *evidence) result.Reason {
@@ -244,7 +244,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	f.Undecided, f.Doubted = d >= undecided, d == harmful
 	f = answered(f, r.outcome, r.reason(&x))
 	f.Cost = result.Number(x.cost(x.change))
-	if f.Outcome == result.Regressed && float64(f.Cost) < x.leastCost {
+	if f.Increased() && !e.Limit.Bounded() || f.Outcome == result.Slower && float64(f.Cost) < x.leastCost {
 		f.Gates = false
 	}
 	if e.winsorised {

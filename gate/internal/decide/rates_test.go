@@ -191,7 +191,7 @@ func nsgate(runs int, threshold float64) rule {
 		var out []string
 		for _, f := range r.Findings {
 			// Any metric of any kernel, range or the whole workload that is called worse counts, gating or not.
-			if f.Outcome == result.Regressed && !slices.Contains(out, f.Kernel) {
+			if f.Outcome == result.Slower && !slices.Contains(out, f.Kernel) {
 				out = append(out, f.Kernel)
 			}
 		}
@@ -532,7 +532,7 @@ func TestStatedMDE(t *testing.T) {
 			mde := float64(judge().MDE)
 			for _, part := range []float64{0.8, 1, 1.2} {
 				head.effect = part * mde
-				if judge().Outcome == result.Regressed {
+				if judge().Outcome == result.Slower {
 					found[part]++
 				}
 			}

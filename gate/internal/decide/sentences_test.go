@@ -307,18 +307,9 @@ func broken(c claim) (some, all int) {
 // claims are what the remarks with numbers say, by key.
 var claims = map[string]func(c claim) bool{
 	"straggler": stragglerHolds, "late-rank": lateHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
-	"regressed": func(c claim) bool {
-		subjects := map[measure.Subject]bool{}
-		c.count(func(f *result.Finding) bool {
-			if f.Gates && f.Outcome == result.Regressed {
-				subjects[f.Subject()] = true
-			}
-			return false
-		})
-		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == result.Fail
-	},
 	"undecided": func(c claim) bool {
-		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
+		others := c.count(func(f *result.Finding) bool { return f.Undecided }) > 1
+		return c.x.Args["others"] == others && c.r.Findings[int(c.number("finding"))].Undecided
 	},
 	"doubted": func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Doubted },
 	"other-cycle": func(c claim) bool {
@@ -326,8 +317,8 @@ var claims = map[string]func(c claim) bool{
 	},
 	"none-slower": func(c claim) bool {
 		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool {
-			return f.Outcome != result.Regressed && f.Outcome != result.Added && f.Outcome != result.Removed && !f.NotJudged()
-		}))) && c.count(func(f *result.Finding) bool { return f.Undecided || f.Gates && f.Outcome == result.Regressed }) == 0
+			return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged()
+		}))) && c.count(func(f *result.Finding) bool { return f.Undecided || f.Gates && f.Outcome == result.Slower }) == 0
 	},
 
 	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
@@ -404,7 +395,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {
-		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack && c.f.Outcome == result.Inconclusive
+		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack && c.f.Outcome == result.Undecided
 	},
 	"two-levels": func(c claim) bool {
 		runs := c.runs(c.x.Args["side"].(string))
@@ -422,9 +413,9 @@ var claims = map[string]func(c claim) bool{
 		return slices.ContainsFunc(runs, func(v float64) bool { return v < slices.Max(runs) == (c.number("change") < 0) || v == slices.Max(runs) })
 	},
 	"more-runs": func(c claim) bool {
-		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == result.Inconclusive
+		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == result.Undecided
 	},
-	"too-many-runs": func(c claim) bool { return c.f.Outcome == result.Inconclusive },
+	"too-many-runs": func(c claim) bool { return c.f.Outcome == result.Undecided },
 	"too-fine":      func(c claim) bool { return c.is("mde", float64(c.f.MDE)) && float64(c.f.MDE) > float64(c.f.Limit) },
 	"other-host":    func(c claim) bool { return c.number("spread") > 0 && !c.r.Paired && !c.r.Batches },
 	"other-batch":   func(c claim) bool { return c.number("spread") > 0 && c.r.Batches },
@@ -470,9 +461,6 @@ var claims = map[string]func(c claim) bool{
 		})
 		kernels := c.count(func(f *result.Finding) bool { return f.Metric == measure.Time.Name })
 		return moved >= int(c.number("moved")) && kernels >= int(c.number("kernels")) && c.number("moved") <= c.number("kernels") && math.Abs(c.number("change")) >= 0.01
-	},
-	"increased-count": func(c claim) bool {
-		return c.f.Outcome == result.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
 	},
 	"step-part": func(c claim) bool {
 		w := c.r.Waterfall

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -76,14 +77,14 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 		}
 		base := []model.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
 		same := compareSides(base, []model.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
-		if same.Counts.Regressed > 0 || same.Counts.Warned > 0 {
+		if slices.ContainsFunc(same.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && !f.Increased() }) {
 			alarms++
 		}
 		if same.Undecided {
 			undecided++
 		}
 		slow := compareSides(base, []model.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
-		if f := find(slow, "k0", measure.Time.Name); f.Outcome == result.Regressed {
+		if f := find(slow, "k0", measure.Time.Name); f.Outcome == result.Slower {
 			found++
 		}
 	}

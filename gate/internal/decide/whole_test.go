@@ -9,6 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -46,7 +47,7 @@ func TestWholeKernel(t *testing.T) {
 						t.Errorf("%d small kernels, noise %g, %s later, draw %d: GPU time %s, its kernel %s (%s)",
 							small, noise, later, seed, whole.Outcome, kernel.Outcome, kernel.Reason)
 					}
-					if whole.Outcome == "regressed" {
+					if whole.Outcome == result.Slower {
 						slower++
 					}
 				}

@@ -96,7 +96,7 @@ func ownWholes(t comparison, estimates []estimate, findings []result.Finding) fu
 
 // worsened reports whether a finding that looks worse is judged as a part of something larger.
 func (t comparison) worsened(p pair, f *result.Finding) bool {
-	return f.Gates && p.Compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) &&
+	return f.Gates && p.Compared() && (f.Outcome == result.Slower || f.Outcome == result.Undecided) &&
 		!p.Limit.Bounded() && !t.Named(p.Pair)
 }
 
@@ -206,10 +206,10 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 			continue
 		}
 		switch {
-		case f.Outcome == result.Removed:
+		case f.Outcome == result.Gone:
 			before[f.Role] += float64(f.Base)
 			gone[f.Role] = append(gone[f.Role], f.Title())
-		case f.Outcome == result.Added:
+		case f.Outcome == result.New:
 			after[f.Role] += float64(f.Head)
 		case t.worsened(estimates[i].pair, f):
 			before[f.Role] += float64(f.Base)
@@ -307,7 +307,7 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
 	failing := map[measure.Subject]bool{}
 	for i, e := range estimates {
-		failing[e.Subject] = failing[e.Subject] || findings[i].Gates && findings[i].Outcome == result.Regressed
+		failing[e.Subject] = failing[e.Subject] || findings[i].Gates && findings[i].Outcome == result.Slower
 	}
 	for _, s := range recorded.Kernels(t.Head.Subjects()) {
 		more := t.Head.Typical(s, t.Total.Name) - t.Base.Typical(s, t.Total.Name)

@@ -79,7 +79,7 @@ func (l *limits) has(s measure.Subject, metrics ...measure.Metric) bool {
 // limited reports whether a finding has a limit that is compared. A kernel with a smaller share than the least cost
 // fails no gate.
 func (l *limits) limited(f *result.Finding) bool {
-	if f.Outcome == result.Added || f.Outcome == result.Removed || !f.Limit.Known() && f.AtMost == nil && f.AtLeast == nil {
+	if f.Outcome == result.New || f.Outcome == result.Gone || !f.Limit.Known() && f.AtMost == nil && f.AtLeast == nil {
 		return false
 	}
 	return f.Gates || f.Subject() == measure.Workload || float64(f.Share) >= l.cost
@@ -132,7 +132,7 @@ func (l *limits) take(f *result.Finding) {
 			l.names[name] = true
 		}
 	case known && old == "":
-	case f.Outcome == result.Added:
+	case f.Outcome == result.New:
 		l.kernels[s] = groupNew
 	case float64(f.Share) < l.cost:
 		l.kernels[s] = groupSmall

@@ -32,7 +32,7 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
-		oneSided := f.Outcome == result.Added || f.Outcome == result.Removed
+		oneSided := f.Outcome == result.New || f.Outcome == result.Gone
 		if oneSided || f.Metric != time.Name || float64(f.Share) < recorded.KernelShare {
 			continue
 		}
@@ -81,11 +81,11 @@ func movedWork(findings []result.Finding, total measure.Metric) []result.Remark 
 	for _, f := range findings {
 		switch {
 		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
-			same = f.Outcome == result.Unchanged
+			same = f.Outcome.Kept()
 		case f.Scope != measure.ScopeKernel || f.Metric != total.Name:
-		case f.Outcome == result.Regressed:
+		case f.Outcome == result.Slower:
 			slower = append(slower, f.Kernel)
-		case f.Outcome == result.Improved:
+		case f.Outcome == result.Faster:
 			faster = append(faster, f.Kernel)
 		default:
 			continue
@@ -110,15 +110,15 @@ func disagreement(findings []result.Finding) []result.Remark {
 		case f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload:
 			step = f
 		case f.Scope != measure.ScopeOutput:
-		case output == nil || f.Outcome == result.Regressed && output.Outcome != result.Regressed:
+		case output == nil || f.Outcome == result.Slower && output.Outcome != result.Slower:
 			output = f
 		}
 	}
 	if step == nil || output == nil {
 		return nil
 	}
-	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
-	stepWorse := step.Outcome == result.Regressed && kept(output)
-	return result.SayIf(stepWorse || output.Outcome == result.Regressed && kept(step),
+	kept := func(f *result.Finding) bool { return f.Outcome.Kept() || f.Outcome == result.Faster }
+	stepWorse := step.Outcome == result.Slower && kept(output)
+	return result.SayIf(stepWorse || output.Outcome == result.Slower && kept(step),
 		reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: stepWorse})
 }

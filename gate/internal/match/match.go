@@ -64,8 +64,8 @@ func Pairs(t Sides) []Pair {
 		isKernel := func(s measure.Subject) bool { return s.Scope == measure.ScopeKernel }
 		gone, fresh = slices.DeleteFunc(gone, isKernel), slices.DeleteFunc(fresh, isKernel)
 	}
-	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone))...)
-	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New))...)
+	pairs = append(pairs, list(t, gone, result.Gone, result.Say(reason.Gone))...)
+	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
 	for i, p := range pairs {
 		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
 		if p.Subject == measure.Before && p.Metric == measure.GPUTime && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
@@ -78,8 +78,8 @@ func Pairs(t Sides) []Pair {
 // replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
 func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
 	return slices.Concat(totals(t, old, new, match),
-		list(t, old, result.Removed, result.Say(reason.Replaced{Range: in, By: recorded.Names(new)})),
-		list(t, new, result.Added, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
+		list(t, old, result.Gone, result.Say(reason.Replaced{Range: in, By: recorded.Names(new)})),
+		list(t, new, result.New, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
 }
 
 // inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally
@@ -171,7 +171,7 @@ func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because r
 		case measure.ScopeWorkload:
 			p.Metric = measure.CopyTime
 		}
-		if outcome == result.Added {
+		if outcome == result.New {
 			p.Head = t.Head.Values(s, p.Metric.Name)
 		} else {
 			p.Base = t.Base.Values(s, p.Metric.Name)

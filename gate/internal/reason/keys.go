@@ -4,7 +4,7 @@ import "github.com/nsgate/nsgate/gate/internal/result"
 
 // The reasons of verdicts, of outcomes, what qualifies an outcome, facts, doubts, device code.
 var (
-	_ = result.Keyed("regressed", Regressed{}, "The gate fails: subjects are slower than their limits allow.")
+	_ = result.Keyed("slower", Slower{}, "The gate fails: subjects are slower than their limits allow.")
 	_ = result.Keyed("undecided", Undecided{}, "The gate passes with undecided comparisons.")
 	_ = result.Keyed("none-slower", NoneSlower{}, "The gate passes: no subject is slower than its limit allows.")
 	_ = result.Keyed("workloads", Workloads{}, "The verdict of several workloads together.")
@@ -17,7 +17,6 @@ var (
 	_ = result.Keyed("beyond", Beyond{}, "The change is beyond the limit and certain.")
 	_ = result.Keyed("within", Within{}, "The change is smaller than the limit, the floor or the timer's resolution.")
 	_ = result.Keyed("better", Better{}, "The change is an improvement beyond the limit.")
-	_ = result.Keyed("increased-count", IncreasedCount{}, "A count increased that no rule limits.")
 	_ = result.Keyed("open", Open{}, "The interval of the change contains the limit.")
 	_ = result.Keyed("uncertain", Uncertain{},
 		"The change is beyond the limit, and not certain among all comparisons of the gate.")

@@ -7,7 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Bound is what a change is compared with. By is "limit", "floor", "tick", or "" for one launch in a whole run.
+// Bound is what a change is compared with. By is "limit", "floor", "tick" of the timer, "run" for a part of the whole run,
+// "count" for the change from which a count without a limit is reported, or "one" for one launch in a whole run.
 type Bound struct {
 	By   string
 	Size result.Number
@@ -22,6 +23,10 @@ func (b Bound) String() string {
 		return "the floor of " + b.Size.In(b.Unit)
 	case "tick":
 		return "the timer's resolution of " + b.Size.In(b.Unit)
+	case "run":
+		return "the floor of " + b.Size.In(b.Unit) + " for a part of the run"
+	case "count":
+		return "the " + b.Size.Percent() + " from which a count without a limit is reported"
 	}
 	return "one more in a whole run"
 }
@@ -65,12 +70,6 @@ func (r Better) String() string {
 		return "faster by more than " + r.Limit.Percent()
 	}
 	return "better by more than " + r.Limit.Percent()
-}
-
-type IncreasedCount struct{ Bound }
-
-func (r IncreasedCount) String() string {
-	return "increased beyond " + r.Bound.String() + "; a count fails a gate only where a rule names it"
 }
 
 type Open struct {

@@ -18,11 +18,13 @@ func plain(key, sentence string) Plain {
 
 // The reasons without arguments.
 var (
-	CountsDiffer = plain("counts-differ", "the baseline's sessions differ in this count, so it is not compared")
-	FromZero     = plain("from-zero", "was zero: no relative change can be given")
-	Gone         = plain("gone", "nothing in the head has its name or its place")
-	New          = plain("new", "nothing in the baseline has its name or its place")
-	OneRun       = plain(result.KeyOneRun,
+	CountFromZero  = plain(result.KeyCountFromZero, "was zero; no rule limits this count")
+	CountsDiffer   = plain("counts-differ", "the baseline's sessions differ in this count, so it is not compared")
+	FromZero       = plain("from-zero", "was zero: no relative change can be given")
+	Gone           = plain("gone", "nothing in the head has its name or its place")
+	IncreasedCount = plain(result.KeyIncreased, "increased; no rule limits this count")
+	New            = plain("new", "nothing in the baseline has its name or its place")
+	OneRun         = plain(result.KeyOneRun,
 		"a side has one run: without the spread between runs no change can be told from noise")
 	OutputDecides = plain("output-decides",
 		"unprofiled runs decide about the program's speed; under a profiler the step explains")

@@ -9,39 +9,38 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Regressed is a gate that fails. What names the subjects that regressed.
-type Regressed struct {
-	Subjects int
-	What     string
-}
+// Slower is a gate that fails. What names the subjects that are slower, the worst first.
+type Slower struct{ What string }
 
-func (r Regressed) String() string { return r.What + " regressed" }
+func (r Slower) String() string { return "slower: " + r.What }
 
 // Undecided is a gate that passes with undecided comparisons. Finding is the index of the first, Because its reason.
 type Undecided struct {
-	Comparisons, Finding    int
+	Finding                 int
 	Kernel, Metric, Because string
+	Others                  bool
 }
 
 func (r Undecided) String() string {
-	are := " are "
-	if r.Comparisons == 1 {
-		are = " is "
+	and := ""
+	if r.Others {
+		and = " among others"
 	}
-	return "nothing regressed for certain, but " + measure.Count(r.Comparisons, "comparison") + are + "undecided, first the " + result.Title(r.Metric) +
-		" of " + r.Kernel + ": " + r.Because
+	return "nothing is slower for certain; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
 }
 
-// NoneSlower is a gate in which nothing fails. Listed are slower subjects that do not fail it: parts of a whole that
-// is not worse, too cheap, or allowed.
-type NoneSlower struct{ Comparisons, Listed int }
+// NoneSlower is a gate in which nothing fails. Listed is true where subjects are slower that do not fail it: parts of a
+// whole that is not worse, too cheap, or allowed.
+type NoneSlower struct {
+	Comparisons int
+	Listed      bool
+}
 
 func (r NoneSlower) String() string {
-	s := measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
-	if r.Listed > 0 {
-		s += "; " + measure.Count(r.Listed, "subject is", "subjects are") + " slower and may not fail the gate"
+	if r.Listed {
+		return measure.Count(r.Comparisons, "comparison") + ", none fails the gate; some are slower"
 	}
-	return s
+	return measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
 }
 
 type Workloads struct {
@@ -58,7 +57,7 @@ func (r Workloads) String() string {
 	case len(r.Open) > 0:
 		return "no verdict on " + strconv.Itoa(len(r.Open)) + " of " + all + ": " + strings.Join(r.Open, ", ")
 	case len(r.Undecided) > 0:
-		return "nothing regressed for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
+		return "nothing is slower for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
 	}
 	return all + ", none slower than its limits allow"
 }

@@ -13,7 +13,7 @@ func dotenv(v *story.Story) (string, error) {
 	if v.Judged() {
 		verdict = r.Verdict
 	}
-	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_REGRESSED=%d\n"+
-		"NSGATE_RESULT_IMPROVED=%d\nNSGATE_RESULT_UNDECIDED=%d\n",
-		verdict, r.ExitCode(), r.Counts.Regressed, r.Counts.Improved, r.Counts.Inconclusive), nil
+	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_SLOWER=%d\n"+
+		"NSGATE_RESULT_FASTER=%d\nNSGATE_RESULT_UNDECIDED=%d\n",
+		verdict, r.ExitCode(), v.Counts.Slower, v.Counts.Faster, v.Counts.Undecided), nil
 }

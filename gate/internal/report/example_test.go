@@ -12,12 +12,12 @@ import (
 
 // slower is what result.Judge returns for a kernel that got slower, in short.
 var slower = &result.Report{
-	Verdict: result.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
+	Verdict: result.Fail, Reason: "slower: saxpy time +4.90 %", Workload: "train",
 	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
 	Next: []string{"if the change is wanted, accept it with a reason"},
 	Findings: []result.Finding{{
 		Kernel: "saxpy", Name: "void saxpy<float>(int, float, const float*, float*)", Scope: "kernel", Metric: "time", Unit: "ns",
-		Outcome: result.Regressed, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
+		Outcome: result.Slower, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
 		Share: 0.142, Limit: 0.03, Rule: "nsgate.toml:12", Evidence: []string{"registers 32 → 255"},
 	}},
 }
@@ -51,7 +51,7 @@ func ExampleRender_markdown() {
 	//
 	// | Name | Before → after | Change |
 	// | --- | --- | ---: |
-	// | ❌ <code>saxpy</code><br><sub>time · regressed · 14.2 % of GPU time</sub> | 21.23 → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
+	// | ❌ <code>saxpy</code><br><sub>time · slower · 14.2 % of GPU time</sub> | 21.23 → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
 	//
 	// <details><summary>What was compared</summary>
 	//

@@ -35,12 +35,12 @@ func TestHeadlineOfProfiledLaunches(t *testing.T) {
 			Base: base, Head: head,
 			Change: head/base - 1, Outcome: o, Gates: true, Limit: 0.03, Share: base / 4e5}
 	}
-	slow := of("reduce", 40_000, 60_000, result.Regressed)
+	slow := of("reduce", 40_000, 60_000, result.Slower)
 	for want, other := range map[string]result.Finding{
 		"FAIL train reduce ncu time +50 %, but all 2 kernels 200 → 140 µs -30 %": of("sgemm", 160_000, 80_000,
-			result.Improved),
+			result.Faster),
 		"FAIL train reduce ncu time 40.0 → 60.0 µs +50 % (limit 3 %)": of("sgemm", 160_000, 160_000,
-			result.Unchanged),
+			result.WithinLimit),
 	} {
 		r := &result.Report{Verdict: result.Fail, Reason: "reduce is slower", Workload: "train",
 			Findings: []result.Finding{slow, other}}
@@ -81,9 +81,9 @@ func TestRefusedHeadlineNamesTheChange(t *testing.T) {
 // TestUndecidedNamesIncreases wants an undecided step with the new synchronising call beside it, and the advice once.
 func TestUndecidedNamesIncreases(t *testing.T) {
 	step := result.Finding{Scope: measure.ScopeWorkload, Metric: "step_time", Unit: "ns", Base: 7e6, Head: 7.2e6, Change: 0.03, Low: -0.01, High: 0.07, Limit: 0.05,
-		Outcome: result.Inconclusive, Undecided: true, Gates: true, Reason: "batches differ by about 1.41 %: measure the base build beside the head"}
+		Outcome: result.Undecided, Undecided: true, Gates: true, Reason: "batches differ by about 1.41 %: measure the base build beside the head"}
 	calls := result.Finding{Scope: measure.ScopeWorkload, Metric: "sync_calls", Unit: "count", Base: 0, Head: 1, Change: result.Unknown, Limit: 0.03,
-		Outcome: result.Grew, Evidence: []string{"cudaStreamSynchronize 0 → 1, in training_step"}}
+		Outcome: result.Slower, ReasonKey: result.KeyCountFromZero, Evidence: []string{"cudaStreamSynchronize 0 → 1, in training_step"}}
 	r := &result.Report{Verdict: result.Pass, Undecided: true, Workload: "train", Findings: []result.Finding{step, calls}}
 	r.Head.Step = "training_step"
 	text := story.Flat(render(t, "text", r, Options{Width: 200}))
@@ -98,7 +98,7 @@ func TestUndecidedNamesIncreases(t *testing.T) {
 func TestUndecidedOfTheHeadline(t *testing.T) {
 	open := func(metric, reason string, base, head result.Number) result.Finding {
 		return result.Finding{Scope: measure.ScopeWorkload, Metric: metric, Unit: "ns", Base: base, Head: head, Change: head/base - 1, Low: -0.1, High: 0.2, Limit: 0.05,
-			Outcome: result.Inconclusive, Undecided: true, Gates: true, Reason: reason}
+			Outcome: result.Undecided, Undecided: true, Gates: true, Reason: reason}
 	}
 	copies := open("copy_time", "interval of the copies", 1e6, 4e6)
 	copies.Kernel, copies.Name = "memcpy HtoD", "memcpy HtoD"

@@ -50,13 +50,13 @@ func hostile(s string) *result.Report {
 	r.Waterfall = &result.Waterfall{Own: own, Parts: []result.WaterfallPart{
 		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Named: result.Named{Kernel: s, Name: s}, Own: own}}}}}
 	f.ReasonKey = "not-judged"
-	f.Outcome, f.Grid = result.Inconclusive, "alone"
+	f.Outcome, f.Grid = result.Undecided, "alone"
 	r.Findings = append(r.Findings, f)
 	f.ReasonKey, f.Grid = "", s
 	for i, o := range []result.Outcome{
-		result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Regressed,
+		result.Slower, result.Faster, result.WithinLimit, result.Undecided, result.New, result.Gone, result.Slower,
 	} {
-		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == result.Inconclusive
+		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == result.Undecided
 		r.Findings = append(r.Findings, f)
 		f.Grid += "x" // the last is a subject of its own
 	}
@@ -178,9 +178,9 @@ func FuzzMarkdown(f *testing.F) {
 func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	r := &result.Report{Verdict: result.Fail, Reason: "many"}
 	for i := range 2000 {
-		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.Unchanged, Metric: "time", Unit: "ns"}
+		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.WithinLimit, Metric: "time", Unit: "ns"}
 		if i < 70 {
-			f.Outcome, f.Gates, f.Base, f.Head, f.Change = result.Regressed, true, 100, 110, 0.1
+			f.Outcome, f.Gates, f.Base, f.Head, f.Change = result.Slower, true, 100, 110, 0.1
 		}
 		r.Findings = append(r.Findings, f)
 	}
@@ -189,8 +189,8 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	if len(md) > limit {
 		t.Errorf("%d bytes", len(md))
 	}
-	if !strings.Contains(md, "\n20 more rows are cut here") || strings.Contains(md, "unchanged") {
-		t.Errorf("not 50 of 70 rows, and none that is unchanged, in\n%s", md)
+	if !strings.Contains(md, "\n20 more rows are cut here") || strings.Contains(md, "within limit") {
+		t.Errorf("not 50 of 70 rows, and none within its limit, in\n%s", md)
 	}
 	// Whatever there is, a comment on GitHub takes it.
 	for name, r := range reports(t) {

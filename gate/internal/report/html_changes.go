@@ -36,9 +36,9 @@ func colourOf(r *story.Row) string {
 		return "worse"
 	case story.Open, story.Harmless:
 		return "doubt"
-	case story.Improved:
+	case story.Faster:
 		return "better"
-	case story.Added, story.Removed, story.Differing:
+	case story.New, story.Gone, story.Differing:
 		return "new"
 	}
 	return "same"
@@ -53,7 +53,7 @@ func (s *reportSheet) changes(all []story.Group) {
 			continue
 		}
 		for _, r := range g { // each number of the workload has a row
-			if r.Class != story.Unchanged || r.F.Unit == story.NS {
+			if r.Class != story.Within || r.F.Unit == story.NS {
 				list = append(list, change{Row: r, Adds: r.Cost()})
 			}
 		}

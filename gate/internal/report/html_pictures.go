@@ -43,7 +43,7 @@ func (s *reportSheet) steps() {
 		}
 		for _, p := range r.Parts { // they are what got slower
 			titles[p.F.Subject()], classes[p.F.Subject()] = p.Subject, "worse"
-			if p.F.Outcome == result.Removed {
+			if p.F.Outcome == result.Gone {
 				classes[p.F.Subject()] = "gone"
 			}
 		}

@@ -135,12 +135,12 @@ func (s *reportSheet) figures() {
 			add(story.Elide(r.Subject, 30), r)
 		}
 	}
-	c := s.Report.Counts
+	c := s.Counts
 	for _, x := range []struct {
 		n                  int
 		label, note, class string
-	}{{c.Regressed, "regressed", "that fail the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
-		{len(s.Of(story.Open)), "undecided", "that could fail the gate", "doubt"}, {c.Improved, "improved", "", "better"}, {c.Unchanged, "unchanged", "within their limits", ""}} {
+	}{{c.Slower, "slower", "causes that fail the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
+		{c.Undecided, "undecided", "that could fail the gate", "doubt"}, {c.Faster, "faster", "", "better"}, {len(s.Of(story.Within)), "within limit", "comparisons", ""}} {
 		if x.n > 0 && len(s.Rows) > 0 {
 			s.Figures = append(s.Figures, figure{x.label, fmt.Sprint(x.n), x.note, x.class, false})
 		}

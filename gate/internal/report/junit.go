@@ -107,7 +107,7 @@ func newSuite(v *story.Story) junitSuite {
 		case story.Failing:
 			suite.Failures++
 			c.Failure = result
-		case story.Improved, story.Unchanged, story.Increased:
+		case story.Faster, story.Within, story.Increased:
 		default:
 			suite.Skipped++
 			c.Skipped = result

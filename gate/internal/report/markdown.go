@@ -57,7 +57,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	if len(body) > room {
 		body = whyMarkdown(v, room)
 	}
-	rows := slices.Concat(v.Of(story.Failing, story.Warned, story.Open, story.Increased), story.Notable(v.Of(story.Differing)), v.Of(story.Improved, story.Added, story.Removed))
+	rows := slices.Concat(v.Of(story.Failing, story.Warned, story.Open, story.Increased), story.Notable(v.Of(story.Differing)), v.Of(story.Faster, story.New, story.Gone))
 	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }

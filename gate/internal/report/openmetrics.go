@@ -54,14 +54,14 @@ func measured(v *story.Story, families map[string]family) {
 			f.samples[labels] = value
 		}
 	}
-	passed, counts := 0, v.Report.Counts
+	passed, counts := 0, v.Counts
 	if v.Report.Verdict == result.Pass {
 		passed = 1
 	}
 	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.", strconv.Itoa(passed))
-	add("nsgate_regressed", "", "Regressions that fail the gate.", strconv.Itoa(counts.Regressed))
-	add("nsgate_improved", "", "Improvements.", strconv.Itoa(counts.Improved))
-	add("nsgate_undecided", "", "Comparisons that the data could not decide.", strconv.Itoa(counts.Inconclusive))
+	add("nsgate_slower", "", "Causes that fail the gate.", strconv.Itoa(counts.Slower))
+	add("nsgate_faster", "", "Causes of a faster program.", strconv.Itoa(counts.Faster))
+	add("nsgate_undecided", "", "Causes that are undecided and could fail the gate.", strconv.Itoa(counts.Undecided))
 	for _, r := range v.Rows {
 		f := r.F
 		if !f.Head.Known() || f.SumsListed() {

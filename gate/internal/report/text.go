@@ -88,7 +88,7 @@ func text(v *story.Story) (string, error) {
 // headline writes the first line, and GPU, runs and their bars behind it or below.
 func (p *page) headline(v *story.Story) {
 	s := styles[v.Tone]
-	if v.Tone == story.Good && v.Report.Counts.Warned > 0 {
+	if v.Tone == story.Good && v.Counts.Warned > 0 {
 		s = yellow
 	}
 	word := story.Bind(v.Word)

@@ -15,7 +15,7 @@ func TestUndecidedPart(t *testing.T) {
 		return result.Finding{Scope: scope, Kernel: name, Name: name, Metric: metric, Unit: "ns", Outcome: outcome,
 			Base: base, Head: head,
 			Change: head/base - 1, Low: result.Unknown, High: result.Unknown, P: result.Unknown, MDE: result.Unknown, Share: 1, Limit: 0.03,
-			Gates: true, Undecided: outcome == result.Inconclusive}
+			Gates: true, Undecided: outcome == result.Undecided}
 	}
 	for _, x := range []struct {
 		kernel result.Number // its time in the head
@@ -24,13 +24,12 @@ func TestUndecidedPart(t *testing.T) {
 		{16.2e6, "Why     lookup takes 2.600 ms longer a run, 100.0 % of GPU time; alone it is undecided"},
 		{13.7e6, "Why     No kernel, copy or cause of idle time changed enough to explain it"},
 	} {
-		r := &result.Report{Schema: result.Schema, Verdict: result.Fail, Reason: "GPU time regressed",
+		r := &result.Report{Schema: result.Schema, Verdict: result.Fail, Reason: "slower: GPU time",
 			Findings: []result.Finding{
-				finding(measure.ScopeWorkload, "", measure.GPUTime.Name, result.Regressed, 13.6e6, 16.2e6),
-				finding(measure.ScopeKernel, "lookup", measure.Time.Name, result.Inconclusive, 13.6e6, x.kernel),
-				finding(measure.ScopeKernel, "lookup", measure.Total.Name, result.Inconclusive, 13.6e6, x.kernel),
+				finding(measure.ScopeWorkload, "", measure.GPUTime.Name, result.Slower, 13.6e6, 16.2e6),
+				finding(measure.ScopeKernel, "lookup", measure.Time.Name, result.Undecided, 13.6e6, x.kernel),
+				finding(measure.ScopeKernel, "lookup", measure.Total.Name, result.Undecided, 13.6e6, x.kernel),
 			}}
-		r.Counts = result.Count(r.Findings)
 		var b strings.Builder
 		if err := Render("text", &b, r, Options{Width: 100}); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,6 @@ type Decision struct {
 	OutlierRuns             []OutlierRun
 	Waterfall               *Waterfall
 	Code                    *Code
-	Counts                  Counts
 	Findings                []Finding
 	HeadSessions            []model.Session
 }

@@ -60,7 +60,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Boards: d.Boards, Batches: d.Batches, OneGPU: d.OneGPU, Apart: d.Apart, Alpha: d.Alpha, Family: d.Family,
 		Confidence: d.Confidence, Detects: d.Detects, Unjudged: x.Unjudged, OutlierRuns: d.OutlierRuns,
 		Waterfall: d.Waterfall, Code: d.Code, Ranks: x.Ranks, Utilization: x.Utilization, Overview: x.Overview,
-		Drawn: x.Drawn, Patterns: x.Patterns, Counts: d.Counts, Findings: slices.Clone(d.Findings),
+		Drawn: x.Drawn, Patterns: x.Patterns, Findings: slices.Clone(d.Findings),
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
 		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Spent: c.Spent, Measured: x.Measured,
 		HeadSessions: d.HeadSessions}
@@ -83,7 +83,7 @@ func (r *Report) Judgement() *Judgement {
 		Decision: Decision{Verdict: r.Verdict, Reason: r.Reason, ReasonKey: r.ReasonKey, ReasonArgs: r.ReasonArgs,
 			Undecided: r.Undecided, Alpha: r.Alpha, Confidence: r.Confidence, Family: r.Family, Boards: r.Boards,
 			Paired: r.Paired, Batches: r.Batches, OneGPU: r.OneGPU, Apart: r.Apart, Detects: r.Detects,
-			OutlierRuns: r.OutlierRuns, Waterfall: r.Waterfall, Code: r.Code, Counts: r.Counts, Findings: r.Findings,
+			OutlierRuns: r.OutlierRuns, Waterfall: r.Waterfall, Code: r.Code, Findings: r.Findings,
 			HeadSessions: r.HeadSessions},
 		Explanation: Explanation{Base: r.Base, Head: r.Head, Unjudged: r.Unjudged, Ranks: r.Ranks, Utilization: r.Utilization,
 			Overview: r.Overview, Drawn: r.Drawn, Measured: r.Measured, Patterns: r.Patterns, Doubts: r.Doubts,

@@ -10,19 +10,21 @@ import (
 
 // Keys that other code asks for, beside that of their row.
 const (
-	KeyAttribute  = "attribute"
-	KeyCalls      = "calls"
-	KeyHostDenied = "host-denied"
-	KeyMoreRuns   = "more-runs"
-	KeyNames      = "names"
-	KeyNotJudged  = "not-judged"
-	KeyOneRun     = "one-run"
-	KeyOverDrift  = "over-drift"
-	KeyReplaced   = "replaced"
-	KeyReplaces   = "replaces"
-	KeyUnmeasured = "unmeasured"
-	KeyWaiting    = "waiting"
-	KeyWithAll    = "with-all"
+	KeyAttribute     = "attribute"
+	KeyCalls         = "calls"
+	KeyCountFromZero = "count-from-zero"
+	KeyHostDenied    = "host-denied"
+	KeyIncreased     = "increased-count"
+	KeyMoreRuns      = "more-runs"
+	KeyNames         = "names"
+	KeyNotJudged     = "not-judged"
+	KeyOneRun        = "one-run"
+	KeyOverDrift     = "over-drift"
+	KeyReplaced      = "replaced"
+	KeyReplaces      = "replaces"
+	KeyUnmeasured    = "unmeasured"
+	KeyWaiting       = "waiting"
+	KeyWithAll       = "with-all"
 )
 
 // Key is a row of [Keys]: the word that names a reason in every report, the names of its arguments, and what it says.

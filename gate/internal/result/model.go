@@ -26,15 +26,20 @@ type Outcome string
 
 // The outcomes of a comparison.
 const (
-	Regressed    Outcome = "regressed"
-	Improved     Outcome = "improved"
-	Unchanged    Outcome = "unchanged"
-	Inconclusive Outcome = "inconclusive"
-	Added        Outcome = "added"
-	Removed      Outcome = "removed"
-	// Grew is an increased count: it is reported, and no regression unless a rule names it.
-	Grew Outcome = "grew"
+	Slower      Outcome = "slower"       // worse beyond the limit, and certainly so; an increased count likewise
+	Faster      Outcome = "faster"       // better beyond the limit, and certainly so
+	WithinLimit Outcome = "within limit" // the interval of the change lies within the limit
+	BelowFloor  Outcome = "below floor"  // the interval lies beyond the limit in part, and within the absolute floor
+	Undecided   Outcome = "undecided"    // the runs do not tell
+	New         Outcome = "new"          // only the head has it
+	Gone        Outcome = "gone"         // only the baseline has it
 )
+
+// Kept reports whether the interval of the change lies within the limit or the floor.
+func (o Outcome) Kept() bool { return o == WithinLimit || o == BelowFloor }
+
+// Outcomes lists every outcome.
+var Outcomes = []Outcome{Slower, Faster, WithinLimit, BelowFloor, Undecided, New, Gone}
 
 // Finding is the result of comparing one metric of one subject.
 type Finding struct {
@@ -143,18 +148,29 @@ type Drawn struct {
 	Head *model.Drawing `json:"head,omitempty"`
 }
 
-// Counts is how many findings had each outcome; Regressed counts those that fail the gate.
+// Counts is how many causes a report names. A cause is counted once, with all comparisons that it explains.
 type Counts struct {
-	Regressed    int `json:"regressed"`
-	Improved     int `json:"improved"`
-	Unchanged    int `json:"unchanged"`
-	Inconclusive int `json:"inconclusive"`
-	Added        int `json:"added"`
-	Removed      int `json:"removed"`
-	// Warned are regressions that do not fail the gate: by severity, or at too small a cost.
-	Warned int `json:"warned"`
-	// Grew are increased counts.
-	Grew int `json:"grew,omitempty"`
+	Slower    int `json:"slower"`    // that fail the gate
+	Warned    int `json:"warned"`    // slower without failing it: by severity, at too small a cost, or as parts of a whole that is not
+	Undecided int `json:"undecided"` // that could fail the gate
+	Increased int `json:"increased"` // counts without a limit
+	Faster    int `json:"faster"`
+	New       int `json:"new"`
+	Gone      int `json:"gone"`
+	// Comparisons is the number of findings.
+	Comparisons int `json:"comparisons"`
+}
+
+// Group is a cause of a change with the comparisons that it explains.
+type Group struct {
+	Outcome Outcome  `json:"outcome"`
+	Fails   bool     `json:"fails"`         // the gate
+	Subject string   `json:"subject"`       // a kernel, copy, rank, range or cause of idle time, or the whole program
+	Cost    Number   `json:"cost"`          // added to a step, or to a run without steps, in ns; null where it is not a time
+	Why     []string `json:"why,omitempty"` // one sentence each
+	Do      string   `json:"do,omitempty"`  // what to look at in the code
+	// Findings are the indices of the comparisons, first the one that names the cause.
+	Findings []int `json:"findings"`
 }
 
 // Report is everything that a gate found. It is complete: every renderer works from it alone.
@@ -163,7 +179,7 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is the verdict in one sentence.
 	Reason string `json:"reason"`
-	// ReasonKey and ReasonArgs are the reason as a [Remark]: "regressed", "undecided", "none-slower", or the
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: "slower", "undecided", "none-slower", or the
 	// kind of a refusal.
 	ReasonKey  string `json:"reason_key,omitempty"`
 	ReasonArgs Args   `json:"reason_args,omitempty"`
@@ -217,8 +233,10 @@ type Report struct {
 	// Patterns are those that the head has and the baseline has not. They judge nothing, and stand in the Notes as well.
 	Patterns []Remark `json:"patterns,omitempty"`
 
+	// Counts and Causes are set where the report is written.
 	Counts   Counts    `json:"counts"`
-	Findings []Finding `json:"findings"` // worst first
+	Causes   []Group   `json:"causes,omitempty"` // failing ones first, then by cost
+	Findings []Finding `json:"findings"`         // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed
 	// baseline said before the base build was measured.
 	Warnings []string `json:"warnings,omitempty"`
@@ -270,37 +288,28 @@ func (r *Report) ExitCode() int {
 	return 3
 }
 
-// Count counts findings by their outcome.
-func Count(findings []Finding) (c Counts) {
-	counter := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged,
-		Inconclusive: &c.Inconclusive,
-		Added:        &c.Added, Removed: &c.Removed, Grew: &c.Grew}
-	for i := range findings {
-		f := &findings[i]
-		switch n := counter[f.Outcome]; {
-		case f.Outcome == Regressed && !f.Gates:
-			c.Warned++
-		case n != nil:
-			*n++
-		}
-	}
-	return c
-}
-
 // Add takes in the counts of another report.
 func (c *Counts) Add(o Counts) {
-	c.Regressed += o.Regressed
-	c.Improved += o.Improved
-	c.Unchanged += o.Unchanged
-	c.Inconclusive += o.Inconclusive
-	c.Added += o.Added
-	c.Removed += o.Removed
+	c.Slower += o.Slower
 	c.Warned += o.Warned
-	c.Grew += o.Grew
+	c.Undecided += o.Undecided
+	c.Increased += o.Increased
+	c.Faster += o.Faster
+	c.New += o.New
+	c.Gone += o.Gone
+	c.Comparisons += o.Comparisons
 }
 
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
 func (f *Finding) NotJudged() bool { return f.ReasonKey == KeyNotJudged }
+
+// Fails reports whether a finding fails the gate.
+func (f *Finding) Fails() bool { return f.Outcome == Slower && f.Gates }
+
+// Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.
+func (f *Finding) Increased() bool {
+	return f.ReasonKey == KeyIncreased || f.ReasonKey == KeyCountFromZero
+}
 
 // MoreRuns is the number of runs a side that would settle a finding, 0 where it is unknown.
 func (f *Finding) MoreRuns() int {

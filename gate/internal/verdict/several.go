@@ -25,7 +25,6 @@ func Several(workloads []*result.Judgement) *result.Judgement {
 		}
 		all.Family += w.Family
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
-		all.Counts.Add(w.Counts)
 	}
 	Of(g, &all.Decision)
 	return all

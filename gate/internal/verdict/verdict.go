@@ -3,7 +3,6 @@ package verdict
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -67,16 +66,16 @@ type Conclusion struct {
 // verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal outranks drift and
 // doubt.
 func verdictOf(g gathered) Conclusion {
-	var regressed *result.Remark
+	var slower *result.Remark
 	if g.failed > 0 {
-		regressed = new(result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
+		slower = new(result.Say(reason.Slower{What: g.failing}))
 	}
 	open := result.Pass
 	if g.strict {
 		open = result.NoVerdict
 	}
 	rows := []Conclusion{
-		{result.Fail, false, regressed},
+		{result.Fail, false, slower},
 		{result.Fail, false, g.Code},
 		{result.NoVerdict, false, g.Refused},
 		{result.NoVerdict, false, g.unmeasuredKernels},
@@ -110,10 +109,10 @@ func gather(t Gate, d *result.Decision) gathered {
 	}
 	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
 	for i, f := range findings {
-		if f.Outcome == result.Regressed && f.Gates {
+		if f.Outcome == result.Slower && f.Gates {
 			failed[f.Subject()] = true
 		}
-		if f.Outcome == result.Regressed && !f.Gates {
+		if f.Outcome == result.Slower && !f.Gates && !f.Increased() {
 			listed[f.Subject()] = true
 		}
 		if f.Doubted && g.doubted == nil {
@@ -126,13 +125,13 @@ func gather(t Gate, d *result.Decision) gathered {
 			}
 		}
 	}
-	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: len(listed)}))
+	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: len(listed) > 0}))
 	if g.failed = len(failed); g.failed > 0 {
 		g.failing = failing(findings)
 	}
 	if open > 0 {
 		f := findings[firstOpen]
-		g.open = new(result.Say(reason.Undecided{Comparisons: open, Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason}))
+		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason, Others: open > 1}))
 	}
 	return g
 }
@@ -148,7 +147,7 @@ var remedies = map[string]string{
 func judged(findings []result.Finding) int {
 	n := 0
 	for i := range findings {
-		if f := &findings[i]; f.Outcome != result.Regressed && f.Outcome != result.Added && f.Outcome != result.Removed && !f.NotJudged() {
+		if f := &findings[i]; (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged() {
 			n++
 		}
 	}
@@ -174,7 +173,7 @@ func unmeasuredKernels(t match.Sides, findings []result.Finding) *result.Remark 
 	once := min(t.Base.Runs(), t.Head.Runs()) < stats.MinRuns
 	for i, f := range findings {
 		switch {
-		case f.Outcome == result.Removed && f.Scope == measure.ScopeKernel:
+		case f.Outcome == result.Gone && f.Scope == measure.ScopeKernel:
 			return result.Refuse(model.NotProfiled, "if it is gone on purpose, record the baseline anew; else profile what took its place too",
 				"ncu profiled no launch of %s in the head, which the baseline has", f.Title())
 		case f.Undecided && f.Metric == model.NcuTime.Name && f.Base.Known() != f.Head.Known():
@@ -207,13 +206,13 @@ func failing(findings []result.Finding) string {
 	var names []string
 	subjects, named, devices := map[measure.Subject]bool{}, map[string]bool{}, 0
 	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Regressed && f.Gates {
+		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Slower && f.Gates {
 			devices++
 		}
 	}
 	for i := range findings {
 		f := &findings[i]
-		if f.Outcome != result.Regressed || !f.Gates || subjects[f.Subject()] {
+		if f.Outcome != result.Slower || !f.Gates || subjects[f.Subject()] {
 			continue
 		}
 		subjects[f.Subject()] = true
@@ -233,8 +232,8 @@ func failing(findings []result.Finding) string {
 		}
 	}
 	s := strings.Join(names, ", ")
-	if more := len(subjects) - len(names); more > 0 {
-		s += fmt.Sprintf(" and %d more", more)
+	if len(subjects) > len(names) {
+		s += " and others"
 	}
 	return s
 }
@@ -269,7 +268,7 @@ func OpenToRuns(f result.Finding) bool {
 		worst = -f.Low
 	}
 	hidden := func(key string) bool { return slices.Contains(beyondRuns, key) }
-	return f.Gates && f.Outcome == result.Inconclusive && !(worst <= f.Limit) && !hidden(f.ReasonKey) &&
+	return f.Gates && f.Outcome == result.Undecided && !(worst <= f.Limit) && !hidden(f.ReasonKey) &&
 		(f.Harm() > float64(f.Limit) || !slices.ContainsFunc(f.Also, func(x result.Remark) bool { return hidden(x.Key) }))
 }
 
@@ -283,7 +282,9 @@ var beyondRuns = []string{
 // the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
 func Rank(f *result.Finding) float64 {
 	group := outcomes[f.Outcome]
-	if f.Outcome == result.Regressed && !f.Gates || f.Outcome == result.Inconclusive && !f.Undecided && !f.NotJudged() {
+	if f.Increased() {
+		group = increased
+	} else if f.Outcome == result.Slower && !f.Gates || f.Outcome == result.Undecided && !f.Undecided && !f.NotJudged() {
 		group++
 	}
 	weight := 0.0
@@ -292,7 +293,7 @@ func Rank(f *result.Finding) float64 {
 	}
 	if f.Share.Known() {
 		part := float64(f.Share)
-		if change := math.Abs(float64(f.Change)); f.Change.Known() && f.Outcome != result.Unchanged {
+		if change := math.Abs(float64(f.Change)); f.Change.Known() && !f.Outcome.Kept() {
 			part *= change / (1 + math.Max(float64(f.Change), 0)) // of the larger of base and head
 		}
 		if f.Unit != measure.Time.Unit {
@@ -337,12 +338,14 @@ func Detects(findings []result.Finding) *result.Detects {
 
 // outcomes holds the rank of every outcome in a report, the lowest first. Regressions and undecided comparisons that
 // cannot fail the gate rank one higher.
+const increased = 3.5
+
 var outcomes = map[result.Outcome]float64{
-	result.Regressed:    0,
-	result.Inconclusive: 2,
-	result.Grew:         3.5,
-	result.Improved:     4,
-	result.Added:        5,
-	result.Removed:      6,
-	result.Unchanged:    7,
+	result.Slower:      0,
+	result.Undecided:   2,
+	result.Faster:      4,
+	result.New:         5,
+	result.Gone:        6,
+	result.WithinLimit: 7,
+	result.BelowFloor:  7,
 }

@@ -38,7 +38,7 @@ func TestVerdicts(t *testing.T) {
 			unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
 		{"a regression before all", gathered{failed: 1, drift: because(result.KeyOverDrift),
 			unmeasuredKernels: because("not-profiled"), Gate: Gate{Outlier: because("single-run-outlier")},
-			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "regressed"},
+			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "slower"},
 	} {
 		if v := verdictOf(c.evidence); v.Verdict != c.verdict || v.Undecided != c.undecided || v.Because.Key != c.key {
 			t.Errorf("%s: %s, undecided %t, %s", c.name, v.Verdict, v.Undecided, v.Because.Key)

@@ -26,7 +26,7 @@ func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 func Slower(findings []result.Finding, all bool) (indices []int) {
 	added := map[string]int{} // by role
 	for _, f := range findings {
-		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
+		if f.Outcome == result.New && f.Scope == measure.ScopeKernel {
 			added[f.Role]++
 		}
 	}
@@ -35,7 +35,7 @@ func Slower(findings []result.Finding, all bool) (indices []int) {
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
-		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
+		case f.Scope != measure.ScopeKernel || f.Outcome != result.Slower || !slices.Contains(explainable, f.Metric) && !replaced,
 			!f.Gates && !all,
 			Hangs(f.Kernel),
 			slices.ContainsFunc(indices, func(o int) bool { return findings[o].Subject() == f.Subject() }):
@@ -141,9 +141,9 @@ func explainReplaced(findings []result.Finding, before, after *counters.Profile,
 			of[geometry] = new(alike)
 		}
 		switch f.Outcome {
-		case result.Added:
+		case result.New:
 			of[geometry].added = append(of[geometry].added, i)
-		case result.Removed:
+		case result.Gone:
 			of[geometry].removed = append(of[geometry].removed, i)
 		}
 	}

@@ -14,13 +14,13 @@ import (
 func TestSlower(t *testing.T) {
 	finding := func(name, metric, match string, change func(*result.Finding)) result.Finding {
 		f := result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,
-			Outcome: result.Regressed, Gates: true, Severity: "fail", Role: "role of " + name}
+			Outcome: result.Slower, Gates: true, Severity: "fail", Role: "role of " + name}
 		if change != nil {
 			change(&f)
 		}
 		return f
 	}
-	added := func(f *result.Finding) { f.Outcome = result.Added }
+	added := func(f *result.Finding) { f.Outcome = result.New }
 	findings := []result.Finding{
 		finding("", "gpu_time", "exact", func(f *result.Finding) { f.Scope = measure.ScopeWorkload }),
 		finding("launched more", "total", "exact", nil),
@@ -33,7 +33,7 @@ func TestSlower(t *testing.T) {
 		finding("split", "total", "role", added),
 		finding("split", "total", "role", added),
 		finding("merged", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"a", "b"} }),
-		finding("improved", "time", "exact", func(f *result.Finding) { f.Outcome = result.Improved }),
+		finding("improved", "time", "exact", func(f *result.Finding) { f.Outcome = result.Faster }),
 		finding("warned", "time", "exact", func(f *result.Finding) { f.Gates, f.Severity = false, "warn" }),
 	}
 	for _, tt := range []struct {

@@ -29,8 +29,8 @@ func Targets(j *result.Judgement, all bool) map[int]Target {
 	wanted, slower := map[int]Target{}, false
 	for i := range j.Findings {
 		f := &j.Findings[i]
-		regressed := f.Outcome == result.Regressed && (f.Gates || all)
-		if t := targetOf(f, j.Facts[i], j.Waterfall); t.known() && (regressed || f.Outcome == result.Grew) {
+		regressed := f.Outcome == result.Slower && (f.Gates || all)
+		if t := targetOf(f, j.Facts[i], j.Waterfall); t.known() && (regressed || f.Increased()) {
 			wanted[i] = t
 			slower = slower || regressed
 		}

@@ -31,7 +31,7 @@ func main() {
 	}
 	fmt.Printf("%s: %s\n", decision.Verdict, decision.Reason)
 	for _, f := range decision.Findings {
-		if f.Outcome != gate.WithinLimit {
+		if f.Outcome != gate.WithinLimit && f.Outcome != gate.BelowFloor {
 			fmt.Printf("%s (%s)\n", f, f.Reason)
 		}
 	}

@@ -44,18 +44,19 @@ type Notice struct {
 	Line                 int
 }
 
-// Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, regressed,
-// improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
+// Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, slower,
+// faster and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
 // of those that could not be written.
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
-	all := annotations(r, o.Locate, exitCode == 0)
+	v := story.Tell(r, story.Options{Locate: o.Locate})
+	all := annotations(v, exitCode == 0)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
 		all = append(all, annotation{(*githubactions.Action).Noticef,
 			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
-		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
-		{"improved", strconv.Itoa(r.Counts.Improved)}, {"undecided", strconv.Itoa(r.Counts.Inconclusive)},
+		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"slower", strconv.Itoa(v.Counts.Slower)},
+		{"faster", strconv.Itoa(v.Counts.Faster)}, {"undecided", strconv.Itoa(v.Counts.Undecided)},
 	}
 	return publish(all, outputs, summary, o)
 }
@@ -141,9 +142,9 @@ func levelOf(fails bool) level {
 
 // annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
 // Where the command passes without a verdict, that is a notice.
-func annotations(r *result.Report, locate story.Locator, passes bool) []annotation {
+func annotations(v *story.Story, passes bool) []annotation {
 	var out []annotation
-	remarks := story.Remarks(r, story.Options{Locate: locate})
+	remarks := v.Remarks()
 	shown := remarks
 	if len(remarks) > maxAnnotations {
 		shown = remarks[:maxAnnotations-1]
@@ -167,7 +168,7 @@ func annotations(r *result.Report, locate story.Locator, passes bool) []annotati
 		}
 		var counts []string
 		if failed > 0 {
-			counts = append(counts, fmt.Sprintf("%d more regressed", failed))
+			counts = append(counts, fmt.Sprintf("%d more slower", failed))
 		}
 		if warned := len(rest) - failed; warned > 0 {
 			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))

@@ -17,7 +17,7 @@ import (
 func regression(name string) result.Finding {
 	return result.Finding{
 		Kernel: name, Name: "void " + name + "<float>(int)", Scope: measure.ScopeKernel, Metric: "time", Unit: "ns",
-		Outcome: result.Regressed, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
+		Outcome: result.Slower, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
 		Limit: 0.03, Reason: "beyond the limit", Evidence: []string{"registers 32 → 255"},
 	}
 }
@@ -41,9 +41,9 @@ func TestAnnotations(t *testing.T) {
 	warned := regression("small")
 	warned.Gates = false
 	open := regression("open")
-	open.Outcome, open.Undecided = result.Inconclusive, true
+	open.Outcome, open.Undecided = result.Undecided, true
 	unchanged := regression("same")
-	unchanged.Outcome = result.Unchanged
+	unchanged.Outcome = result.WithinLimit
 
 	o := Options{
 		Locate: func(f result.Finding) (string, int, bool) {
@@ -101,8 +101,8 @@ func TestAnnotationsAreAtMostTen(t *testing.T) {
 		last             string
 	}{
 		{10, 0, 10, "::error title=k9"},
-		{11, 0, 10, "::error title=nsgate%3A 2 more::2 more regressed; see"},
-		{30, 5, 10, "::error title=nsgate%3A 26 more::21 more regressed and 5 more with a warning"},
+		{11, 0, 10, "::error title=nsgate%3A 2 more::2 more slower; see"},
+		{30, 5, 10, "::error title=nsgate%3A 26 more::21 more slower and 5 more with a warning"},
 		{9, 2, 9, "::warning title=nsgate%3A 2 more::2 more with a warning; see"},
 		{3, 20, 3, "::warning title=nsgate%3A 14 more::"},
 	} {
@@ -161,14 +161,16 @@ func TestOutputsAndSummary(t *testing.T) {
 	env := map[string]string{
 		"GITHUB_OUTPUT": filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"),
 	}
-	r := &result.Report{Verdict: result.Fail, Counts: result.Counts{Regressed: 1, Improved: 2, Inconclusive: 3}}
+	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{
+		{Kernel: "a", Name: "a", Scope: "kernel", Outcome: result.Slower, Gates: true}, {Kernel: "b", Name: "b", Scope: "kernel", Outcome: result.Faster},
+		{Kernel: "c", Name: "c", Scope: "kernel", Outcome: result.Faster}, {Kernel: "d", Name: "d", Scope: "kernel", Outcome: result.Undecided, Undecided: true}}}
 	o := Options{Getenv: func(k string) string { return env[k] }}
 	if err := Publish(r, "## fail\n", 1, o); err != nil {
 		t.Fatal(err)
 	}
 	output := read(t, env["GITHUB_OUTPUT"])
 	const end = "_GitHubActionsFileCommandDelimeter_"
-	for _, kv := range []string{"verdict=fail", "exit-code=1", "regressed=1", "improved=2", "undecided=3"} {
+	for _, kv := range []string{"verdict=fail", "exit-code=1", "slower=1", "faster=2", "undecided=1"} {
 		k, v, _ := strings.Cut(kv, "=")
 		if want := k + "<<" + end + "\n" + v + "\n" + end + "\n"; !strings.Contains(output, want) {
 			t.Errorf("no %s in %q", kv, output)

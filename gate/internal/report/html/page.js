@@ -54,7 +54,7 @@
     const tools = document.createElement("div"), more = document.createElement("button");
     tools.className = "tools";
     more.type = "button";
-    more.textContent = "Show " + same.length + " unchanged rows";
+    more.textContent = "Show " + same.length + " rows within their limits";
     more.addEventListener("click", () => { same.forEach(r => { r.hidden = false; }); tools.remove(); });
     same.forEach(r => { r.hidden = true; });
     tools.append(more);

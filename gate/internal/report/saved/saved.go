@@ -87,8 +87,6 @@ func Unpack(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-var outcomes = []result.Outcome{result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Grew}
-
 // required are the numbers of a finding that a file must hold: a missing one would be read as zero.
 var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
 
@@ -144,7 +142,7 @@ func (o *outline) check(r *result.Report, name string) error {
 			name, r.Verdict)
 	}
 	for i, f := range r.Findings {
-		if !slices.Contains(outcomes, f.Outcome) {
+		if !slices.Contains(result.Outcomes, f.Outcome) {
 			return fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
 				name, i+1, f.Outcome)
 		}
@@ -173,13 +171,14 @@ func contradiction(r *result.Report) string {
 	switch {
 	case len(r.Workloads) > 0 && r.Verdict != parts:
 		return fmt.Sprintf("its verdict is %s, that of its workloads %s", r.Verdict, parts)
-	case len(r.Workloads) == 0 && result.Count(r.Findings) != r.Counts:
+	case len(r.Workloads) == 0 && (r.Counts.Comparisons != len(r.Findings) ||
+		r.Counts.Slower > 0 != slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() })):
 		return "its counts are not those of its findings"
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
-		case f.Outcome == result.Regressed && f.Gates && r.Verdict != result.Fail:
+		case f.Outcome == result.Slower && f.Gates && r.Verdict != result.Fail:
 			return fmt.Sprintf("its verdict is %s, and finding %d, which gates, is slower", r.Verdict, i+1)
 		case f.Doubted && r.Verdict == result.Pass:
 			return fmt.Sprintf("its verdict is pass, and finding %d may be slower", i+1)

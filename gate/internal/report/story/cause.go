@@ -36,7 +36,9 @@ func (v *Story) causes(of ...Class) []Cause {
 		}
 		list = append(list, Cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: g.Cost()})
 	}
-	list = v.foldRanks(list, &program)
+	if !slices.Contains(of, Faster) {
+		list = v.foldRanks(list, &program)
+	}
 	list = foldSections(foldDevices(foldRanges(foldLaunches(list))))
 	step := Group(program).of(measure.StepTime.Name)
 	if v.Fall != nil && v.Fall.Mean {
@@ -79,7 +81,7 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 		return list
 	}
 	s := v.Report.Ranks.Straggler
-	c := Cause{Class: Unchanged, Subject: Clean(s.Rank), Cost: s.Waited, Rank: true}
+	c := Cause{Class: Within, Subject: Clean(s.Rank), Cost: s.Waited, Rank: true}
 	*program = slices.DeleteFunc(*program, func(r Row) bool {
 		if r.F.Metric == model.Imbalance.Name {
 			c.take(r)
@@ -193,7 +195,7 @@ func (v *Story) idle(step Row, program []Row) (Cause, bool) {
 	}
 	part := v.Fall.Rows[0]
 	launched := Group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
-	if result.IdleCauses[part.Class] == "" || launched || part.Change < (v.Fall.Head-v.Fall.Base)/2 {
+	if result.IdleCauses[part.Class] == "" || launched || !(part.Change/(v.Fall.Head-v.Fall.Base) >= 0.5) {
 		return Cause{}, false
 	}
 	return Cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true
@@ -219,7 +221,7 @@ func foldProgram(list []Cause, program []Row) []Cause {
 		case r.Class == Increased:
 			at = slices.IndexFunc(list, func(c Cause) bool { return c.counts(r.F.Metric) })
 		case r.F.Scope == measure.ScopeOutput && !slower:
-		case len(list) > 0 && (sum >= explains*r.Cost() || !r.Cost().Known() && r.Class >= list[0].Class):
+		case len(list) > 0 && (sum/r.Cost() >= explains || !r.Cost().Known() && r.Class >= list[0].Class):
 			at = 0
 		}
 		if at >= 0 {

@@ -3,6 +3,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (v *Story) undecidedPart(whole Row) *Row {
 	}
 	for i := range v.Rows {
 		f := v.Rows[i].F
-		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Inconclusive &&
+		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.Undecided &&
 			2*(f.Head-f.Base) > whole.F.Head-whole.F.Base {
 			return &v.Rows[i]
 		}
@@ -214,8 +215,10 @@ func replaced(r Row, per string) (why []string, short string) {
 
 // waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil where their count did not increase.
 func waits(part FallRow, every, per string, calls *Row) string {
-	more := Quantity(part.Change, NS) + " "
-	if part.Base > part.Head/10 {
+	more := Quantity(result.Number(math.Abs(float64(part.Change))), NS) + " "
+	if part.Change < 0 {
+		more += "less "
+	} else if part.Base > part.Head/10 {
 		more += "longer "
 	}
 	_, where, _ := strings.Cut(part.What, ", ")

@@ -22,12 +22,12 @@ const (
 	Open
 	Increased
 	Differing
-	Improved
-	Added
-	Removed
+	Faster
+	New
+	Gone
 	Harmless
 	Same
-	Unchanged
+	Within
 )
 
 // classification is the outcome and the words of a class.
@@ -39,17 +39,17 @@ type classification struct {
 }
 
 var Classes = [...]classification{
-	Failing:   {result.Regressed, "❌", "regressed", Bad},
-	Warned:    {result.Regressed, "⚠️", "slower", Doubtful},
+	Failing:   {result.Slower, "❌", "slower", Bad},
+	Warned:    {result.Slower, "⚠️", "slower", Doubtful},
 	Open:      {"", "⚠️", "undecided", Doubtful},
-	Increased: {result.Grew, "⚠️", "increased", Doubtful},
+	Increased: {"", "⚠️", "increased count", Doubtful},
 	Differing: {"", "", "not judged", Plain},
-	Improved:  {result.Improved, "✅", "improved", Good},
-	Added:     {result.Added, "", "added", Plain},
-	Removed:   {result.Removed, "", "removed", Plain},
-	Harmless:  {result.Inconclusive, "⚠️", "undecided", Plain},
+	Faster:    {result.Faster, "✅", "faster", Good},
+	New:       {result.New, "", "new", Plain},
+	Gone:      {result.Gone, "", "gone", Plain},
+	Harmless:  {result.Undecided, "⚠️", "undecided", Plain},
 	Same:      {"", "", "not judged", Plain},
-	Unchanged: {result.Unchanged, "", "unchanged", Plain},
+	Within:    {result.WithinLimit, "", "within limit", Plain},
 }
 
 func classOf(f result.Finding) Class {
@@ -58,9 +58,13 @@ func classOf(f result.Finding) Class {
 		return Same
 	case f.NotJudged():
 		return Differing
-	case f.Outcome == result.Regressed && !f.Gates:
+	case f.Outcome == result.BelowFloor:
+		return Within
+	case f.Increased():
+		return Increased
+	case f.Outcome == result.Slower && !f.Gates:
 		return Warned
-	case f.Undecided && f.Outcome != result.Regressed:
+	case f.Undecided && f.Outcome != result.Slower:
 		return Open
 	}
 	for c, x := range Classes {

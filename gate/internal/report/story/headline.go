@@ -24,8 +24,8 @@ func (v *Story) largest() *Row {
 	case v.Report.Undecided:
 		classes = []Class{Open, Failing}
 	case v.Report.Verdict == result.Pass:
-		classes = []Class{Warned, Improved, Unchanged, Harmless, Same}
-		r := v.program(Improved)
+		classes = []Class{Warned, Faster, Within, Harmless, Same}
+		r := v.program(Faster)
 		if r != nil && r.F.Metric != measure.GPUTime.Name { // which pays for a part that got worse
 			return r
 		}
@@ -56,7 +56,7 @@ func (v *Story) fastest() (most *Row) {
 	saved := func(r *Row) float64 { return -float64(r.F.Change) * float64(r.F.Share) }
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		if r.Class == Improved && r.F.Scope == measure.ScopeKernel && r.F.Unit == NS && (most == nil || saved(r) > saved(most)) {
+		if r.Class == Faster && r.F.Scope == measure.ScopeKernel && r.F.Unit == NS && (most == nil || saved(r) > saved(most)) {
 			most = r
 		}
 	}
@@ -185,7 +185,7 @@ func (v *Story) effectLine(r *Row, room int, why bool) string {
 		digits = 3
 	}
 	values := r.Values
-	if base.Known() && head.Known() && r.Class != Added && r.Class != Removed {
+	if base.Known() && head.Known() && r.Class != New && r.Class != Gone {
 		values = pair(base, head, r.F.Unit, digits)
 	}
 	for _, wide := range []int{30, 16, 8} {

@@ -92,10 +92,10 @@ func Values(f result.Finding) string {
 	switch {
 	case !base.Known() && head.Known():
 		return Quantity(head, f.Unit)
-	case f.Outcome == result.Removed && !head.Known():
+	case f.Outcome == result.Gone && !head.Known():
 		return "was" + NB + Quantity(base, f.Unit)
 	}
-	if base != head && base.Known() && f.Outcome != result.Unchanged && significant(base, f.Unit, 4) == significant(head, f.Unit, 4) {
+	if base != head && base.Known() && !f.Outcome.Kept() && significant(base, f.Unit, 4) == significant(head, f.Unit, 4) {
 		return Bind(measure.Exactly(float64(base), "") + " → " + measure.Exactly(float64(head), Clean(f.Unit)))
 	}
 	return pair(base, head, f.Unit, 4)

@@ -14,6 +14,7 @@ import (
 // Row is a finding, printed. A text is "" where there is nothing to say.
 type Row struct {
 	F     result.Finding
+	At    int // index of the finding in the report
 	Class Class
 
 	Subject  string // the kernel, range or workload in short
@@ -73,7 +74,7 @@ func geometry(grid, block string) string {
 // allowed prints the limits of a finding and the rule that they are from.
 func allowed(f result.Finding) string {
 	words := limits(f, "limit ", "at least ", "at most ")
-	if f.Limit.Known() && (f.Outcome == result.Added || f.Outcome == result.Removed) {
+	if f.Limit.Known() && (f.Outcome == result.New || f.Outcome == result.Gone) {
 		words = words[1:] // nothing changed by more
 	}
 	text := strings.Join(words, ", ")
@@ -111,7 +112,7 @@ func (r Row) Time() string {
 }
 
 // Gone reports whether only the baseline has the kernel.
-func (r Row) Gone() bool { return r.F.Outcome == result.Removed }
+func (r Row) Gone() bool { return r.F.Outcome == result.Gone }
 
 func (r Row) Tone() Tone { return Classes[r.Class].tone }
 
@@ -184,9 +185,9 @@ func (r Row) Cost() result.Number {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
 		base, head := r.F.Base, r.F.Head
 		switch {
-		case r.F.Outcome == result.Added && !base.Known():
+		case r.F.Outcome == result.New && !base.Known():
 			base = 0
-		case r.F.Outcome == result.Removed && !head.Known():
+		case r.F.Outcome == result.Gone && !head.Known():
 			head = 0
 		}
 		return head - base

@@ -62,11 +62,7 @@ func (v *Story) Says() (first, last []Said) {
 				first = append(first, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
 			}
 		}
-		var gains []string
-		for _, g := range Groups(Untold(v.Of(Improved))) {
-			gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
-		}
-		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(gains), Tone: Good})
+		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(v.gains()), Tone: Good})
 		last = []Said{next}
 	}
 	return first, last
@@ -96,6 +92,19 @@ func (v *Story) also(list []Cause, most int) []string {
 	return beginning(lines, most, "")
 }
 
+// gains are the causes of a faster program, a line each.
+func (v *Story) gains() (lines []string) {
+	for _, c := range v.Gains {
+		r := c.Lead()
+		text := r.Subject + " " + r.Metric + " " + r.Values + Wrapped(" (", r.Change, ")")
+		if c.idle != nil {
+			text = c.Why[0]
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
 // suspects are the causes that a gate without a verdict would name, but for undecided ones under 1 %.
 func (v *Story) suspects() []string {
 	if slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Class == Differing }) {
@@ -111,15 +120,12 @@ func (v *Story) suspects() []string {
 func (v *Story) besides() []string {
 	var list []string
 	for _, x := range []struct {
-		class Class
-		what  string
-	}{{Warned, "slower without failing the gate"}, {Open, "undecided"}, {Improved, "improved"}, {Added, "added"}, {Removed, "removed"}} {
-		n := len(Groups(Untold(v.Of(x.class))))
-		if x.class == Warned {
-			n = len(slices.DeleteFunc(slices.Clone(v.Causes), func(c Cause) bool { return c.Class != Warned }))
-		}
-		if n > 0 {
-			list = append(list, Bind(fmt.Sprintf("%d %s", n, x.what)))
+		n    int
+		what string
+	}{{v.Counts.Warned, "slower without failing the gate"}, {v.Counts.Undecided, "undecided"}, {v.Counts.Faster, "faster"},
+		{v.Counts.New, "new"}, {v.Counts.Gone, "gone"}} {
+		if x.n > 0 {
+			list = append(list, Bind(fmt.Sprintf("%d %s", x.n, x.what)))
 		}
 	}
 	if len(list) == 0 {
@@ -201,7 +207,7 @@ func (v *Story) Whole() string {
 		}
 		for _, x := range of {
 			kernels[x.F.Subject()] = true
-			if !slices.Contains([]Class{Unchanged, Harmless, Same}, r.Class) {
+			if !slices.Contains([]Class{Within, Harmless, Same}, r.Class) {
 				other[x.F.Subject()] = true
 			}
 		}
@@ -287,7 +293,7 @@ func (v *Story) Whys() (list []Fact) {
 	if v.Judged() {
 		return nil
 	}
-	for _, g := range Groups(Untold(v.Of(Differing, Open, Harmless, Added, Removed, Unchanged, Same))) {
+	for _, g := range Groups(Untold(v.Of(Differing, Open, Harmless, New, Gone, Within, Same))) {
 		small := math.Abs(float64(g[0].F.Change)) < 0.03
 		if c := g.Cause(); c != nil && (len(c.Reasons) > 0 || !small) {
 			list = append(list, Fact{g[0].Subject + NB + " " + g[0].Metric + NB + g[0].Values + Wrapped(" (", g[0].Change, ")"), Because(c)})
@@ -298,8 +304,8 @@ func (v *Story) Whys() (list []Fact) {
 
 // Changed are the subjects that changed, the worst first.
 func (v *Story) Changed() []Group {
-	rows := Untold(v.Of(Failing, Warned, Open, Increased, Improved, Added, Removed))
-	for _, r := range v.Of(Harmless, Unchanged, Same) {
+	rows := Untold(v.Of(Failing, Warned, Open, Increased, Faster, New, Gone))
+	for _, r := range v.Of(Harmless, Within, Same) {
 		if len(r.Parts) > 0 { // which no other table names
 			rows = append(rows, r)
 		}

@@ -26,8 +26,10 @@ type Story struct {
 	Rows         []Row    // the comparisons, worst first
 	Causes       []Cause  // of a slower program: failing ones first, then by cost
 	Open         []Cause  // undecided comparisons that could fail the gate
-	Fall         *Fall    // parts of the step's change, nil where they are unknown
-	Ranks        *Ranks   // ranks of the head, nil for a single one
+	Gains        []Cause  // of a faster program, by what they save
+	Counts       result.Counts
+	Fall         *Fall  // parts of the step's change, nil where they are unknown
+	Ranks        *Ranks // ranks of the head, nil for a single one
 	Warnings     []string
 	Next         []string
 	Facts        []Fact // hardware, runs, pairing, what is detected
@@ -81,15 +83,18 @@ func Tell(r *result.Report, o Options) *Story {
 		Options:  o,
 	}
 	v.Rows = make([]Row, 0, len(r.Findings))
-	for _, f := range r.Findings {
-		v.Rows = append(v.Rows, newRow(f))
+	for i, f := range r.Findings {
+		row := newRow(f)
+		row.At = i
+		v.Rows = append(v.Rows, row)
 	}
 	tell(v.Rows)
 	v.Fall = newFall(r)
-	v.Causes, v.Open = v.causes(Failing, Warned, Increased), v.causes(Open)
+	v.Causes, v.Open, v.Gains = v.causes(Failing, Warned, Increased), v.causes(Open), v.causes(Faster)
+	v.count()
 	v.verdict()
 	v.effect = v.largest()
-	for _, list := range [][]Cause{v.Causes, v.Open} {
+	for _, list := range [][]Cause{v.Causes, v.Open, v.Gains} {
 		for i := range list {
 			v.tell(&list[i])
 		}
@@ -97,6 +102,9 @@ func Tell(r *result.Report, o Options) *Story {
 	v.headlines()
 	for _, w := range r.Workloads {
 		v.Each = append(v.Each, Tell(w, o))
+	}
+	for _, w := range v.Each {
+		v.Counts.Add(w.Counts)
 	}
 	if v.Each == nil {
 		v.Each = []*Story{v}
@@ -119,9 +127,9 @@ func (v *Story) verdict() {
 	r := v.Report
 	switch {
 	case r.Verdict == result.Fail:
-		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(r.Counts.Regressed, "regression"), Bad
+		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program", Bad
 	case r.Verdict == result.Pass && r.Undecided:
-		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(r.Counts.Inconclusive, "comparison")+" undecided", Doubtful
+		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(v.Counts.Undecided, "cause")+" undecided", Doubtful
 	case r.Verdict == result.Pass:
 		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), Good
 	default:

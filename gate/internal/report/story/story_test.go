@@ -29,7 +29,7 @@ func TestSpark(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	f := result.Finding{
-		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: result.Regressed,
+		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: result.Slower,
 		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
 	}
 	if got, want := newRow(f).Describe(), "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {

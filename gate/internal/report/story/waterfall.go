@@ -83,7 +83,7 @@ func (f *Fall) judge(findings []result.Finding) {
 		return &findings[i]
 	}
 	changed := func(x *result.Finding) bool {
-		return x != nil && (x.Outcome == result.Regressed || x.Outcome == result.Improved)
+		return x != nil && (x.Outcome == result.Slower || x.Outcome == result.Faster)
 	}
 	step, mean := of(measure.StepTime.Name), of(measure.MeanStep.Name)
 	if f.Mean = changed(mean) && !changed(step); f.Mean {
