@@ -55,7 +55,7 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 // bindPatch declares the flags of commands whose measurement a baseline could take.
 func (o *outputFlags) bindPatch(fs *pflag.FlagSet) {
 	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
-	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: what changed)")
+	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: that none was given, and what changed)")
 }
 
 // bindShown declares the flags of a printed report.
@@ -281,7 +281,7 @@ func (o *outputFlags) patchOf(e *env, r *result.Judgement, root, home string, ag
 				return "", err
 			}
 		}
-		a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(a.Judgement.Reason), 400))
+		a.Reason = cmp.Or(a.Reason, "no reason given; "+report.Elide(report.Clean(a.Judgement.Reason), 400))
 		patch, err := a.Patch(e.ctx, app.Repository())
 		if err != nil {
 			return "", err

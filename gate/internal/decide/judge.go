@@ -144,7 +144,7 @@ func (d *Decision) compare() {
 	all := estimates(t, pairs)
 	d.Findings, d.Family = decide(*t, all)
 	d.Unranked = slices.Clone(d.Findings)
-	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(all, d.Findings), leftOut(*t)
+	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(t.Head.Sessions, all, d.Findings), leftOut(*t)
 	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
 	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
 		d.Apart = x

@@ -86,7 +86,7 @@ func (t comparison) leftOutOfHead() *result.Remark {
 }
 
 // movedRuns names the runs of the head that are outliers in something which can fail the gate, nothing where none is.
-func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
+func movedRuns(sessions []model.Session, estimates []estimate, findings []result.Finding) []result.Remark {
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
@@ -98,7 +98,7 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
 		for _, run := range e.movedRuns {
-			if name := strconv.Itoa(run + 1); !slices.Contains(runs, name) {
+			if name := runName(sessions, run); !slices.Contains(runs, name) {
 				runs = append(runs, name)
 			}
 			if by := raw[run]/centre - 1; math.Abs(by) > math.Abs(most) {
@@ -117,6 +117,23 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 		}
 	}
 	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
+}
+
+// runName is the number of a run among the profiled, or among the unprofiled runs of the sessions; run is its index among all.
+func runName(sessions []model.Session, run int) string {
+	profiled, unprofiled := 0, 0
+	for i := range sessions {
+		n := sessions[i].Profiled()
+		switch all := len(sessions[i].Runs); {
+		case run < n:
+			return strconv.Itoa(profiled + run + 1)
+		case run < all:
+			return "unprofiled " + strconv.Itoa(unprofiled+run-n+1)
+		default:
+			run, profiled, unprofiled = run-all, profiled+n, unprofiled+all-n
+		}
+	}
+	return strconv.Itoa(profiled + unprofiled + run + 1)
 }
 
 // winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of
