@@ -32,13 +32,21 @@ func Quantity(v float64, unit string) string {
 		}
 	}
 	if step < 0 {
-		return withUnit(Number(v), unit)
+		return withUnit(counted(Number(v), unit), unit)
 	}
 	x := v / units[step].factor
 	if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
 		return Number(x) + " " + units[step].name
 	}
 	return digits(x) + " " + units[step].name
+}
+
+// counted removes the zeros behind the point of a mean of counts: "311.0" becomes "311".
+func counted(number, unit string) string {
+	if unit != "count" || !strings.Contains(number, ".") {
+		return number
+	}
+	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
 }
 
 // Exactly prints a value in its own unit with twelve digits, for differences that [Quantity] would hide.
@@ -133,7 +141,7 @@ func Change(v float64) string {
 	case s == "0" && v > 0:
 		s = "<0.01"
 	case s == "0" && v < 0:
-		s = ">-0.01"
+		s = "-0.00"
 	}
 	return s + " %"
 }

@@ -5,7 +5,7 @@ import "github.com/nsgate/nsgate/gate/internal/result"
 // The reasons of verdicts, of outcomes, what qualifies an outcome, facts, doubts, device code.
 var (
 	_ = result.Keyed("slower", Slower{}, "The gate fails: subjects are slower than their limits allow.")
-	_ = result.Keyed("undecided", Undecided{}, "The gate passes with undecided comparisons.")
+	_ = result.Keyed(result.KeyUndecided, Undecided{}, "The gate passes with undecided comparisons.")
 	_ = result.Keyed("none-slower", NoneSlower{}, "The gate passes: no subject is slower than its limit allows.")
 	_ = result.Keyed("workloads", Workloads{}, "The verdict of several workloads together.")
 	_ = result.Keyed("drifting", Drifting{},

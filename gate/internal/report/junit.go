@@ -49,7 +49,8 @@ type junitResult struct {
 }
 
 // junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to run. What fails the
-// gate is a failure, no verdict an error; undecided, added, removed and merely slower comparisons are skipped, with their reason.
+// gate is a failure, once a cause, no verdict an error; other parts of a cause and undecided, new, gone and merely slower comparisons are
+// skipped, with their reason. The case of the verdict fails where no cause does.
 func junit(v *story.Story) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.Each {
@@ -71,16 +72,22 @@ func newSuite(v *story.Story) junitSuite {
 		first.Error = &junitResult{story.Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(),
 			v.Next))}
 	case v.Report.Verdict == result.Fail:
-		suite.Failures++
 		var why []string
 		for _, c := range v.Causes {
 			if c.Class == story.Failing {
 				why = append(why, c.Why...)
 			}
 		}
-		first.Failure = &junitResult{story.Clean(story.Flat(v.Headline)), v.Word,
+		failed := &junitResult{story.Clean(story.Flat(v.Headline)), v.Word,
 			xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
+		if first.Failure = failed; v.Counts.Slower > 0 { // its causes are the failures
+			first.Failure, first.Skipped = nil, failed
+			suite.Skipped++
+		} else {
+			suite.Failures++
+		}
 	}
+	leads := v.Leads()
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
 	for _, r := range v.Rows {
@@ -103,11 +110,15 @@ func newSuite(v *story.Story) junitSuite {
 			lines = append(lines, r.F.Cause.Summary)
 		}
 		result := &junitResult{r.Title(), string(r.F.Outcome), xmlLines(append(lines, story.Elide(r.FullName, 600)))}
-		switch r.Class {
-		case story.Failing:
+		switch lead := leads[r.At]; {
+		case r.Class == story.Failing && lead == "":
 			suite.Failures++
 			c.Failure = result
-		case story.Faster, story.Within, story.Increased:
+		case lead != "":
+			suite.Skipped++
+			result.Message += ", a part of " + lead
+			c.Skipped = result
+		case r.Class == story.Faster || r.Class == story.Within || r.Class == story.Increased:
 		default:
 			suite.Skipped++
 			c.Skipped = result

@@ -57,7 +57,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	if len(body) > room {
 		body = whyMarkdown(v, room)
 	}
-	rows := slices.Concat(v.Of(story.Failing, story.Warned, story.Open, story.Increased), story.Notable(v.Of(story.Differing)), v.Of(story.Faster, story.New, story.Gone))
+	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains), v.Of(story.New, story.Gone))
 	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
@@ -129,7 +129,11 @@ func linkedMarkdown(v *story.Story, file string, line int) string {
 func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
 	t := &story.Table{Limit: maxRows, Columns: []story.Column{{Title: "Name", Markup: true}, {Title: "Before → after", Markup: true}, {Title: "Change", Right: true, Markup: true}}}
 	for _, r := range story.Untold(rows) {
-		t.Add(story.Wrapped("", story.Classes[r.Class].Mark, story.NB)+code(r.Subject)+below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)), story.Bind(prose(story.Wrapped("", r.Share, " of GPU time"))), prose(story.Elide(r.Geometry, 60))),
+		mark := story.Classes[r.Class].Mark
+		if r.Part {
+			mark = "↳"
+		}
+		t.Add(story.Wrapped("", mark, story.NB)+code(r.Subject)+below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)), story.Bind(prose(story.Wrapped("", r.Share, " of GPU time"))), prose(story.Elide(r.Geometry, 60))),
 			story.Bind(prose(r.Values))+below(r.Runs()), story.Bind(prose(r.Change))+below(story.Join(", ", story.Bind(prose(r.Interval)), story.Bind(prose(story.Wrapped("limit ", r.Limit, ""))))))
 	}
 	return tableMarkdown(t, room)

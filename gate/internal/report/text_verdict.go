@@ -56,17 +56,32 @@ func (p *page) waterfall(v *story.Story) {
 		}
 		for _, r := range v.Fall.Rows {
 			what := r.What
-			if r.Class == "" {
+			if r.Class == "" && !v.Verbose {
 				what += story.Wrapped(story.NB+"(", story.Bind(v.ShowAll), ")")
 			}
 			p.line(4, 4+width+3, span{strings.Repeat(story.NB, width-story.Columns(r.Text)) + r.Text + story.NB + story.NB + " ", none}, span{what, none})
 		}
+	}
+	if drawn && len(v.Fall.Rest) > 0 {
+		p.fallRest(v.Fall.Rest)
 	}
 	if whole := v.Whole(); whole != "" {
 		if !drawn {
 			p.b.WriteByte('\n')
 		}
 		p.line(2, 4, span{whole, none})
+	}
+}
+
+// fallRest writes the parts of everything else.
+func (p *page) fallRest(rows []story.FallRow) {
+	p.line(4, 4, span{"Everything else consists of changes that are small or not certain:", dim})
+	width := 0
+	for _, r := range rows {
+		width = max(width, story.Columns(r.Text))
+	}
+	for _, r := range rows {
+		p.line(6, 6+width+3, span{strings.Repeat(story.NB, width-story.Columns(r.Text)) + r.Text + story.NB + story.NB + " ", dim}, span{r.What, dim})
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	KeyOverDrift     = "over-drift"
 	KeyReplaced      = "replaced"
 	KeyReplaces      = "replaces"
+	KeyUndecided     = "undecided"
 	KeyUnmeasured    = "unmeasured"
 	KeyWaiting       = "waiting"
 	KeyWithAll       = "with-all"

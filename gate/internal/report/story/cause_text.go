@@ -229,7 +229,7 @@ func waits(part FallRow, every, per string, calls *Row) string {
 	case "blocking":
 		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + every
 	case "dependency-stalled":
-		text = "Issued work waits " + more + every + " for an event or another stream"
+		text = "Issued work waits " + more + every + " for an event, another stream or another program on the GPU"
 	case "micro gaps":
 		text = "Gaps between operations take " + more + every
 	default:

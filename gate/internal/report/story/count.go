@@ -46,8 +46,31 @@ func (v *Story) Groups() (out []result.Group) {
 	return out
 }
 
-// Parts are the comparisons of a cause without the one that names it.
-func (c *Cause) Parts() []Row {
-	lead := c.Lead()
-	return slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.At == lead.At })
+// ByCause are the comparisons of causes, behind the one that names each.
+func (v *Story) ByCause(lists ...[]Cause) (rows []Row) {
+	for _, c := range slices.Concat(lists...) {
+		lead := c.Lead()
+		rows = append(rows, lead)
+		for _, r := range c.Rows {
+			if r.At != lead.At {
+				r.Part = true
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// Leads names, for each comparison that fails the gate as a part of a cause, the comparison that names the cause.
+func (v *Story) Leads() map[int]string {
+	out := map[int]string{}
+	for _, c := range v.Causes {
+		lead := c.Lead()
+		for _, r := range c.Rows {
+			if r.At != lead.At && c.Class == Failing && r.Class == Failing {
+				out[r.At] = lead.Title()
+			}
+		}
+	}
+	return out
 }

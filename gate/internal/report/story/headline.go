@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -89,7 +90,9 @@ func (v *Story) program(c Class) *Row {
 func (v *Story) headlines() {
 	start, r := v.Word+NB+" ", v.effect
 	if !v.Judged() {
-		r = nil
+		if r = v.doubted(); r != nil {
+			v.Rest = v.Reason
+		}
 	}
 	if r != nil || v.Workload != "default" {
 		start += Bind(Elide(v.Workload, 30)) + NB + " "
@@ -104,6 +107,16 @@ func (v *Story) headlines() {
 	if v.Several() {
 		v.Rest = ""
 	}
+}
+
+// doubted is the row of the comparison that a gate without a verdict is undecided about, nil where it has another reason.
+func (v *Story) doubted() *Row {
+	at, ok := v.Report.ReasonArgs["finding"].(result.Number)
+	key := v.Report.ReasonKey
+	if !ok || key != string(model.Doubted) && key != result.KeyUndecided || !(at >= 0) || int(at) >= len(v.Rows) {
+		return nil
+	}
+	return &v.Rows[int(at)]
 }
 
 // moved is a space and the change that a refusal is about, or else the largest of the program or of a kernel, in at most room

@@ -81,6 +81,9 @@ func significant(n result.Number, unit string, digits int) string {
 	}
 	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(v), 1))))
 	if number = strconv.FormatFloat(v, 'f', max(digits-whole, 0), 64); !ok {
+		if unit == "count" && strings.Contains(number, ".") {
+			number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+		}
 		return number
 	}
 	return number + " " + of

@@ -34,6 +34,7 @@ type Row struct {
 	// leave out.
 	Parts []Row
 	Told  bool
+	Part  bool // of a cause that another row names
 }
 
 func newRow(f result.Finding) Row {

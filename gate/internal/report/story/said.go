@@ -62,6 +62,9 @@ func (v *Story) Says() (first, last []Said) {
 				first = append(first, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
 			}
 		}
+		if text := v.Largest(); text != "" {
+			first = append(first, Said{Label: "Largest", Lines: []string{text}})
+		}
 		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(v.gains()), Tone: Good})
 		last = []Said{next}
 	}

@@ -5,6 +5,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -86,10 +87,13 @@ func Tell(r *result.Report, o Options) *Story {
 	for i, f := range r.Findings {
 		row := newRow(f)
 		row.At = i
+		if f.Unit == measure.Launches.Unit && (fractional(f.Base) || fractional(f.Head)) {
+			row.Metric += map[bool]string{true: ", mean of ranks", false: ", mean"}[v.Ranks != nil]
+		}
 		v.Rows = append(v.Rows, row)
 	}
 	tell(v.Rows)
-	v.Fall = newFall(r)
+	v.Fall = newFall(r, o.Verbose)
 	v.Causes, v.Open, v.Gains = v.causes(Failing, Warned, Increased), v.causes(Open), v.causes(Faster)
 	v.count()
 	v.verdict()
@@ -110,6 +114,12 @@ func Tell(r *result.Report, o Options) *Story {
 		v.Each = []*Story{v}
 	}
 	return v
+}
+
+// fractional reports whether a count is a mean.
+func fractional(n result.Number) bool {
+	const least = 0.0005
+	return n.Known() && math.Abs(float64(n)-math.Round(float64(n))) > least*math.Max(math.Abs(float64(n)), 1)
 }
 
 // UnitOf is the unit that times of a side are given for.

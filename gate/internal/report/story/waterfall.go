@@ -15,6 +15,7 @@ import (
 type Fall struct {
 	Base, Head result.Number
 	Rows       []FallRow // the largest first, then the rest of the change; they add up
+	Rest       []FallRow // parts of the rest, where a report is verbose
 	// Certain is true where the step itself changed for certain.
 	Certain bool
 	// Mean is true where the step is the mean one: only that changed beyond its limit.
@@ -41,7 +42,7 @@ const (
 
 // newFall is the waterfall of a report's step, nil where the report has none. The step has the judged values, so that every format
 // prints one number for it. A part whose interval holds zero goes into the rest.
-func newFall(r *result.Report) *Fall {
+func newFall(r *result.Report, verbose bool) *Fall {
 	w := r.Waterfall
 	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
 		return nil
@@ -50,17 +51,24 @@ func newFall(r *result.Report) *Fall {
 	f.judge(r.Findings)
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
-	rows := slices.DeleteFunc(fallParts(w), func(x FallRow) bool {
-		size := result.Number(math.Abs(float64(x.Change)))
-		return !x.Change.Known() || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own)
-	})
-	slices.SortStableFunc(rows, func(a, b FallRow) int {
+	all := slices.DeleteFunc(fallParts(w), func(x FallRow) bool { return !x.Change.Known() })
+	slices.SortStableFunc(all, func(a, b FallRow) int {
 		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
 	})
-	f.Rows = rows[:min(len(rows), fallRows)]
+	for _, x := range all {
+		size := result.Number(math.Abs(float64(x.Change)))
+		if len(f.Rows) == fallRows || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own) {
+			f.Rest = append(f.Rest, x)
+		} else {
+			f.Rows = append(f.Rows, x)
+		}
+	}
 	if len(f.Rows) == 0 || known && !f.Certain && math.Abs(float64(f.Rows[0].Change)) < fallLeast*float64(f.Base) {
-		f.Rows = nil
+		f.Rows, f.Rest = nil, nil
 		return f
+	}
+	if !verbose {
+		f.Rest = nil
 	}
 	rest := change
 	for _, x := range f.Rows {
@@ -130,13 +138,16 @@ func (f *Fall) print() {
 		v, largest = 1, 1
 	}
 	_, after, _ := strings.Cut(number, ".")
-	for i, x := range f.Rows {
-		n := strconv.FormatFloat(float64(x.Change)*v/largest, 'f', min(len(after), 2), 64)
-		if x.Change >= 0 || strings.Trim(n, "-0.") == "" {
-			n = "+" + strings.TrimPrefix(n, "-")
+	for _, list := range [][]FallRow{f.Rows, f.Rest} {
+		for i, x := range list {
+			n := strconv.FormatFloat(float64(x.Change)*v/largest, 'f', min(len(after), 2), 64)
+			if x.Change >= 0 || strings.Trim(n, "-0.") == "" {
+				n = "+" + strings.TrimPrefix(n, "-")
+			}
+			list[i].Text = n + NB + unit
 		}
-		f.Rows[i].Text = n + NB + unit
 	}
+	f.Rest = slices.DeleteFunc(f.Rest, func(x FallRow) bool { return !strings.ContainsAny(x.Text, "123456789") })
 }
 
 func (f *Fall) About() string {
@@ -181,6 +192,9 @@ func (f *Fall) Table() *Table {
 	t := &Table{Title: "Where the time went, per step", Columns: []Column{{Title: "change", Right: true}, {Title: "part", Least: 12, Wrap: true}}}
 	for _, r := range f.Rows {
 		t.Add(r.Text, r.What)
+	}
+	for _, r := range f.Rest {
+		t.Add(r.Text, "of it: "+r.What)
 	}
 	return t
 }
