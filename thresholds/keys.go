@@ -68,6 +68,10 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
 		func(p *Policy) field { return age(&p.MaxAge) }},
+	{"base", "none", `"origin/main"`, "git revision of the base build that check --paired measures interleaved with the head",
+		func(p *Policy) field { return parsed("text", &p.Base, anyText, verbatim) }},
+	{"build", "none: the workload needs no build", `"make"`, "shell command that builds the worktree of the base build",
+		func(p *Policy) field { return parsed("text", &p.Build, anyText, verbatim) }},
 }
 
 var workloadKeys = []key[Workload]{

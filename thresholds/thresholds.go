@@ -65,6 +65,8 @@ type Policy struct {
 	WarmupThreshold, OutsideThreshold float64
 	// MaxAge is how old a baseline may be before a report says so, 0 for any age.
 	MaxAge time.Duration
+	// Base is the git revision of the base build, Build the shell command that builds it in a worktree; "" for none.
+	Base, Build string
 	// Places says where each key at the top was set.
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.

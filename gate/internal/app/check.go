@@ -121,6 +121,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 			overrule(screen, r)
 		}
 	case c.Base != nil:
+		r.Note(result.Say(BaseNotNeeded{}))
 	case r != nil:
 		r, err = c.explained(ctx, r, nil)
 	default:

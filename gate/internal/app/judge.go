@@ -38,6 +38,15 @@ func (r Screened) String() string {
 	return "the committed baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
 }
 
+var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{}, "The committed baseline decided, so the base build was not built.")
+
+// BaseNotNeeded is a verdict on the committed baseline beside which no base build was measured.
+type BaseNotNeeded struct{}
+
+func (BaseNotNeeded) String() string {
+	return "the committed baseline decided: the base build was neither needed nor built"
+}
+
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
 const maxDistributions = 24
 

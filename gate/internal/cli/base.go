@@ -87,11 +87,17 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
 		}
 	}
+	if b.command == "" && b.ref == "" && b.paired {
+		b.ref = j.Policy.Base
+	}
+	if b.ref != "" && !b.fs.Changed("build") {
+		b.build = j.Policy.Build
+	}
 	switch {
 	case b.build != "" && b.ref == "":
 		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
 	case b.command == "" && b.ref == "" && b.paired:
-		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd")
+		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in nsgate.toml")
 	case b.command == "" && b.ref == "":
 		return nil, nil
 	case from != "":

@@ -146,6 +146,7 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 		w.Next = append(w.Next, others(w, jobs[i])...)
 		if several {
 			w.Reproduce = e.again(jobs[i].Workload)
+			w.Calls = calls(w.Reproduce, jobs[i].Policy)
 		}
 	}
 	if several {
@@ -153,6 +154,7 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 		return
 	}
 	r.Reproduce, v.out.reproduce = e.repeat(jobs[0])
+	r.Calls, v.out.calls = calls(r.Reproduce, jobs[0].Policy), calls(v.out.reproduce, jobs[0].Policy)
 }
 
 // first reports whether nothing but a first baseline is missing. It is not the first where the change under review edits baselines, or

@@ -83,7 +83,7 @@ var flagGroups = []struct {
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
 	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section", "explain", "ncu-pages"}},
-	{"What is printed and written", []string{"format", "json", "output", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
+	{"What is printed and written", []string{"format", "json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }
 
 // common are the flags that --help shows of a command with many.

@@ -78,7 +78,7 @@ func found(r *result.Report) *result.Judgement {
 	}
 	j := r.Judgement()
 	for _, x := range append(j.Workloads, j) {
-		x.Next, x.Reproduce, x.Accept = nil, "", ""
+		x.Next, x.Reproduce, x.Accept, x.Calls = nil, "", "", nil
 	}
 	return j
 }

@@ -34,10 +34,11 @@ type outputFlags struct {
 	verbose     bool
 	quiet       bool
 
-	files     []file // that --output and --report name
-	reproduce string // on a terminal, "" for what the report says
-	passes    bool   // whatever the verdict is, the exit code is 0
-	saved     bool   // nsgate report finds the report again
+	files     []file        // that --output and --report name
+	reproduce string        // on a terminal, "" for what the report says
+	calls     *result.Calls // likewise
+	passes    bool          // whatever the verdict is, the exit code is 0
+	saved     bool          // nsgate report finds the report again
 }
 
 // file is a file to write a report to, and how it was asked for.
@@ -113,6 +114,9 @@ func (o *outputFlags) check(e *env) error {
 	if err := o.known(source(o.fs, "format"), o.format); err != nil {
 		return err
 	}
+	if o.format == "html" && e.Out.Columns() > 0 {
+		return usageError("%s html: a page is for a browser, not for a terminal; write it with --output page.html, or open the last one with nsgate report --open", source(o.fs, "format"))
+	}
 	for _, name := range o.outputs {
 		format := report.FormatOf(name)
 		if format == "" {
@@ -151,7 +155,7 @@ func (o *outputFlags) draws() bool {
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
 	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ASCII: ascii(e.getenv),
-		ShowAll: "--verbose", Runs: "--runs", Ways: o.ways(), Version: thisBuild().Version}
+		ShowAll: "--verbose", Ways: o.ways(), Version: thisBuild().Version}
 }
 
 // ways are the commands that show more of a report that was kept.
@@ -159,7 +163,7 @@ func (o *outputFlags) ways() [][2]string {
 	if !o.saved {
 		return nil
 	}
-	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --format html"}}
+	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 }
 
 // basis is the policy and the baselines of a report.
@@ -193,6 +197,9 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
 	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
+	if e.Out.Columns() > 0 && o.calls != nil {
+		printed.Calls = o.calls
+	}
 	shown := printed
 	if o.format != "text" {
 		shown = stored

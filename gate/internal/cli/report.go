@@ -16,12 +16,14 @@ type reportVerb struct {
 	policy policyFlags
 	out    outputFlags
 	limits []string // the flags of the policy
+	opens  bool
 }
 
 func (v *reportVerb) bind(fs *pflag.FlagSet) {
 	v.limits = v.policy.bindTyped(fs)
 	v.out.bind(fs)
 	v.out.bindPatch(fs)
+	fs.BoolVar(&v.opens, "open", false, "write the page and open it in the browser")
 }
 
 func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
@@ -49,6 +51,9 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 		}
 	}
 	v.complete(e, r, args)
+	if v.opens {
+		return v.open(e, r, by)
+	}
 	return v.out.publish(e, r, by)
 }
 

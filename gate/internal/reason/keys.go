@@ -61,7 +61,7 @@ var (
 	_ = result.Keyed("step-part", StepPart{}, "The part of the step that most of its change is.")
 	_ = result.Keyed(result.KeyCalls, Calls{}, "How often a CUDA function is called.")
 	_ = result.Keyed(result.KeyAttribute, Attribute{}, "A launch attribute or a property of the device code changed.")
-	_ = result.Keyed("memory", Memory{}, "The kinds of memory of a copy changed.")
+	_ = result.Keyed(result.KeyMemory, Memory{}, "The kinds of memory of a copy changed.")
 	_ = result.Keyed("geometry", Geometry{}, "The geometry of the launch changed.")
 	_ = result.Keyed(result.KeyNames, Names{}, "The kernels of both sides that were judged together.")
 

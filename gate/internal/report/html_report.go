@@ -69,7 +69,8 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	s.name(all)
 	s.figures()
 	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
-		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places())})
+		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places(),
+			story.Nonempty(story.Wrapped("Do: ", v.Causes[0].Do, "")))})
 	}
 	s.add(part{ID: "next", Title: "What to do next", Said: v.Next})
 	s.warnings(v.Warnings)

@@ -103,6 +103,7 @@ func whyMarkdown(v *story.Story, room int) string {
 		if c.Class != story.Increased && c.Class != story.Failing && c.Lead().Reason != "" {
 			line += "; " + prose(c.Lead().Reason)
 		}
+		line += story.Wrapped("; do: ", prose(c.Do), "")
 		if file, n := v.PlaceOf(c); file != "" {
 			line += "; " + linkedMarkdown(v, file, n)
 		}

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// Context is what only the command knows: where the baseline is, the commands that repeat and accept a judgement, and
-// where the time went. See the fields of a [Report].
+// Context is what only the command knows: where the baseline is, the commands that repeat, accept and settle a
+// judgement, and where the time went. See the fields of a [Report].
 type Context struct {
 	Workload, Baseline, Reproduce, Accept string
+	Calls                                 *Calls
 	Spent                                 *Spent
 }
 
@@ -62,7 +63,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Waterfall: d.Waterfall, Code: d.Code, Ranks: x.Ranks, Utilization: x.Utilization, Overview: x.Overview,
 		Drawn: x.Drawn, Patterns: x.Patterns, Findings: slices.Clone(d.Findings),
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
-		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Spent: c.Spent, Measured: x.Measured,
+		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Measured: x.Measured,
 		HeadSessions: d.HeadSessions}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -88,7 +89,7 @@ func (r *Report) Judgement() *Judgement {
 		Explanation: Explanation{Base: r.Base, Head: r.Head, Unjudged: r.Unjudged, Ranks: r.Ranks, Utilization: r.Utilization,
 			Overview: r.Overview, Drawn: r.Drawn, Measured: r.Measured, Patterns: r.Patterns, Doubts: r.Doubts,
 			Remarks: r.Remarks, Warnings: r.Warnings, Notes: r.Notes, Next: r.Next},
-		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Spent},
+		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Calls, r.Spent},
 	}
 	for _, w := range r.Workloads {
 		j.Workloads = append(j.Workloads, w.Judgement())

@@ -11,10 +11,12 @@ import (
 // Keys that other code asks for, beside that of their row.
 const (
 	KeyAttribute     = "attribute"
+	KeyBaseNotNeeded = "base-not-needed"
 	KeyCalls         = "calls"
 	KeyCountFromZero = "count-from-zero"
 	KeyHostDenied    = "host-denied"
 	KeyIncreased     = "increased-count"
+	KeyMemory        = "memory"
 	KeyMoreRuns      = "more-runs"
 	KeyNames         = "names"
 	KeyNotJudged     = "not-judged"

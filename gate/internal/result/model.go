@@ -161,6 +161,26 @@ type Counts struct {
 	Comparisons int `json:"comparisons"`
 }
 
+// Calls are commands that settle what is undecided, "" where there is none.
+type Calls struct {
+	// Runs takes more runs: [RunsHere] stands for their number.
+	Runs string `json:"runs,omitempty"`
+	// Paired measures the base build interleaved with the head. Needs is what it wants first.
+	Paired string `json:"paired,omitempty"`
+	Needs  string `json:"needs,omitempty"`
+}
+
+// RunsHere stands for the number of runs a side in [Calls].
+const RunsHere = "{runs}"
+
+// shown is a copy with the commands as a reader may see them.
+func (c *Calls) shown(as func(string) string) *Calls {
+	if c == nil {
+		return nil
+	}
+	return &Calls{as(c.Runs), as(c.Paired), c.Needs}
+}
+
 // Group is a cause of a change with the comparisons that it explains.
 type Group struct {
 	Outcome Outcome  `json:"outcome"`
@@ -250,6 +270,8 @@ type Report struct {
 	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
+	// Calls are the commands that settle what is undecided, nil where nothing was measured.
+	Calls *Calls `json:"calls,omitempty"`
 
 	// Spent is where the time of the measurement went, nil where nothing was run.
 	Spent *Spent `json:"spent,omitempty"`

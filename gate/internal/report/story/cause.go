@@ -19,6 +19,7 @@ type Cause struct {
 	Subject string // "saxpy", "rank 1", "GPU idle: waiting for the CPU"
 	Short   string // change in a few words: "saxpy +4.8 %"
 	Why     []string
+	Do      string        // what to look at in the code, "" where that is not known
 	Cost    result.Number // added to a step, in ns
 	idle    *FallRow      // of idle time
 	Rank    bool

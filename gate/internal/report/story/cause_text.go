@@ -68,6 +68,9 @@ func (v *Story) tell(c *Cause) {
 	if x := Group(c.Rows).Cause(); x != nil {
 		c.Why = append(c.Why, Because(x))
 	}
+	if c.Class == Failing || c.Class == Warned {
+		c.Do = v.do(c)
+	}
 	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 

@@ -97,6 +97,7 @@ func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	if class != Fails {
 		said = append(said, lead.Reason)
 	}
+	said = append(said, c.Do)
 	if Group(c.Rows).of(measure.StepTime.Name) != nil {
 		said = append(said, v.Fall.Lines()...)
 	}

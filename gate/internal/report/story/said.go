@@ -1,10 +1,8 @@
 package story
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,20 +40,20 @@ func (v *Story) Says() (first, last []Said) {
 		first = []Said{next, {Label: "Also", Lines: v.suspects(), Apart: true}}
 	case v.Report.Verdict == result.Fail:
 		why := Said{Label: "Why", Lines: []string{v.Reason}, Apart: true}
-		where, also := Said{Label: "Where"}, Said{Label: "Also"}
+		where, also, do := Said{Label: "Where"}, Said{Label: "Also"}, Said{Label: "Do"}
 		if len(v.Causes) > 0 {
 			most := maxCauses
 			if v.Verbose {
 				most = len(v.Causes)
 			}
 			why.Lines, where.Lines = v.Causes[0].Why, v.Causes[0].Places()
+			do.Lines = Nonempty(v.Causes[0].Do)
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c Cause) bool { return c.Class != Failing }), most)
 		}
 		next.Apart = true
-		first, last = []Said{why, where, also, {Label: "Besides", Lines: v.besides(), Tone: Minor}}, []Said{next}
+		first, last = []Said{why, where, do, also, {Label: "Besides", Lines: v.besides(), Tone: Minor}}, []Said{next}
 	case v.Report.Undecided:
-		why, next := v.undecided()
-		first = []Said{{Label: "Open", Lines: []string{why}}, {Label: "Settle", Lines: []string{next}}, v.increased()}
+		first = []Said{{Label: "Open", Lines: []string{v.undecided()}}, {Label: "Settle", Lines: v.Next}, v.increased()}
 	default:
 		for _, c := range v.Causes {
 			if c.Class == Warned {
@@ -64,6 +62,11 @@ func (v *Story) Says() (first, last []Said) {
 		}
 		if text := v.Largest(); text != "" {
 			first = append(first, Said{Label: "Largest", Lines: []string{text}})
+		}
+		for _, x := range v.Report.Remarks {
+			if x.Key == result.KeyBaseNotNeeded {
+				first = append(first, Said{Label: "Base", Lines: []string{Trimmed(x.Sentence)}})
+			}
 		}
 		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(v.gains()), Tone: Good})
 		last = []Said{next}
@@ -148,10 +151,9 @@ func (v *Story) increased() Said {
 	return Said{Label: "New", Lines: v.some(list), Tone: Doubtful}
 }
 
-// undecided says why a gate is undecided, and what would decide it.
-func (v *Story) undecided() (why, next string) {
-	runs, why := 0, v.Reason
-	n, shown := 0, v.effect
+// undecided says why a gate is undecided.
+func (v *Story) undecided() string {
+	why, n, shown := v.Reason, 0, v.effect
 	for _, c := range v.Open {
 		for _, r := range c.Rows {
 			if r.Class != Open {
@@ -162,27 +164,12 @@ func (v *Story) undecided() (why, next string) {
 				why = r.Reason
 			}
 			n++
-			runs = max(runs, r.F.MoreRuns())
 		}
 	}
 	if n > 1 {
 		why += "; " + Count(n-1, "more comparison")
 	}
-	next = cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head")
-	return strings.TrimSuffix(why, ": "+next), next
-}
-
-// limited are the flags that a number of runs replaces.
-var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
-
-// settle is the command that takes this number of runs, "" for none.
-func (v *Story) settle(runs int) string {
-	const check = "nsgate check"
-	command, ok := strings.CutPrefix(Trimmed(v.Report.Reproduce), check)
-	if !ok || runs == 0 || v.Runs == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s %s %d%s", check, v.Runs, runs, limited.ReplaceAllString(command, ""))
+	return strings.TrimSuffix(why, ": "+besideHead)
 }
 
 // Falls reports whether the waterfall belongs to the first lines.

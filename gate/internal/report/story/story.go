@@ -49,9 +49,8 @@ type Options struct {
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 60 kB
 	// ShowAll is the flag under which text leaves nothing out, "--verbose"; "" for none.
 	ShowAll string
-	// Ways are commands that show more of the report, each behind its label. Runs is the flag for the number of runs.
+	// Ways are commands that show more of the report, each behind its label.
 	Ways [][2]string
-	Runs string
 	// Reproduce replaces the report's own command, from which secrets are removed; "" keeps it.
 	Reproduce string
 	// Locate finds the definition of a finding's kernel in the repository; nil for none.
@@ -104,6 +103,7 @@ func Tell(r *result.Report, o Options) *Story {
 		}
 	}
 	v.headlines()
+	v.settle()
 	for _, w := range r.Workloads {
 		v.Each = append(v.Each, Tell(w, o))
 	}

@@ -1,0 +1,66 @@
+package story
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// besideHead is the next step of what more runs on this host do not settle.
+const besideHead = "measure the base build beside the head"
+
+// settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build measured beside
+// the head, with the time that it takes by the runs of this measurement.
+func (v *Story) settle() {
+	open := v.Judged() && v.Report.Undecided
+	if open && len(v.Next) == 0 {
+		runs := 0
+		for _, c := range v.Open {
+			for _, r := range c.Rows {
+				runs = max(runs, r.F.MoreRuns())
+			}
+		}
+		v.Next = []string{v.moreRuns(runs)}
+		if v.Next[0] == "" {
+			v.Next[0] = besideHead
+		}
+	}
+	call := v.paired()
+	for i, next := range v.Next {
+		if before, after, ok := strings.Cut(next, besideHead); ok && call != "" && (after == "" || strings.HasPrefix(after, " (")) {
+			v.Next[i] = before + besideHead + ": " + call
+		}
+	}
+}
+
+// moreRuns is the command that takes this number of runs a side, "" for none.
+func (v *Story) moreRuns(runs int) string {
+	c := v.Report.Calls
+	if c == nil || c.Runs == "" || runs == 0 {
+		return ""
+	}
+	sides := 1
+	if v.Report.Paired {
+		sides = 2
+	}
+	return strings.Replace(Trimmed(c.Runs), result.RunsHere, strconv.Itoa(runs), 1) + v.takes(sides*runs)
+}
+
+// paired is the command that measures the base build interleaved with the head, "" where there is none.
+func (v *Story) paired() string {
+	c := v.Report.Calls
+	if c == nil || c.Paired == "" || v.Report.Paired {
+		return ""
+	}
+	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) + Wrapped(", with ", Trimmed(c.Needs), "")
+}
+
+// takes is the time of so many runs in brackets, "" where it is not known.
+func (v *Story) takes(runs int) string {
+	s := v.Report.Spent
+	if s == nil || s.Runs == 0 || runs == 0 || !(s.Total > 0) {
+		return ""
+	}
+	return " (about " + Seconds(s.Total/result.Number(s.Runs)*result.Number(runs)/1e9) + ")"
+}

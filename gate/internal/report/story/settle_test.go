@@ -1,0 +1,86 @@
+package story
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// TestSettle wants calls that can be copied, with the time that they take by the runs of the measurement.
+func TestSettle(t *testing.T) {
+	open := func(also ...result.Remark) []result.Finding {
+		return []result.Finding{{Kernel: "k", Name: "k", Scope: "kernel", Metric: "time", Unit: "ns", Base: 100, Head: 104,
+			Outcome: result.Undecided, Undecided: true, Gates: true, Reason: "interval contains the limit", Also: also}}
+	}
+	more := result.Remark{Key: result.KeyMoreRuns, Args: result.Args{"runs": result.Number(12)}}
+	spent := &result.Spent{Total: 50e9, Runs: 5}
+	calls := result.Calls{Runs: "nsgate check N {runs} -w a", Paired: "nsgate check P -w a", Needs: "base set"}
+	for _, c := range []struct {
+		calls    *result.Calls
+		paired   bool
+		findings []result.Finding
+		want     string
+	}{
+		{&calls, false, open(more), "nsgate check N 12 -w a (about 2 min)"},
+		{&calls, true, open(more), "nsgate check N 12 -w a (about 4 min)"},
+		{&calls, false, open(), "measure the base build beside the head: nsgate check P -w a (about 100 s), with base set"},
+		{&calls, true, open(), "measure the base build beside the head"},
+		{nil, false, open(more), "measure the base build beside the head"},
+	} {
+		r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: c.findings, Calls: c.calls, Paired: c.paired,
+			Spent: spent, Head: result.Side{Runs: 5}}
+		v := Tell(r, Options{})
+		if got := unbind(v.Next[0]); got != c.want || len(v.Next) != 1 {
+			t.Errorf("%q, want %q", v.Next, c.want)
+		}
+		first, _ := v.Says()
+		if !slices.ContainsFunc(first, func(s Said) bool { return s.Label == "Settle" && slices.Equal(s.Lines, v.Next) }) {
+			t.Errorf("the text says %+v", first)
+		}
+	}
+}
+
+// TestAdvice wants each cause of a slower program to have its advice, and none where it is not known.
+func TestAdvice(t *testing.T) {
+	kernel := func(metric string, facts ...result.Remark) result.Finding {
+		return result.Finding{Kernel: "k", Name: "k", Scope: "kernel", Metric: metric, Unit: "ns", Base: 100, Head: 200, Change: 1,
+			Outcome: result.Slower, Gates: true, Match: "exact", Facts: facts}
+	}
+	count := func(scope, metric string) result.Finding {
+		f := kernel(metric)
+		f.Unit, f.Base, f.Head = "count", 1, 4
+		if scope == "workload" {
+			f.Scope, f.Kernel, f.Name = "workload", "workload", ""
+		}
+		return f
+	}
+	copies := func(metric string, facts ...result.Remark) result.Finding {
+		f := kernel(metric, facts...)
+		f.Scope, f.Kernel, f.Name = "workload", "memcpy HtoD", "memcpy HtoD"
+		return f
+	}
+	replaced := kernel("total")
+	replaced.Match, replaced.BaseNames = "place", []string{"old"}
+	for _, c := range []struct {
+		findings []result.Finding
+		want     string
+	}{
+		{[]result.Finding{kernel("time")}, ""},
+		{[]result.Finding{kernel("total"), count("kernel", "launches")}, "look at the loop that launches it, and batch the launches"},
+		{[]result.Finding{replaced}, "compare data types, layouts, shapes and library versions: another kernel does the work"},
+		{[]result.Finding{kernel("time", result.Remark{Key: result.KeyAttribute, Args: result.Args{"metric": "local_memory", "base": result.Number(0),
+			"head": result.Number(64)}})}, "lower the registers a thread needs: __launch_bounds__, smaller tiles, fewer values in flight"},
+		{[]result.Finding{copies("copy_time", result.Remark{Key: result.KeyMemory, Args: result.Args{"base": "pinned to device", "head": "pageable to device"}})},
+			"copy from pinned memory: cudaMallocHost, pin_memory=True"},
+		{[]result.Finding{copies("copy_time"), copies("copies")}, "copy once, in larger pieces, or keep the data on the GPU"},
+		{[]result.Finding{copies("copy_time"), copies("copy_bytes")}, "copy less, or keep the data on the GPU"},
+		{[]result.Finding{count("workload", "sync_calls")},
+			"remove the new synchronising call, or move it out of the step: the next operation is issued after it"},
+	} {
+		v := Tell(&result.Report{Verdict: result.Fail, Findings: c.findings}, Options{})
+		if got := v.Causes[0].Do; got != c.want {
+			t.Errorf("%s: %q, want %q", c.findings[0].Metric, got, c.want)
+		}
+	}
+}
