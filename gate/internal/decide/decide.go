@@ -147,7 +147,11 @@ func (t comparison) floor(p pair) float64 {
 		if p.Metric != measure.GPUTime {
 			least = sectionLeast
 		}
-		return math.Max(floor, least*t.Base.WholeRun(p.Metric))
+		whole := t.Base.WholeRun(p.Metric)
+		if p.Subject.IsLoop() { // a part of what the program repeats
+			whole -= t.Base.Typical(measure.Before, p.Metric.Name) + t.Base.Typical(measure.After, p.Metric.Name)
+		}
+		return math.Max(floor, least*whole)
 	}
 	switch p.Metric.Floor() {
 	case metrics.FloorTick:

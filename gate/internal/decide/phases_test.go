@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -199,6 +202,137 @@ func TestPhases(t *testing.T) {
 					}))
 				}
 			})
+		}
+	}
+}
+
+// someSteps are so many of the steps of a run, from its first, without ranges.
+func someSteps(t model.Trace, n int) model.Trace {
+	end := beforeStep(&t, n)
+	t.Launches = slices.DeleteFunc(slices.Clone(t.Launches), func(l model.Launch) bool { return l.API >= end })
+	t.Copies = slices.DeleteFunc(slices.Clone(t.Copies), func(x model.Copy) bool { return x.API >= end })
+	return withoutRanges(t)
+}
+
+// oneByOne are a run's kernels one after the other, each launched in a loop of its own, so many times as times gives.
+func oneByOne(t model.Trace, times func() int) model.Trace {
+	const gap = 2000
+	t = withoutRanges(t)
+	byKernel := make([][]model.Launch, len(t.Kernels))
+	for _, l := range t.Launches {
+		byKernel[l.Kernel] = append(byKernel[l.Kernel], l)
+	}
+	now := t.Launches[0].API
+	t.Launches, t.Copies, t.Calls = nil, nil, exporttest.Calls()
+	for _, of := range byKernel {
+		for _, l := range of[:min(len(of), times())] {
+			l.API, l.Start, l.End = now, now+gap, now+gap+l.End-l.Start
+			t.Launches, now = append(t.Launches, l), l.End
+		}
+	}
+	return t
+}
+
+// A harness that chooses its iterations while it runs repeats a loop 30 to 60 times, or each of several loops: an unchanged program is
+// decided all the same, and a kernel that is 5 % slower is found.
+func TestAdaptiveIterations(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	seeds := uint64(5)
+	if os.Getenv("NSGATE_TEST_FULL") != "" {
+		seeds = 100
+	}
+	for name, some := range map[string]func(model.Trace, func() int) model.Trace{
+		"one loop": func(t model.Trace, times func() int) model.Trace { return someSteps(t, times()) }, "several loops": oneByOne,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range seeds {
+				side := func(runs []model.Trace, stream uint64, factor float64) (out []model.Trace) {
+					random := rand.New(rand.NewPCG(seed, stream))
+					for _, x := range runs {
+						out = append(out, some(slowKernel(x, "sgemm", factor), func() int { return 30 + random.IntN(30) }))
+					}
+					return out
+				}
+				b := side(base, 1, 0)
+				for i, r := range judgeTraces(t, b, side(head, 2, 0)) {
+					if r.Verdict != result.Pass || r.Undecided {
+						t.Errorf("seed %d, unchanged, %d: %s: %s", seed, i, r.Verdict, r.Reason)
+					}
+				}
+				for i, r := range judgeTraces(t, b, side(head, 3, 0.05)) {
+					slower := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+						return f.Kernel == "sgemm" && f.Outcome == result.Regressed && f.Gates
+					})
+					if r.Verdict != result.Fail || !slower {
+						t.Errorf("seed %d, sgemm 5 %% slower, %d: %s: %s", seed, i, r.Verdict, r.Reason)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A program of several loops without ranges is judged in each of them, before and after the largest.
+func TestEachPhase(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	loop := func(kernel int64, pause int64) (out []launched) {
+		for range 50 {
+			out = append(out, launched{"forward", 8, kernel}, launched{"loss", 1, 5_000 + pause})
+		}
+		return out
+	}
+	for _, where := range []string{"before", "after"} {
+		side := func(runs []model.Trace, all []launched) (out []model.Trace) {
+			for i, x := range runs {
+				for k := range all {
+					all[k].ns += int64(32 * (i % 2))
+				}
+				at := beforeStep(&x, 0)
+				if where == "after" {
+					at = x.End() + 1_000_000
+				}
+				out = append(out, withoutRanges(launchAt(x, at, all)))
+			}
+			return out
+		}
+		b := side(base, loop(90_000, 0))
+		for _, tt := range []struct {
+			name   string
+			head   []launched
+			passes bool
+			by     string
+		}{
+			{"unchanged", loop(90_000, 0), true, ""},
+			{"a kernel 5 % slower", loop(94_500, 0), false, "forward"},
+		} {
+			for i, r := range judgeTraces(t, b, side(head, tt.head)) {
+				found := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+					return f.Kernel == tt.by && f.Outcome == result.Regressed && f.Gates
+				})
+				if (r.Verdict == result.Pass) != tt.passes || r.Undecided || !tt.passes && !found {
+					t.Errorf("%s, %s, %d: %s undecided %v: %s", where, tt.name, i, r.Verdict, r.Undecided, r.Reason)
+				}
+			}
+		}
+		paused := side(head, loop(90_000, 0))
+		for i, x := range paused {
+			var inserts []insert
+			for _, l := range x.Launches {
+				if x.Kernels[l.Kernel].Subject.Name == "forward" {
+					inserts = append(inserts, insert{l.API - 1, 60_000})
+				}
+			}
+			paused[i] = warped(x, inserts...)
+		}
+		for i, r := range judgeTraces(t, b, paused) {
+			if r.Verdict != result.Fail {
+				t.Errorf("%s, a pause of 60 µs in every cycle, %d: %s undecided %v: %s", where, i, r.Verdict, r.Undecided, r.Reason)
+			}
+			for _, f := range r.Findings {
+				if f.Outcome == result.Regressed && f.Gates && !strings.HasPrefix(f.Name, "loop of ") {
+					t.Errorf("%s, a pause in every cycle, %d: %s %s", where, i, f.Kernel, f.Metric)
+				}
+			}
 		}
 	}
 }

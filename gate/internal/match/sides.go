@@ -69,6 +69,11 @@ func (t Sides) sectioned(s measure.Subject) bool {
 // OtherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that
 // runs once every ten steps a cycle may be ten of them.
 func (t Sides) OtherCycle() *result.Remark {
+	for _, s := range t.Head.Subjects() { // the same loop has the same cycle, however often it is repeated
+		if s.IsLoop() && t.Head.Note(s, measure.Repeats.Name) != "" && t.Base.Note(s, measure.Repeats.Name) != "" {
+			return nil
+		}
+	}
 	for _, b := range stats.Pooled(t.Base.Values(measure.Workload, measure.Repeats.Name)) {
 		for _, h := range stats.Pooled(t.Head.Values(measure.Workload, measure.Repeats.Name)) {
 			if math.Abs(b-h) > math.Max(1, align.CycleSlack*b) {

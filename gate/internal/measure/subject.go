@@ -156,3 +156,13 @@ var (
 
 // Sections lists the sections of a run in their order.
 var Sections = []Subject{Before, Warmup, Steps, Between, After}
+
+const loopPrefix = "loop of "
+
+// Loop is a loop of a run without ranges, by the kernel that each of its cycles launches once.
+func Loop(kernel string) Subject { return Subject{Scope: ScopeSection, Name: loopPrefix + kernel} }
+
+// IsLoop reports whether a subject is a [Loop].
+func (s Subject) IsLoop() bool {
+	return s.Scope == ScopeSection && strings.HasPrefix(s.Name, loopPrefix)
+}

@@ -13,7 +13,7 @@ const (
 	// phaseShare is the kernel time of a phase, at least, as a part of that from it on.
 	phaseShare = 0.1
 	// phasesMost is the largest number of phases.
-	phasesMost = 16
+	phasesMost = 32
 	// covered is the part of the launches and of the kernel time from the first phase on that is in phases.
 	covered = 0.5
 	// A loop that is not most of the run is at least so many cycles, and such a part of the launches or of the kernel
@@ -25,6 +25,7 @@ const (
 // loop more or less often are about as many cycles.
 type phase struct {
 	model.Interval
+	of     measure.Subject
 	cycles int
 	weight float64
 }
@@ -50,12 +51,21 @@ func (p *candidatePhase) small(largest *candidatePhase) bool {
 	return p.least(func(l *loop) float64 { return l.busy - phaseShare*(1-l.pastBusy) }) < 0 && 2*p.busy() < largest.busy()
 }
 
+// isOf reports whether a finished session has the loop, or repeats another as often.
+func (p *candidatePhase) isOf(s *model.Session) bool {
+	if _, ok := s.Find(loopSubject(p.of), measure.Repeats.Name); ok {
+		return true
+	}
+	x, ok := s.Find(measure.Workload, measure.Repeats.Name)
+	return !ok || alikeTimes(int(largest(x.Values)), p.loops[0].cycles)
+}
+
 func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
 
 // setPhases finds the loops that every run without steps has, lays the cycles of the largest over the runs, and takes
 // what comes before the first for their start-up. Runs that have no loop in common stay as they are. The loop of a
 // finished session is preferred: it was repeated so many times, 0 where there is none.
-func setPhases(cuts []*cut, times int) (found bool, err error) {
+func setPhases(cuts []*cut, like *model.Session) (found bool, err error) {
 	if len(cuts) == 0 {
 		return false, nil
 	}
@@ -63,13 +73,13 @@ func setPhases(cuts []*cut, times int) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	phases, byName := choosePhases(exact, exact, times), false
+	phases, byName := choosePhases(exact, exact, like), false
 	if len(phases) == 0 { // loops over changing shapes repeat themselves by the names of their kernels
 		named, err := commonLoops(cuts, true)
 		if err != nil {
 			return false, err
 		}
-		phases, byName = choosePhases(named, exact, times), true
+		phases, byName = choosePhases(named, exact, like), true
 	}
 	if len(phases) == 0 {
 		return false, nil
@@ -117,12 +127,12 @@ func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
 	return out
 }
 
-// choosePhases are the phases among the loops that all runs have, the largest first, which is one of mains. Of loops
-// that are parts of one another the one with the fewest cycles is the phase. The first phases are left out while less
-// than most of what follows them is in phases.
-func choosePhases(mains, all []candidatePhase, times int) (out []candidatePhase) {
+// choosePhases are the phases among the loops that all runs have, the one of the steps first, which is one of mains. Of
+// loops that are parts of one another the one with the fewest cycles is the phase. The first phases are left out while
+// less than most of what follows them is in phases.
+func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candidatePhase) {
 	other := func(p candidatePhase) int {
-		if times == 0 || alikeTimes(times, p.loops[0].cycles) {
+		if like == nil || p.isOf(like) {
 			return 0
 		}
 		return 1
@@ -131,24 +141,40 @@ func choosePhases(mains, all []candidatePhase, times int) (out []candidatePhase)
 		return p.busy() <= covered && slices.ContainsFunc(p.loops, func(l loop) bool { return !l.strictly() })
 	}
 	mains, all = slices.DeleteFunc(slices.Clone(mains), uneven), slices.DeleteFunc(slices.Clone(all), uneven)
-	for left := mains; len(left) > 0 && len(out) < phasesMost; {
-		top := left[0]
-		nested := slices.DeleteFunc(slices.Clone(left), func(p candidatePhase) bool {
+	pick := func(from []candidatePhase) {
+		if len(from) == 0 || len(out) >= phasesMost {
+			return
+		}
+		top := from[0]
+		nested := slices.DeleteFunc(slices.Clone(from), func(p candidatePhase) bool {
 			return 2*p.busy() < top.busy() || !p.loops[0].overlaps(&top.loops[0])
 		})
 		best := slices.MinFunc(nested, func(a, b candidatePhase) int {
 			return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(a.loops[0].cycles, b.loops[0].cycles),
 				cmp.Compare(a.loops[0].from, b.loops[0].from))
 		})
-		if len(out) == 0 {
-			left = all
-		}
 		out = append(out, best)
-		left = slices.DeleteFunc(slices.Clone(left), func(p candidatePhase) bool {
-			return p.loops[0].overlaps(&best.loops[0]) || p.loops[0].overlaps(&top.loops[0]) || p.small(&out[0])
+		all = slices.DeleteFunc(all, func(p candidatePhase) bool {
+			return p.loops[0].overlaps(&best.loops[0]) || p.loops[0].overlaps(&top.loops[0])
 		})
 	}
-	return coveringPhases(out)
+	pick(mains)
+	for n := 0; n < len(out); {
+		n = len(out)
+		pick(slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool { return p.small(&out[0]) }))
+	}
+	if out = coveringPhases(out); len(out) == 0 {
+		return nil
+	}
+	first := out[0].loops[0].from
+	for _, p := range out {
+		first = min(first, p.loops[0].from)
+	}
+	for n := 0; n < len(out); { // small loops between and after the others
+		n = len(out)
+		pick(slices.DeleteFunc(slices.Clone(all), func(p candidatePhase) bool { return p.loops[0].from < first }))
+	}
+	return out
 }
 
 // coveringPhases leaves out the first of these phases, the largest first, while less than most of what follows is in
@@ -203,7 +229,7 @@ func (c *cut) setPhases(run int, of []candidatePhase, byName bool) {
 		l := p.loops[run]
 		c.startUp = min(c.startUp, c.copiedFor(api(l.begin), api(l.begin+l.gap)))
 		span := model.Interval{Start: api(l.from), End: api(l.to) - 1}
-		c.phases = append(c.phases, phase{Interval: span, cycles: l.cycles, weight: 1})
+		c.phases = append(c.phases, phase{Interval: span, of: p.of, cycles: l.cycles, weight: 1})
 	}
 	main := of[0].loops[run]
 	at := s.places[of[0].of]
@@ -238,21 +264,85 @@ func (c *cut) copiedFor(first, next int64) int64 {
 	return out
 }
 
-// evenPhases gives the phases of the runs of a side their weights: each counts as many cycles as it typically has.
-func evenPhases(cuts []*cut) {
-	if len(cuts) == 0 {
+// evenPhases gives the phases of sides that have the same ones their weights. Where runs of a side, or those of a
+// finished session, repeat a phase more or less often, as a harness does that chooses its iterations, each counts as
+// many cycles as that session has, or as is typical of all. Else runs count as they are: a head that repeats a phase
+// more often than the baseline does more work.
+func evenPhases(sides []*side, o Options) {
+	if len(sides) == 0 || len(sides[0].cuts) == 0 {
 		return
 	}
-	for k := range cuts[0].phases {
-		var cycles []int
-		for _, c := range cuts {
-			cycles = append(cycles, c.phases[k].cycles)
+	phases := sides[0].cuts[0].phases
+	for k := range phases {
+		var all []int
+		adaptive := false
+		for _, s := range sides {
+			var cycles []int
+			for _, c := range s.cuts {
+				cycles = append(cycles, c.phases[k].cycles)
+			}
+			adaptive = adaptive || slices.Min(cycles) < slices.Max(cycles)
+			all = append(all, cycles...)
 		}
-		slices.Sort(cycles)
-		for _, c := range cuts {
-			c.phases[k].weight = float64(cycles[len(cycles)/2]) / float64(c.phases[k].cycles)
+		slices.Sort(all)
+		typical := float64(all[len(all)/2])
+		if o.Like != nil {
+			loop := loopSubject(phases[k].of)
+			x, known := o.Like.Find(loop, measure.Repeats.Name)
+			raw, both := o.Like.Find(loop, measure.Launches.Name)
+			switch {
+			case known && both && x.Values[0] > 0:
+				adaptive = adaptive || slices.Min(raw.Values) < slices.Max(raw.Values)
+				typical = x.Values[0]
+			case len(phases) > 1: // that session has other phases: what they have in common is not known
+				adaptive = false
+			}
+		}
+		for _, s := range sides {
+			for _, c := range s.cuts {
+				if c.phases[k].weight = 1; adaptive {
+					c.phases[k].weight = typical / float64(c.phases[k].cycles)
+				}
+			}
 		}
 	}
+}
+
+// loopSubject is the loop of a kernel, whose cycles a session counts.
+func loopSubject(kernel measure.Subject) measure.Subject { return measure.Loop(kernel.ID()) }
+
+// reducePhases writes how often each phase of a run launches its kernel, and for how many cycles it counts; of those
+// beside the steps, the kernel time and the time of so many cycles, from the first operation to the end of the last.
+func (c *cut) reducePhases(run int, t *table) {
+	for i, p := range c.phases {
+		loop := loopSubject(p.of)
+		t.set(run, loop, measure.Launches, float64(p.cycles))
+		x := t.set(run, loop, measure.Repeats, math.Round(p.weight*float64(p.cycles)))
+		if i == 0 {
+			x.Note = "steps"
+			continue
+		}
+		busy, start, end := int64(0), int64(math.MaxInt64), int64(0)
+		for _, l := range c.launches {
+			if p.Start <= l.API && l.API <= p.End {
+				busy, start, end = busy+l.End-l.Start, min(start, l.Start), max(end, l.End)
+			}
+		}
+		if end > start {
+			t.set(run, loop, measure.GPUTime, p.weight*float64(busy))
+			t.set(run, loop, measure.Elapsed, p.weight*float64(end-start))
+		}
+	}
+}
+
+// otherPhase is the index of the phase beside the steps in which a call lies, -1 for none.
+func (c *cut) otherPhase(api int64) int {
+	for i := 1; i < len(c.phases); i++ {
+		if p := &c.phases[i]; p.Start <= api && api <= p.End {
+			return i
+		}
+	}
+	return -1
 }
 
 // share is what the call at a time counts in the sums of a run: 0 in warm-up, start-up and outside the steps or

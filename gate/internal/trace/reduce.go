@@ -76,6 +76,7 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	c.reduceCalls(run, per, roles, t)
 	c.reduceSteps(run, t)
 	c.reduceSections(run, t)
+	c.reducePhases(run, t)
 	c.reduceReplay(run, t)
 	c.reduceMemory(run, roles, t)
 	for name, ns := range sums.inRange {

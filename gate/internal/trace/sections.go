@@ -23,20 +23,22 @@ type section struct {
 	launches      int
 }
 
-// sectioning divides a run into sections. Operations belong to a section by the times of their calls. Wall time is divided by the
-// operations on the GPU: the steps begin with the first operation of the first step that counts, and end with the last of the last
-// step, or one typical period after its first if that is earlier. Between the steps is the time in which no range of a step was open
-// and none of its operations ran. A run without steps is all steps, from its first operation to its last.
+// sectioning divides a run into sections. Operations belong to a section by the times of their calls. Wall time is
+// divided by the operations on the GPU: the steps begin with the first operation of the first step that counts, and end
+// with the last of the last step, or one typical period after its first if that is earlier. Between the steps is the
+// time in which no range of a step was open and none of its operations ran. A run without steps is all steps, from its
+// first operation to its last.
 type sectioning struct {
 	c    *cut
 	laid []model.Interval
 	from int // the first step that counts
-	// firsts are the first starts in the main stream of each step, lasts the last ends of its operations, owns that of those within its
-	// range.
+	// firsts are the first starts in the main stream of each step, lasts the last ends of its operations, owns that of
+	// those within its range.
 	firsts, lasts, owns []int64
 	at                  finder
-	run, work           model.Interval // from the first event to the last, and from the first operation to the last
-	warm                int64          // when the warm-up begins, or the steps where there is none
+	run, work           model.Interval   // from the first event to the last, and from the first operation to the last
+	warm                int64            // when the warm-up begins, or the steps where there is none
+	phases              []model.Interval // from the first operation of each phase beside the steps to its last
 	out                 [sectionCount]section
 }
 
@@ -45,6 +47,7 @@ func (c *cut) sections() *sectioning {
 	s := &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
 		firsts: c.mainStream(laid, func(int32) bool { return true }), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
 		run: c.events(), work: model.Interval{Start: math.MaxInt64, End: math.MinInt64}}
+	s.phases = slices.Repeat([]model.Interval{{Start: math.MaxInt64, End: math.MinInt64}}, len(c.phases))
 	for i := range c.launches {
 		l := &c.launches[i]
 		x := &s.out[s.add(l.API, l.Start, l.End)]
@@ -68,11 +71,13 @@ func (s *sectioning) add(api, start, end int64) int {
 	}
 	i := s.at.find(api)
 	if i < 0 {
+		phase := s.c.otherPhase(api)
 		switch {
+		case phase > 0:
+			s.phases[phase] = model.Interval{Start: min(s.phases[phase].Start, start), End: max(s.phases[phase].End, end)}
+			return betweenSteps
 		case api >= s.laid[0].Start:
 			return afterSteps
-		case len(s.c.phases) > 1 && api >= s.c.startUp: // in a phase before the one whose cycles are the steps
-			return betweenSteps
 		case len(s.c.phases) > 0 && api >= s.c.startUp: // in the first cycle, before the kernel that divides cycles
 			return s.first()
 		}
@@ -111,11 +116,22 @@ func (s *sectioning) divide() {
 	end = max(begin, end)
 	gaps = min(gaps, end-begin)
 	s.warm = warm
-	s.out[beforeSteps].elapsed = warm - start
+	last := max(s.run.End, s.work.End, end)
+	earlier, later := s.phasesIn(model.Interval{Start: start, End: warm}), s.phasesIn(model.Interval{Start: end, End: last})
+	s.out[beforeSteps].elapsed = warm - start - earlier
 	s.out[inWarmup].elapsed = begin - warm
 	s.out[inSteps].elapsed = end - begin - gaps
-	s.out[betweenSteps].elapsed = gaps
-	s.out[afterSteps].elapsed = max(s.run.End, s.work.End, end) - end
+	s.out[betweenSteps].elapsed = gaps + earlier + later
+	s.out[afterSteps].elapsed = last - end - later
+}
+
+// phasesIn is the time of the phases beside the steps in a part of the run.
+func (s *sectioning) phasesIn(of model.Interval) (sum int64) {
+	known := slices.DeleteFunc(slices.Clone(s.phases), func(x model.Interval) bool { return x.Start > x.End })
+	for _, x := range model.Union(known) {
+		sum += max(0, min(x.End, of.End)-max(x.Start, of.Start))
+	}
+	return sum
 }
 
 // bounds are the start of the warm-up, that of the steps, their end, and the time between them.
@@ -164,8 +180,8 @@ func (c *cut) events() model.Interval {
 	return out
 }
 
-// reduceLifetime writes how long the process took before its first step and after its last event, where it is known when the process
-// began and ended. A clock that puts events outside that time is not trusted.
+// reduceLifetime writes how long the process took before its first step and after its last event, where it is known
+// when the process began and ended. A clock that puts events outside that time is not trusted.
 func (s *sectioning) reduceLifetime(run int, t *table) {
 	life, begun := s.c.Lifetime, s.run.Start
 	if s.c.Overlapped {
@@ -188,8 +204,8 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 	t.set(run, measure.Workload, model.InitTime, float64(min(initialising, s.work.Start-life.Start)))
 }
 
-// reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a metric of the
-// workload as well.
+// reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a
+// metric of the workload as well.
 func (c *cut) reduceSections(run int, t *table) {
 	s := c.sections()
 	s.reduceLifetime(run, t)

@@ -159,7 +159,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 	t.set(run, measure.Workload, measure.MeanStep, all/n)
 	t.set(run, measure.Workload, measure.MeanToTypical, math.Round(all/period*1e6)/1e6)
 	if len(c.steps) == 0 {
-		t.set(run, measure.Workload, measure.Repeats, math.Round(float64(len(c.cycles))*c.phases[0].weight))
+		t.set(run, measure.Workload, measure.Repeats, math.Round(c.phases[0].weight*float64(c.phases[0].cycles)))
 	}
 	for subject, ns := range owned {
 		t.set(run, subject, model.Owned, ns/n)

@@ -106,21 +106,19 @@ func cutsOf(sides []*side) (out []*cut) {
 // layCycles lays cycles over the runs of the sides without a step: the same over all of them, or where they have none in common,
 // over each side its own.
 func layCycles(sides []*side, o Options) error {
-	times := 0
-	if o.Like != nil {
-		if x, ok := o.Like.Find(measure.Workload, measure.Repeats.Name); ok {
-			times = int(largest(x.Values))
-		}
-	}
 	sides = slices.DeleteFunc(slices.Clone(sides), func(s *side) bool { return s.step != "" })
-	found, err := setPhases(cutsOf(sides), times)
-	for i := 0; i < len(sides) && !found && err == nil && len(sides) > 1; i++ {
-		_, err = setPhases(sides[i].cuts, times)
+	found, err := setPhases(cutsOf(sides), o.Like)
+	if found || err != nil || len(sides) < 2 {
+		evenPhases(sides, o)
+		return err
 	}
-	for _, s := range sides {
-		evenPhases(s.cuts)
+	for i := range sides {
+		if _, err := setPhases(sides[i].cuts, o.Like); err != nil {
+			return err
+		}
+		evenPhases(sides[i:i+1], o)
 	}
-	return err
+	return nil
 }
 
 // placeGraphs names the whole graphs of all runs.

@@ -276,6 +276,10 @@ func during(section string) string {
 	case measure.Beside.Name:
 		return "in processes beside the run"
 	}
+	if s := (measure.Subject{Scope: measure.ScopeSection, Name: section}); s.IsLoop() {
+		loop, _, _ := strings.Cut(section, "#")
+		return "in the " + Elide(Clean(loop), 48)
+	}
 	return Clean(section) + " the steps"
 }
 
