@@ -114,7 +114,12 @@ func describe(t comparison, p pair) result.Finding {
 		Gates: p.Listed == "" && p.Limit.Severity == thresholds.Fail &&
 			(!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
-	f.State(p.Facts...)
+	facts := p.Facts
+	steps := p.Subject == measure.Workload || p.Subject == measure.Warmup
+	if p.isStep() && steps && f.Gates && !t.Named(p.Pair) && t.launchRate() {
+		f.Gates, facts = false, append(slices.Clone(facts), result.Say(reason.LaunchRate{Least: launchRateLeast}))
+	}
+	f.State(facts...)
 	if p.Metric.Informational() && !t.Named(p.Pair) {
 		f.Limit = result.Unknown // such a count has none
 	}

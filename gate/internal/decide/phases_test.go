@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -333,6 +334,40 @@ func TestEachPhase(t *testing.T) {
 					t.Errorf("%s, a pause in every cycle, %d: %s %s", where, i, f.Kernel, f.Metric)
 				}
 			}
+		}
+	}
+}
+
+// A program of one short kernel in a row takes what the CPU takes to launch it, which differs between processes: kernels and GPU time
+// decide.
+func TestLaunchRate(t *testing.T) {
+	from := recordedRuns(t, "base")[0]
+	side := func(start, ns int64, periods ...int64) (out []model.Trace) {
+		for i, period := range periods {
+			x := withoutRanges(from)
+			x.Source, x.Start = fmt.Sprint(start, i), x.Start.Add(time.Duration(start+int64(i))*time.Minute)
+			now, l := x.Launches[0].API+1000*int64(i), x.Launches[0]
+			x.Launches, x.Copies, x.Calls = nil, nil, exporttest.Calls()
+			for k := range int64(3000) {
+				l.API, l.Start, l.End = now, now+1000, now+1000+ns+32*((k+int64(i))%2)
+				x.Launches, now = append(x.Launches, l), now+period
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	base := side(0, 2016, 4500, 4500, 6400, 4510, 6410)
+	for i, r := range judgeTraces(t, base, side(10, 2016, 6400, 6410, 6400, 4500, 6420)) {
+		said := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return slices.ContainsFunc(f.Facts, func(x result.Remark) bool { return x.Key == "launch-rate" })
+		})
+		if r.Verdict != result.Pass || r.Undecided || !said {
+			t.Errorf("unchanged, %d: %s undecided %v, said %v: %s", i, r.Verdict, r.Undecided, said, r.Reason)
+		}
+	}
+	for i, r := range judgeTraces(t, base, side(10, 2208, 6400, 6410, 6400, 4500, 6420)) {
+		if r.Verdict != result.Fail {
+			t.Errorf("kernel 10 %% slower, %d: %s: %s", i, r.Verdict, r.Reason)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
@@ -68,6 +69,16 @@ func (e *estimate) settledBy(most int) int {
 		n++
 	}
 	return n
+}
+
+// launchRate reports whether the cycles of both sides, which were found by kernels, are short enough to be as long as
+// the CPU takes to launch them.
+func (t comparison) launchRate() bool {
+	short := func(side *recorded.Index) bool {
+		return side.HasMetric(measure.Workload, measure.Repeats.Name) &&
+			side.Typical(measure.Workload, measure.StepTime.Name) < launchRateLeast
+	}
+	return short(t.Base) && short(t.Head)
 }
 
 // waits reports whether most of the growth of a step is time in which an operation was issued and nothing else of the program

@@ -146,6 +146,14 @@ func (r StepsCover) String() string {
 	return "the steps (" + r.Range + ") are " + r.Share.Percent() + " of the head's GPU time; the rest is judged by the limits of its sections"
 }
 
+// LaunchRate is the period in ns below which a step is the time of its launches.
+type LaunchRate struct{ Least result.Number }
+
+func (r LaunchRate) String() string {
+	return "launch-bound: a step under " + measure.Quantity(float64(r.Least), "ns") +
+		" takes what the CPU takes to launch it, which differs between processes; kernels and GPU time decide"
+}
+
 // StartUp is the part of the GPU time of a run without ranges that is before its first loop.
 type StartUp struct{ Share result.Number }
 

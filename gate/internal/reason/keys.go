@@ -80,6 +80,7 @@ var (
 	_ = result.Keyed("output-disagrees", OutputDisagrees{},
 		"An output of unprofiled runs and the profiled step disagree.")
 	_ = result.Keyed("steps-cover", StepsCover{}, "The part of the head's GPU time that its steps are.")
+	_ = result.Keyed("launch-rate", LaunchRate{}, "The step is as short as the launches of its kernels: it is not judged.")
 	_ = result.Keyed("start-up", StartUp{}, "The part of the head's GPU time before its first loop.")
 	_ = result.Keyed("skips-more", SkipsMore{}, "The sides have different warm-up.")
 	_ = result.Keyed("other-cycle", OtherCycle{},
