@@ -111,8 +111,8 @@ func checkCells(t *rapid.T, text string) {
 	}
 }
 
-// Line ends and a byte order mark are git's and an editor's; nothing else may differ from what was written. A file that was
-// never written so has the name of its contents and is refused for them.
+// Line ends and a byte order mark are git's and an editor's; nothing else may differ from what was written. A file that
+// was never written so has the name of its contents and is refused for them.
 func TestImmutable(t *testing.T) {
 	dir := t.TempDir()
 	e := record(t, dir, sample()[0])[0]

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// headKey is a key of the rows about a whole session: how an entry fills its cell, "" for no row, and what the cell sets. The keys of
-// runs set nothing by themselves, see [Entry.readRuns].
+// headKey is a key of the rows about a whole session: how an entry fills its cell, "" for no row, and what the cell
+// sets. The keys of runs set nothing by themselves, see [Entry.readRuns].
 type headKey struct {
 	name  string
 	write func(e *Entry) string
@@ -72,7 +72,8 @@ var retiredKeys = []string{"host_code"}
 var ofRemoval = []string{"what", "start", "commit", "reason", "supersedes", "beside", "removes"}
 
 // field is a key for a field of an entry, whose zero value has no row.
-func field[T comparable](name string, of func(*Entry) *T, format func(T) string, parser func(string) (T, error)) headKey {
+func field[T comparable](name string, of func(*Entry) *T, format func(T) string,
+	parser func(string) (T, error)) headKey {
 	return headKey{name, func(e *Entry) string {
 		if v := *of(e); v != *new(T) {
 			return format(v)
@@ -211,7 +212,8 @@ func (e *Entry) readRuns(c *cells, said map[string]placed) {
 	}
 }
 
-// formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is known.
+// formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is
+// known.
 func formatStarts(s *model.Session) string {
 	known := false
 	starts := join(s.Runs, func(r model.Run) string {

@@ -41,7 +41,8 @@ func acceptOf(hours float64, x measure.Subject, v float64, ids ...string) Entry 
 	return Entry{Session: s, Replaces: map[measure.Subject][]string{x: ids}}
 }
 
-// inEffect are the times of a kernel that are in effect, oldest first, and whether they are of a merge that was never measured.
+// inEffect are the times of a kernel that are in effect, oldest first, and whether they are of a merge that was never
+// measured.
 func inEffect(t *testing.T, dir string, x measure.Subject) (times []float64, unmeasured bool) {
 	t.Helper()
 	sessions, err := Read(dir)

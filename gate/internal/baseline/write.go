@@ -41,9 +41,10 @@ func sweep(dir string) {
 	}
 }
 
-// Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in between; where there is
-// none, dir is created. Add fills in what the new files know, and their names. A session in effect that holds the same to the last digit
-// is returned in place of a new one. An error from change leaves everything as it is. Each file is written whole or not at all.
+// Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in
+// between; where there is none, dir is created. Add fills in what the new files know, and their names. A session in
+// effect that holds the same to the last digit is returned in place of a new one. An error from change leaves
+// everything as it is. Each file is written whole or not at all.
 func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, err error) {
 	unlock, err := begin(dir)
 	if err != nil {

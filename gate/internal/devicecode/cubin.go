@@ -96,7 +96,8 @@ func cubin(image []byte) ([]Kernel, error) {
 	return out, nil
 }
 
-// architecture is the compute capability of a device ELF image (90) and the suffix of code for it alone ("a"), by e_flags.
+// architecture is the compute capability of a device ELF image (90) and the suffix of code for it alone ("a"), by
+// e_flags.
 func architecture(image []byte) (sm int, suffix string) {
 	flags, abi := binary.LittleEndian.Uint32(image[48:]), image[8]
 	number, accelerated := flags&0xff, flags&acceleratorsV1 != 0
@@ -246,8 +247,8 @@ func (c *image64) hash(name string, code []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// localStores is the size of all store instructions to local memory (STL) in 128-bit code: opcode 0x387 in bits 0 to 11,
-// the width in bits 73 to 75 (8, 8, 16, 16, 32, 64 and 128 bits).
+// localStores is the size of all store instructions to local memory (STL) in 128-bit code: opcode 0x387 in bits 0 to
+// 11, the width in bits 73 to 75 (8, 8, 16, 16, 32, 64 and 128 bits).
 func localStores(code []byte) int {
 	widths := [8]int{1, 1, 2, 2, 4, 8, 16, 0}
 	total := 0

@@ -1,4 +1,5 @@
-// Package devicecode reads the kernels that a compiler left in ELF files, fat binaries and cubins, without a GPU or a CUDA toolkit.
+// Package devicecode reads the kernels that a compiler left in ELF files, fat binaries and cubins, without a GPU or a
+// CUDA toolkit.
 package devicecode
 
 import (
@@ -15,10 +16,11 @@ type Kernel struct {
 	Arch      string `json:"arch"` // "sm_90", "sm_90a"
 	Name      string `json:"name"` // mangled
 	Registers int    `json:"registers"`
-	// Stack is the stack of a thread, called functions included: spilled registers and local arrays. It is -1 where recursion
-	// leaves it open, and 0 in objects that are still to be linked (-rdc).
+	// Stack is the stack of a thread, called functions included: spilled registers and local arrays. It is -1 where
+	// recursion leaves it open, and 0 in objects that are still to be linked (-rdc).
 	Stack int `json:"stack_bytes"`
-	// SpillStores is the size of the code's local stores, each instruction counted once. Spills and local arrays store alike.
+	// SpillStores is the size of the code's local stores, each instruction counted once. Spills and local arrays store
+	// alike.
 	SpillStores int `json:"spill_bytes"`
 	Shared      int `json:"shared_bytes"`   // static shared memory of a block
 	Constant    int `json:"constant_bytes"` // constant bank 0: parameters and launch state

@@ -18,7 +18,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// resources are the lines of `cuobjdump -res-usage`, one a kernel: architecture, name, registers, stack, shared and constant bytes.
+// resources are the lines of `cuobjdump -res-usage`, one a kernel: architecture, name, registers, stack, shared and
+// constant bytes.
 func resources(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -155,7 +156,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// Objects of one program in every compression mode, linked, and compiled from another directory; the truth is cuobjdump's.
+// Objects of one program in every compression mode, linked, and compiled from another directory; the truth is
+// cuobjdump's.
 func TestPublishedObjects(t *testing.T) {
 	archive, _ := filepath.Abs("../../../../shared/h200/code/kernels.tar.xz")
 	if _, err := os.Stat(archive); err != nil {

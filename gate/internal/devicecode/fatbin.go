@@ -10,8 +10,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// The layout of a fat binary, as public parsers document it: a header of 16 bytes (magic, version, header size, size of the
-// entries), then entries, each a header and its data.
+// The layout of a fat binary, as public parsers document it: a header of 16 bytes (magic, version, header size, size of
+// the entries), then entries, each a header and its data.
 const (
 	fatMagic       = 0xba55ed50
 	fatHeader      = 16
@@ -130,7 +130,8 @@ func load(r io.ReaderAt, b []byte, at int64) error {
 	return nil
 }
 
-// decompressor loads and decompresses entries into buffers that the next entry reuses. It is not safe for concurrent use.
+// decompressor loads and decompresses entries into buffers that the next entry reuses. It is not safe for concurrent
+// use.
 type decompressor struct {
 	zstd          *zstd.Decoder
 	stored, plain []byte

@@ -15,8 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of [Kernel.Compare].
-// name stands in the kernels and in errors. A file without readable device code is an [*Unreadable] error.
+// Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of
+// [Kernel.Compare]. name stands in the kernels and in errors. A file without readable device code is an [*Unreadable]
+// error.
 func Read(path, name string) ([]Kernel, error) {
 	f, err := input.Open(path)
 	if errors.Is(err, input.ErrNoFile) {
@@ -64,10 +65,12 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 	return hostKernels(f, size)
 }
 
-// fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device linking (-rdc).
+// fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device
+// linking (-rdc).
 var fatSections = []string{".nv_fatbin", "__nv_relfatbin"}
 
-// hostKernels reads the fat binaries of a host ELF file. Code for device linking counts only where the linked code is absent.
+// hostKernels reads the fat binaries of a host ELF file. Code for device linking counts only where the linked code is
+// absent.
 func hostKernels(f io.ReaderAt, size int64) ([]Kernel, error) {
 	file, err := readSections(f, size)
 	if err != nil {

@@ -21,9 +21,9 @@ type finder struct {
 	seen    int
 }
 
-// Find lists the files with device code that a pattern names, sorted: the pattern is a file, a directory (Triton's cache, a build
-// folder) that is searched with all below it, or a glob of [filepath.Match]. A glob follows links to directories, each directory
-// once for each part of the pattern; a search of all below a directory follows none.
+// Find lists the files with device code that a pattern names, sorted: the pattern is a file, a directory (Triton's
+// cache, a build folder) that is searched with all below it, or a glob of [filepath.Match]. A glob follows links to
+// directories, each directory once for each part of the pattern; a search of all below a directory follows none.
 func Find(pattern string) ([]string, error) {
 	f := finder{pattern: pattern}
 	paths, err := f.glob(pattern)

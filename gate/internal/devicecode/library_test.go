@@ -20,7 +20,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// library writes a shared library whose section .nv_fatbin holds a fat binary for each of n cubins: not compressed, LZ4 and zstd in turn.
+// library writes a shared library whose section .nv_fatbin holds a fat binary for each of n cubins: not compressed, LZ4
+// and zstd in turn.
 func library(t testing.TB, path string, n int, cubin func(i int) []byte) {
 	t.Helper()
 	f, err := os.Create(path)

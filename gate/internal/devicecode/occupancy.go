@@ -8,7 +8,8 @@ import (
 // multiprocessor is what one of a compute capability holds at most; shared memory in KiB.
 type multiprocessor struct{ threads, blocks, shared int }
 
-// multiprocessors are those of the technical specifications in NVIDIA's CUDA C++ Programming Guide. All have 65,536 registers.
+// multiprocessors are those of the technical specifications in NVIDIA's CUDA C++ Programming Guide. All have 65,536
+// registers.
 var multiprocessors = map[int]multiprocessor{
 	70: {2048, 32, 96}, 72: {2048, 32, 96}, 75: {1024, 16, 64},
 	80: {2048, 32, 164}, 86: {1536, 16, 100}, 87: {1536, 16, 164}, 89: {1536, 24, 100},
@@ -16,8 +17,9 @@ var multiprocessors = map[int]multiprocessor{
 	120: {1536, 24, 100}, 121: {1536, 24, 100},
 }
 
-// Occupancy is the theoretical occupancy in percent of blocks of so many threads with so many bytes of dynamic shared memory, by the
-// rules of cuda_occupancy.h. ok is false for an architecture that is not known, and for a launch that does not fit.
+// Occupancy is the theoretical occupancy in percent of blocks of so many threads with so many bytes of dynamic shared
+// memory, by the rules of cuda_occupancy.h. ok is false for an architecture that is not known, and for a launch that
+// does not fit.
 func (k Kernel) Occupancy(threads, dynamic int) (percent float64, ok bool) {
 	capability, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(k.Arch, "sm_"), "af"))
 	sm, known := multiprocessors[capability]

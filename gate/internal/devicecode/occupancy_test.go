@@ -2,7 +2,8 @@ package devicecode
 
 import "testing"
 
-// TestOccupancy holds the occupancy that ncu gives for kernels of testdata/ncu (the first six), and limits by each resource.
+// TestOccupancy holds the occupancy that ncu gives for kernels of testdata/ncu (the first six), and limits by each
+// resource.
 func TestOccupancy(t *testing.T) {
 	for _, tt := range []struct {
 		arch              string

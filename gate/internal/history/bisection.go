@@ -18,11 +18,11 @@ type Bisection struct {
 	Ends *result.Report `json:"ends"`
 	// Followed is the finding of Ends whose change was looked for, nil where there is none to look for.
 	Followed *result.Finding `json:"followed,omitempty"`
-	// Nearest is, where nothing is followed, what would have been, had it regressed: the finding that was asked for, else that of the
-	// whole workload which is slowest. It is nil where there is none.
+	// Nearest is, where nothing is followed, what would have been, had it regressed: the finding that was asked for, else
+	// that of the whole workload which is slowest. It is nil where there is none.
 	Nearest *result.Finding `json:"nearest,omitempty"`
-	// RunsNeeded is how many runs a side would tell the change of Nearest from none in 80 % of cases; 0 where those taken do, where
-	// it is not slower, and where that is not known.
+	// RunsNeeded is how many runs a side would tell the change of Nearest from none in 80 % of cases; 0 where those taken
+	// do, where it is not slower, and where that is not known.
 	RunsNeeded int `json:"runs_needed,omitempty"`
 	// Commits are those after the good end, the oldest first.
 	Commits []BisectedCommit `json:"commits"`
@@ -48,7 +48,8 @@ type Commit struct {
 // BisectedCommit is a commit of the line, and what is known of it.
 type BisectedCommit struct {
 	Commit
-	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was not measured.
+	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was
+	// not measured.
 	Change *result.Number `json:"change,omitempty"`
 	Low    *result.Number `json:"low,omitempty"`
 	High   *result.Number `json:"high,omitempty"`
@@ -71,8 +72,9 @@ type Culprit struct {
 	Refuted bool `json:"refuted,omitempty"`
 }
 
-// Unproven notes what would have been followed in ends that do not differ, of these findings the one that got worst, and what it
-// would take. The interval of a change narrows with the square root of the runs, as long as they are of one session.
+// Unproven notes what would have been followed in ends that do not differ, of these findings the one that got worst,
+// and what it would take. The interval of a change narrows with the square root of the runs, as long as they are of one
+// session.
 func (b *Bisection) Unproven(candidates []*result.Finding) {
 	for _, f := range candidates {
 		if f.Low.Known() && f.High.Known() && (b.Nearest == nil || f.Harm() > b.Nearest.Harm()) {

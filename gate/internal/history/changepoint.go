@@ -21,10 +21,10 @@ type changePoint struct {
 	Before, After float64 // means of the same
 }
 
-// changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series is split where its parts differ
-// most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's t test says that they do. In that first pass the
-// test is ten times weaker; then the weakest points are removed, one by one, until the rest is significant (Fleming et al., Hunter,
-// 2023, sections 4.2 and 4.3).
+// changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series
+// is split where its parts differ most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's
+// t test says that they do. In that first pass the test is ten times weaker; then the weakest points are removed, one
+// by one, until the rest is significant (Fleming et al., Hunter, 2023, sections 4.2 and 4.3).
 func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }
@@ -68,8 +68,8 @@ func divide(series []float64, p float64) []int {
 	return cuts[1 : len(cuts)-1]
 }
 
-// sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the first i
-// and the first j values.
+// sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the
+// first i and the first j values.
 type sums [][]float64
 
 func distances(series []float64) sums {
@@ -89,8 +89,8 @@ func distances(series []float64) sums {
 // between are the distances from the values of one range to those of another.
 func (s sums) between(a, b, c, d int) float64 { return s[b][d] - s[a][d] - s[b][c] + s[a][c] }
 
-// widest is the place in a range that divides it, or a beginning of it, into the parts that differ most, and by how much; -1 for a
-// range of one value.
+// widest is the place in a range that divides it, or a beginning of it, into the parts that differ most, and by how
+// much; -1 for a range of one value.
 func (s sums) widest(start, end int) (best float64, at int) {
 	best, at = math.Inf(-1), -1
 	for cut := start + 1; cut < end; cut++ {

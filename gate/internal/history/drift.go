@@ -24,10 +24,11 @@ const (
 	ownStep = 2.0 / 3
 )
 
-// Drift finds changes that many sessions add up to, each too small for a gate. since holds every session since the anchor, base those
-// in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or over-drift; steps within the base that add
-// up (one-sided CUSUM) are drifting. Together the questions raise a false alarm in at most the policy's alpha of gates. Where one
-// step makes most of a change, it is no drift: the head's step is judged by the gate, and an accepted one was.
+// Drift finds changes that many sessions add up to, each too small for a gate. since holds every session since the
+// anchor, base those in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or
+// over-drift; steps within the base that add up (one-sided CUSUM) are drifting. Together the questions raise a false
+// alarm in at most the policy's alpha of gates. Where one step makes most of a change, it is no drift: the head's step
+// is judged by the gate, and an accepted one was.
 func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 	anchored, steps := follow(since), follow(base)
 	var p []float64
@@ -100,7 +101,8 @@ func (x *path) changes(sessions []model.Session) (n int) {
 	return n
 }
 
-// Separate leaves out sessions that were measured again within the hour, unless the later one holds only an accepted part.
+// Separate leaves out sessions that were measured again within the hour, unless the later one holds only an accepted
+// part.
 func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
@@ -164,8 +166,8 @@ func follow(t Basis) []path {
 }
 
 // judge asks both questions of a path. Sessions differ by an effect of their own, with standard deviation sd, those of
-// different hosts by one of the host besides. The effect of a host stays with all its sessions, so that a baseline that moves to another host has
-// not drifted once more with each session there.
+// different hosts by one of the host besides. The effect of a host stays with all its sessions, so that a baseline that
+// moves to another host has not drifted once more with each session there.
 func (x *path) judge(sessions []model.Session, sd float64) {
 	last := len(x.at) - 1
 	changes := make([]float64, last)
@@ -211,8 +213,8 @@ func (x *path) unaccepted(steps []float64, sessions []model.Session) (difference
 	return differences
 }
 
-// wider is the factor by which steps of unit variance vary more than expected, at least 1. Steady drift makes steps grow
-// evenly and is not counted: only how their differences scatter.
+// wider is the factor by which steps of unit variance vary more than expected, at least 1. Steady drift makes steps
+// grow evenly and is not counted: only how their differences scatter.
 func wider(differences []float64) float64 {
 	seen := stats.SampleVariance(differences)
 	seen.S2 /= 2 // of a difference of two
@@ -228,9 +230,9 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The sum is the largest
-// of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for many the limit of Siegmund
-// (1979).
+// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The sum
+// is the largest of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for
+// many the limit of Siegmund (1979).
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1
@@ -242,7 +244,8 @@ func chance(h float64, n int) float64 {
 	return min(1, few, math.Exp(-2*reference*(h+overshoot)))
 }
 
-// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the others.
+// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the
+// others.
 func worst(paths []path) (path, []string) {
 	kernel := func(x path) float64 {
 		if x.subject == measure.Workload {

@@ -15,9 +15,9 @@ const ofHost = 2.5
 
 func sameHost(a, b *model.Session) bool { return a.GPUHash != "" && a.GPUHash == b.GPUHash }
 
-// innovations are the prediction errors of each session from the sessions before it, in standard deviations, and independent (Brown,
-// Durbin and Evans 1975). The changes from the anchor are correlated by its error and those of hosts, which a Kalman filter
-// with a constant state estimates (Kalman 1960).
+// innovations are the prediction errors of each session from the sessions before it, in standard deviations, and
+// independent (Brown, Durbin and Evans 1975). The changes from the anchor are correlated by its error and those of
+// hosts, which a Kalman filter with a constant state estimates (Kalman 1960).
 func (x *path) innovations(changes []float64, sessions []model.Session, sd float64) []float64 {
 	own := func(i int) float64 { return sd*sd + x.run.S2/x.runs[i] }
 	ofHost := ofHost * sd * sd

@@ -12,7 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// The innovations of a path solve L·z = changes, with L·Lᵀ their covariance (Cholesky): that takes the cube of the sessions.
+// The innovations of a path solve L·z = changes, with L·Lᵀ their covariance (Cholesky): that takes the cube of the
+// sessions.
 func TestInnovations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 30).Draw(t, "sessions")

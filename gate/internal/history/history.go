@@ -1,4 +1,5 @@
-// Package history follows a workload over time: change points, drift that adds up, and the search for the commit of a change.
+// Package history follows a workload over time: change points, drift that adds up, and the search for the commit of a
+// change.
 package history
 
 import (
@@ -15,11 +16,11 @@ import (
 )
 
 const (
-	// trendPoints is from how many points on the level of a trend is looked at for changes; below, only the first and the last are
-	// compared.
+	// trendPoints is from how many points on the level of a trend is looked at for changes; below, only the first and the
+	// last are compared.
 	trendPoints = 10
-	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one series), and
-	// trendLeast the smallest change that is one.
+	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one
+	// series), and trendLeast the smallest change that is one.
 	trendP, trendLeast = 0.001, 0.002
 	// trendShare is the part of the GPU time from which a kernel has a trend.
 	trendShare = 0.005
@@ -46,7 +47,8 @@ type Moment struct {
 	Step        string            `json:"step,omitempty"`
 	// Anchor names the state that later moments are compared with, "" where this is none.
 	Anchor string `json:"anchor,omitempty"`
-	// Since lists the changes of the environment since the moment before, which no commit causes: "driver", "board", "host", "clock".
+	// Since lists the changes of the environment since the moment before, which no commit causes: "driver", "board",
+	// "host", "clock".
 	Since []string `json:"since,omitempty"`
 
 	values map[number]point
@@ -123,14 +125,15 @@ func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
 	}
 }
 
-// trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of kernels.
+// trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of
+// kernels.
 func trended(s measure.Subject, metric string) bool {
 	m := measure.Metric{Name: metric}
 	return m.Followed() && (s == measure.Workload || s.Scope == measure.ScopeOutput || s.Scope == measure.ScopeKernel)
 }
 
-// NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another step
-// than the last are left out.
+// NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another
+// step than the last are left out.
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)
@@ -245,8 +248,8 @@ func (h *History) Anchor() int {
 	return -1
 }
 
-// anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted holds only what
-// moved, and what it leaves out is as it was.
+// anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted
+// holds only what moved, and what it leaves out is as it was.
 func (h *History) anchored(values []result.Number) (from float64) {
 	at := h.Anchor()
 	if at < 0 || !slices.ContainsFunc(values[at+1:], result.Number.Known) {

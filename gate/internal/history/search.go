@@ -38,7 +38,8 @@ func (r Reading) Agree(other Reading) bool {
 	return math.Abs(float64(r.Change-other.Change)) <= r.noise()+other.noise()
 }
 
-// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between them.
+// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between
+// them.
 func (r Reading) Nearer(whole Reading) string {
 	switch share := whole.Change / 2; {
 	case share > 0 && r.High < share, share < 0 && r.Low > share:
@@ -54,9 +55,9 @@ func (r Reading) fromGood(whole Reading) Reading {
 	return around(whole.factor()*r.factor()-1, math.Hypot(r.noise()*whole.factor(), whole.noise()*r.factor()))
 }
 
-// Between is how far a commit is from the good end of a line, as it reads beside the good end and beside the bad one, each
-// weighed by the inverse square of its noise; nil where it was not read beside that end. It is clear where it tells a step of
-// the least size that counts from none, and the two agree.
+// Between is how far a commit is from the good end of a line, as it reads beside the good end and beside the bad one,
+// each weighed by the inverse square of its noise; nil where it was not read beside that end. It is clear where it
+// tells a step of the least size that counts from none, and the two agree.
 func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	switch {
 	case good == nil && bad == nil:
@@ -76,8 +77,9 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 
 // Search holds the readings of a line of commits, 0 the good end; nil for a commit without one.
 //
-// Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how much of the
-// whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there may be several.
+// Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how
+// much of the whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there
+// may be several.
 type Search struct {
 	Readings []*Reading
 	Skipped  []bool // the commit cannot be read: it does not build, say
@@ -96,8 +98,8 @@ type Step struct {
 	Reading     // of the last beside the commit before the first
 }
 
-// Found are the changes between neighbours that were read and that are culprits or hold some, the largest first; none where the
-// change is spread over many commits.
+// Found are the changes between neighbours that were read and that are culprits or hold some, the largest first; none
+// where the change is spread over many commits.
 func (s *Search) Found() (out []Step) {
 	whole := *s.Readings[len(s.Readings)-1]
 	last := 0
@@ -117,8 +119,8 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit to read next: of those within the largest change that is not yet between neighbours the middle one. It is
-// not ok where nothing is left to read.
+// Next is the commit to read next: of those within the largest change that is not yet between neighbours the middle
+// one. It is not ok where nothing is left to read.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {

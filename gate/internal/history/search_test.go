@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// search reads a line whose commits change the number by these factors, with some noise; commits that cannot be read are negative.
+// search reads a line whose commits change the number by these factors, with some noise; commits that cannot be read
+// are negative.
 func search(factors []float64, noise float64, draw func() float64) (s *Search, reads int) {
 	level, at := 1., make([]float64, len(factors)+1)
 	for i, f := range factors {

@@ -23,9 +23,10 @@ func ExportArgs(report string) []string {
 	return []string{"--import", report, "--csv", "--page", "raw", "--print-units", "base", "--config-file", "off"}
 }
 
-// Export turns a report (.ncu-rep, or the compressed .ncu-repz of newer versions) into its raw page, which [Read] reads, and returns the
-// page's path, a new file in dir, which must be private to the user: a page names the host and the process. Where ncu is missing or
-// fails, and where the report is damaged, the error is a *model.Refusal and no file is left.
+// Export turns a report (.ncu-rep, or the compressed .ncu-repz of newer versions) into its raw page, which [Read]
+// reads, and returns the page's path, a new file in dir, which must be private to the user: a page names the host and
+// the process. Where ncu is missing or fails, and where the report is damaged, the error is a *model.Refusal and no
+// file is left.
 func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	name := filepath.Base(report)
 	by, written, err := inspect(report)

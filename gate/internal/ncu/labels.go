@@ -6,8 +6,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// labels are the names on the details page, by section and label: "Memory Throughput" is a percentage in one section and
-// a bandwidth in another.
+// labels are the names on the details page, by section and label: "Memory Throughput" is a percentage in one section
+// and a bandwidth in another.
 var labels = map[string]string{
 	"GPU Speed Of Light Throughput: Duration":                "gpu__time_duration.sum",
 	"GPU Speed Of Light Throughput: Elapsed Cycles":          "gpc__cycles_elapsed.max",

@@ -30,8 +30,8 @@ var (
 	around = input.Pattern(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
 )
 
-// subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
-// range, and only named "range" where there is none.
+// subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the
+// NVTX range, and only named "range" where there is none.
 func (l *launch) subject(names *model.KernelNames) (measure.Subject, error) {
 	if strings.TrimSpace(l.is[kernel]) == "" {
 		return measure.Subject{}, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)

@@ -44,8 +44,8 @@ func formulas(text string) (all []formula) {
 }
 
 // flops are the ways to know the operations of one precision. The sections of ncu give only rates a cycle: a fused
-// multiply-add is two, and a half-precision instruction works on two numbers at once (as in ncu's own derived__…_pred_on_x2
-// and _x4).
+// multiply-add is two, and a half-precision instruction works on two numbers at once (as in ncu's own
+// derived__…_pred_on_x2 and _x4).
 func flops(lanes int, letter string) []formula {
 	way := func(unit, rate string) string {
 		return fmt.Sprintf("%[1]d %[3]sadd_pred_on.sum%[4]s + %[1]d %[3]smul_pred_on.sum%[4]s + %[2]d %[3]sfma_pred_on.sum%[4]s",
@@ -280,7 +280,8 @@ func tensorOps(raw map[string]counters.Value) []string {
 	return out
 }
 
-// exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two decimals.
+// exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two
+// decimals.
 func exactness(m measure.Metric) float64 {
 	if m.Unit == "%" {
 		return 100
@@ -297,7 +298,8 @@ func (f formula) names() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// compute gives the value, NaN where a metric was not collected or its cell is no amount, or is rounded and must be exact.
+// compute gives the value, NaN where a metric was not collected or its cell is no amount, or is rounded and must be
+// exact.
 func (f formula) compute(raw map[string]counters.Value, exact bool) (value float64, collected bool) {
 	for _, name := range f.names() {
 		v, collected := raw[name]

@@ -1,6 +1,6 @@
-// Package ncu reads what `ncu --csv` of Nsight Compute 2021 to 2026 prints: the raw page (a row a launch, a column a metric) and the
-// details page (a row a metric), and reports. The metrics of measure.Throughput are derived from ncu's by the table in metrics.go. A
-// cell that holds no number gives no metric.
+// Package ncu reads what `ncu --csv` of Nsight Compute 2021 to 2026 prints: the raw page (a row a launch, a column a
+// metric) and the details page (a row a metric), and reports. The metrics of measure.Throughput are derived from ncu's
+// by the table in metrics.go. A cell that holds no number gives no metric.
 package ncu
 
 import (
@@ -16,8 +16,9 @@ import (
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20
 
-// Read reads ncu output, up to 128 MB, with the raw metrics of ncu as metrics of their own. The name stands in messages and in [counters.Profile.Source]. Output that cannot be judged (no
-// table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
+// Read reads ncu output, up to 128 MB, with the raw metrics of ncu as metrics of their own. The name stands in messages
+// and in [counters.Profile.Source]. Output that cannot be judged (no table, no kernel, no permission, a broken table,
+// numbers in another language) is a *model.Refusal.
 func Read(r io.Reader, name string, raw ...string) (*counters.Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
 	pages := pages{name: name, in: bufio.NewReaderSize(cells.UTF8(in), 64<<10), notes: notes{name: name, failure: len(failures)}}

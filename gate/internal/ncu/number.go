@@ -63,8 +63,8 @@ func (c *cell) value() counters.Value {
 	return v
 }
 
-// baseUnit is ncu's word for the base unit, and what a number is multiplied with to be in it. A rate has the second as its
-// base.
+// baseUnit is ncu's word for the base unit, and what a number is multiplied with to be in it. A rate has the second as
+// its base.
 func baseUnit(unit string) (factor float64, base string) {
 	above, below, rate := strings.Cut(unit, "/")
 	factor, base = scaled(above)
@@ -81,8 +81,8 @@ func baseUnit(unit string) (factor float64, base string) {
 	return factor / size, base + "/" + per
 }
 
-// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000. Another unit is its own
-// base.
+// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000. Another unit is its
+// own base.
 func scaled(unit string) (factor float64, base string) {
 	switch factor, base, _ := measure.BaseUnit(unit); base {
 	case "Hz":

@@ -21,8 +21,8 @@ func isMetric(column string) bool {
 		!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, column)
 }
 
-// table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric
-// or rule.
+// table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a
+// metric or rule.
 func (b *builder) table(t *table) error {
 	r := csv.NewReader(strings.NewReader(t.text.String()))
 	r.FieldsPerRecord = -1

@@ -103,7 +103,8 @@ func (p *pages) collect(header string, row *regexp.Regexp) *table {
 	return t
 }
 
-// refusal is the reason why the output cannot be judged, wrong cells of a table excepted: the messages beside the tables explain more.
+// refusal is the reason why the output cannot be judged, wrong cells of a table excepted: the messages beside the
+// tables explain more.
 func (p *pages) refusal() error {
 	var refused *model.Refusal
 	switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// launchLine begins a launch on the details page as ncu prints it without --csv; ncu before 2023 prints a date for the geometry.
+// launchLine begins a launch on the details page as ncu prints it without --csv; ncu before 2023 prints a date for the
+// geometry.
 var launchLine = input.Pattern(`^ {2}(\S.*?)(?: (\([0-9]+, [0-9]+, [0-9]+\))x(\([0-9]+, [0-9]+, [0-9]+\))|, 20[0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9:]{8})?` +
 	`, Context [0-9]+, Stream ([0-9]+)(?:, Device ([0-9]+))?(?:, CC [0-9.]+)?$`)
 
@@ -18,8 +19,8 @@ var (
 	ruleLine    = input.Pattern(`^ {4}-+ -+ -+\s*$`)
 )
 
-// printedPage turns details pages that ncu printed without --csv into CSV, line for line, so that line numbers hold. Other lines
-// stay as they are before the first launch, and of ncu itself also behind it.
+// printedPage turns details pages that ncu printed without --csv into CSV, line for line, so that line numbers hold.
+// Other lines stay as they are before the first launch, and of ncu itself also behind it.
 type printedPage struct {
 	launch  []string // ID, kernel, stream, block, grid and device; nil before the first
 	section string

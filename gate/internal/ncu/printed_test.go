@@ -68,7 +68,8 @@ step 1 done
 	}
 }
 
-// Values may be as wide as their column, units be those of 2021, and tables of charts stand behind the rules of a section.
+// Values may be as wide as their column, units be those of 2021, and tables of charts stand behind the rules of a
+// section.
 func TestPrintedPageWide(t *testing.T) {
 	const page = `  k(int, const float *) (32, 32, 1)x(32, 32, 1), Context 1, Stream 7, Device 0, CC 7.5
   

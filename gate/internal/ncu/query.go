@@ -35,8 +35,8 @@ func Query(ctx context.Context, ncu string) Catalog {
 	return c
 }
 
-// Check gives the error of a metric that is not in the catalog. Metrics of a launch, a device or the source code have other
-// lists, and ncu itself refuses those that it lacks.
+// Check gives the error of a metric that is not in the catalog. Metrics of a launch, a device or the source code have
+// other lists, and ncu itself refuses those that it lacks.
 func (c Catalog) Check(name string) error {
 	unit, _, counted := strings.Cut(name, "__")
 	if len(c) == 0 || !counted || slices.Contains([]string{"launch", "device", "sass", "derived", "numa", "nvlink", "c2clink", "profiler"}, unit) {

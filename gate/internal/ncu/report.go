@@ -27,8 +27,8 @@ const (
 
 var written = input.Pattern(`(20[0-9]{2}\.[0-9]+\.[0-9]+)(?:\.[0-9]+)? \(build [0-9]+\)`)
 
-// SniffReport reports whether a file that begins with head looks like a report of ncu. A game's files begin with the same
-// four bytes.
+// SniffReport reports whether a file that begins with head looks like a report of ncu. A game's files begin with the
+// same four bytes.
 func SniffReport(head []byte) bool {
 	if len(head) < 9 {
 		return len(head) >= 4 && string(head[:4]) == string(magic)
@@ -103,9 +103,9 @@ func (r *reportFile) header() (message, error) {
 	return r.read(n)
 }
 
-// blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It notes the version of
-// ncu that the first block names. For each block visit may read the payload, up to its end. [ErrLayout] is the error for
-// an unknown layout.
+// blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It notes the version
+// of ncu that the first block names. For each block visit may read the payload, up to its end. [ErrLayout] is the error
+// for an unknown layout.
 func (r *reportFile) blocks(visit func(header message, end int64) error) error {
 	if strings.EqualFold(filepath.Ext(r.name), ".ncu-repz") { // of another make, which only ncu knows
 		return ErrLayout
@@ -169,5 +169,6 @@ func inspect(report string) (by, version string, err error) {
 	return r.by(), r.version, err
 }
 
-// ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.
+// ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges:
+// [Export] it.
 var ErrLayout = errors.New("not laid out as known")

@@ -27,8 +27,8 @@ const (
 // resultLimit is the largest result that is read, in bytes. One of --set full with its sources has a few MB.
 const resultLimit = 256 << 20
 
-// ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its metrics. Values
-// stand there in base units and in full. Its place in messages is the number of the launch.
+// ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its
+// metrics. Values stand there in base units and in full. Its place in messages is the number of the launch.
 func ReadReport(report string, raw ...string) (*counters.Profile, error) {
 	r, err := openReport(report)
 	if err != nil {
@@ -36,7 +36,8 @@ func ReadReport(report string, raw ...string) (*counters.Profile, error) {
 	}
 	defer r.f.Close()
 	x := results{report: r, builder: builder{profile: &counters.Profile{Source: r.name}, devices: map[string]bool{}, raw: raw}}
-	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
+	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds
+	// as well.
 	r.blocks(x.names)
 	r.at = 0
 	if err := r.blocks(x.block); err != nil {

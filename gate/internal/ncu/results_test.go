@@ -198,7 +198,8 @@ func TestReadReportRefuses(t *testing.T) {
 	}
 }
 
-// Reports of others, in the directories that NSGATE_RECORDINGS lists, are read; a page beside one, of the same name, says the same.
+// Reports of others, in the directories that NSGATE_RECORDINGS lists, are read; a page beside one, of the same name,
+// says the same.
 func TestReports(t *testing.T) {
 	read, compared := 0, 0
 	for _, dir := range append(filepath.SplitList(os.Getenv("NSGATE_RECORDINGS")), filepath.Join("..", "..", "..", "..", "shared", "samples")) {

@@ -79,8 +79,8 @@ type notes struct {
 	page    error // the refusal of another page
 }
 
-// failures lists the messages of an ncu that measured nothing or not all, with their refusals. The message that explains most
-// stands first, because one failure causes others ("The application returned an error code").
+// failures lists the messages of an ncu that measured nothing or not all, with their refusals. The message that
+// explains most stands first, because one failure causes others ("The application returned an error code").
 var failures = []struct {
 	says       string
 	kind       model.Kind

@@ -11,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 )
 
-// The headers that versions and options of ncu write, and what people make of them. Each was seen in a public repository
-// and is retyped here with values of its own.
+// The headers that versions and options of ncu write, and what people make of them. Each was seen in a public
+// repository and is retyped here with values of its own.
 const (
 	who2020   = `"ID","Process ID","Process Name","Host Name","Kernel Name","Kernel Time","Context","Stream",`
 	who2022   = `"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream",`

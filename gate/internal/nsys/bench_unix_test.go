@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// BenchmarkRead reads exports of n launches with two API rows a launch. It reports the most memory that the heap took from the
-// system in between, and the time and the processors' time as multiples of what the C library takes to sum the same tables, where its
-// shell is installed: in turns, the shortest of each.
+// BenchmarkRead reads exports of n launches with two API rows a launch. It reports the most memory that the heap took
+// from the system in between, and the time and the processors' time as multiples of what the C library takes to sum the
+// same tables, where its shell is installed: in turns, the shortest of each.
 func BenchmarkRead(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 10_000_000} {
 		b.Run(fmt.Sprintf("launches=%d", n), func(b *testing.B) {
@@ -102,7 +102,8 @@ func (t *timing) time(b *testing.B, who int, f func()) {
 	t.took, t.busy = min(t.took, time.Since(begin).Seconds()), min(t.busy, processorTime(b, who)-before)
 }
 
-// sumInC lets the shell of the C library sum the durations of launches, calls and ranges; it does nothing without the shell.
+// sumInC lets the shell of the C library sum the durations of launches, calls and ranges; it does nothing without the
+// shell.
 func sumInC(b *testing.B, path string) {
 	shell, err := exec.LookPath("sqlite3")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// markEvent is the event type of a mark. nsys writes the Python stack of each CUDA call whose backtrace it recorded into a mark
-	// whose text begins with pythonDomain.
+	// markEvent is the event type of a mark. nsys writes the Python stack of each CUDA call whose backtrace it recorded
+	// into a mark whose text begins with pythonDomain.
 	markEvent    = 34
 	pythonDomain = "Python Backtrace on CUDA"
 )
@@ -95,8 +95,8 @@ func (r *reader) readFrames() error {
 	})
 }
 
-// callers groups the calls of a process by launched kernel and call stack. The launches must have their final kernels and still
-// be in the order of p.ids.
+// callers groups the calls of a process by launched kernel and call stack. The launches must have their final kernels
+// and still be in the order of p.ids.
 func (r *reader) callers(p *process) []model.Caller {
 	if len(p.traced) == 0 {
 		return nil

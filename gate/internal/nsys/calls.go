@@ -241,7 +241,8 @@ func (p *process) call(by *caller, row *row, names *names) {
 	}
 }
 
-// attach copies call, range and thread of the first launch or copy of a call to the others, as the nodes of a graph need it.
+// attach copies call, range and thread of the first launch or copy of a call to the others, as the nodes of a graph
+// need it.
 func (p *process) attach() {
 	p.found.launches.shared(func(from, to int) {
 		x := &p.launches[from]

@@ -135,8 +135,8 @@ func (r *reader) silence() (warnings []string) {
 	return warnings
 }
 
-// checkKept refuses a recording in which nsys kept few of the events of a process, unless every launch has its kernel and every
-// kernel its launch: programs with OpenACC and OpenMP produce many other events.
+// checkKept refuses a recording in which nsys kept few of the events of a process, unless every launch has its kernel
+// and every kernel its launch: programs with OpenACC and OpenMP produce many other events.
 func (r *reader) checkKept() error {
 	for _, few := range r.diagnosis.few {
 		p := r.of(few.process)

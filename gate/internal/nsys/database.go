@@ -133,8 +133,9 @@ func (db *database) room(table string) int {
 	return n
 }
 
-// scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent table has no rows.
-// A cell that does not hold what its column must hold ends the scan with an error that names table, column and row.
+// scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent
+// table has no rows. A cell that does not hold what its column must hold ends the scan with an error that names table,
+// column and row.
 func (db *database) scan(table string, columns []string, f func(*row)) error {
 	t := db.tables[table]
 	if t == nil {
@@ -156,7 +157,8 @@ func (db *database) scan(table string, columns []string, f func(*row)) error {
 	return err
 }
 
-// values shows names and values of the rows with a wanted name to f, without spaces around the values. No other value is looked at.
+// values shows names and values of the rows with a wanted name to f, without spaces around the values. No other value
+// is looked at.
 func (db *database) values(table string, wanted func(name string) bool, f func(name, value string)) error {
 	return db.scan(table, []string{"name", "value"}, func(row *row) {
 		if !row.begins(0, "") {

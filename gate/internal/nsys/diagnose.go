@@ -28,8 +28,8 @@ var lost = []struct {
 		model.ImporterFailed, updateNsys, "the importer of nsys failed on some events and lost them"},
 }
 
-// missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their refusals.
-// The groups of the expression are the details of the sentence.
+// missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their
+// refusals. The groups of the expression are the details of the sentence.
 var missing = []struct {
 	text         func() *regexp.Regexp
 	next, format string
@@ -181,8 +181,8 @@ func (db *database) diagnose() (diagnosis, error) {
 	return d, nil
 }
 
-// hearStrings reads the messages in StringIds, which holds the names of the workload as well: only a whole sentence counts,
-// and only if no kernel, range or call has it as its name.
+// hearStrings reads the messages in StringIds, which holds the names of the workload as well: only a whole sentence
+// counts, and only if no kernel, range or call has it as its name.
 func (db *database) hearStrings(d *diagnosis) error {
 	if err := db.require("StringIds", "id", "value"); err != nil {
 		return err
@@ -286,8 +286,8 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 		"%s holds no kernels: no CUDA activity was recorded", db.name)
 }
 
-// traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not. The
-// same table holds the environment variables of the workload: nothing else is read.
+// traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not.
+// The same table holds the environment variables of the workload: nothing else is read.
 func (db *database) traced() (on, off bool) {
 	wanted := func(name string) bool { return name == "CAPTURE_EVENT_TYPE" || name == "COLLECT_CUDA_TRACE" }
 	events := false

@@ -86,8 +86,8 @@ func identity(uuid string) string {
 	return uuid
 }
 
-// readDriver reads the driver's versions if the export has their table. The table also holds the host name and environment
-// variables, which are not read.
+// readDriver reads the driver's versions if the export has their table. The table also holds the host name and
+// environment variables, which are not read.
 func (f *facts) readDriver(db *database) error {
 	const suffix = "DriverVersion"
 	wanted := func(name string) bool {

@@ -27,9 +27,10 @@ func ExportArgs(report, output string) []string {
 	return []string{"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ","), payloads, "-o", output, report}
 }
 
-// Export turns a report (.nsys-rep) into a SQLite export of the tables that [Read] needs, and returns the export's path, a new file in
-// dir, which must be private to the user: a report holds environment variables. nsys is a path or a name looked up in PATH. Where it is
-// missing or fails, the error is a *model.Refusal and no file is left; when ctx ends, nsys and its children are killed.
+// Export turns a report (.nsys-rep) into a SQLite export of the tables that [Read] needs, and returns the export's
+// path, a new file in dir, which must be private to the user: a report holds environment variables. nsys is a path or a
+// name looked up in PATH. Where it is missing or fails, the error is a *model.Refusal and no file is left; when ctx
+// ends, nsys and its children are killed.
 func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	name := filepath.Base(report)
 	by, err := writtenBy(report)

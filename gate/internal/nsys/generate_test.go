@@ -93,8 +93,8 @@ func generate(t testing.TB, path string, n int) {
 	generateOf(t, path, n, 12)
 }
 
-// generateOf writes an export of n launches of some kernels in turns, each launch with its API call and one more call, with a copy
-// to every 50 launches and an NVTX range around every 5, ten of these in a step.
+// generateOf writes an export of n launches of some kernels in turns, each launch with its API call and one more call,
+// with a copy to every 50 launches and an NVTX range around every 5, ten of these in a step.
 func generateOf(t testing.TB, path string, n, kernels int) {
 	t.Helper()
 	conn := create(t, path)

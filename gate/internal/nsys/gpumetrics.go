@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// gpuMetricNames are the metrics that are read, by what their names begin with and hold: their numbers follow the set of
-// metrics and the driver, their names do not. NVLink counts requests and responses apart, as parts of one peak.
+// gpuMetricNames are the metrics that are read, by what their names begin with and hold: their numbers follow the set
+// of metrics and the driver, their names do not. NVLink counts requests and responses apart, as parts of one peak.
 var gpuMetricNames = []struct {
 	prefix, holds string
 	metric        measure.Metric
@@ -24,8 +24,8 @@ var gpuMetricNames = []struct {
 	{"NVLink RX", "User Data", model.NVLinkRX}, {"NVLink TX", "User Data", model.NVLinkTX},
 }
 
-// gpuMetric finds the metric of a name as nsys writes it, with its unit in brackets: "SMs Active [Throughput %]". Only names in per
-// cent of the peak are metrics.
+// gpuMetric finds the metric of a name as nsys writes it, with its unit in brackets: "SMs Active [Throughput %]". Only
+// names in per cent of the peak are metrics.
 func gpuMetric(name string) (measure.Metric, bool) {
 	for _, x := range gpuMetricNames {
 		if strings.HasPrefix(name, x.prefix) && strings.Contains(name, x.holds) && strings.HasSuffix(name, "%]") {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// join finds launches or copies by their correlation ids, for calls that come nearly in the order of these: a sorted merge.
+// join finds launches or copies by their correlation ids, for calls that come nearly in the order of these: a sorted
+// merge.
 type join struct {
 	ids   []int64 // of all
 	order []int32 // their places by id, of equal ids in the order of the table; nil if they are sorted already

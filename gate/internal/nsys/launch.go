@@ -175,8 +175,8 @@ func memoryKind(v int64) model.MemoryKind {
 	return model.MemoryKind(v)
 }
 
-// readOverhead finds the times in which the profiler delayed a process, by flushing buffers or instrumenting code. Its work
-// before the process starts, and on its own threads, delays nothing and is left out.
+// readOverhead finds the times in which the profiler delayed a process, by flushing buffers or instrumenting code. Its
+// work before the process starts, and on its own threads, delays nothing and is left out.
 func (r *reader) readOverhead() error {
 	// The names carry "CUPTI: " or "CUPTI ", and end in "overhead" or in when they were, by release.
 	holds := []string{"flush", "Instrumentation", "Resource Management", "stop overhead", "CUDA profiling overhead"}

@@ -1,6 +1,6 @@
-// Package nsys reads what NVIDIA Nsight Systems recorded: SQLite exports of 2020 to 2026, and reports through `nsys export`. Releases
-// add and drop tables and columns (NVIDIA's "SQLite Schema Reference"): a column is looked for before it is read, and an absent table
-// counts as an empty one.
+// Package nsys reads what NVIDIA Nsight Systems recorded: SQLite exports of 2020 to 2026, and reports through `nsys
+// export`. Releases add and drop tables and columns (NVIDIA's "SQLite Schema Reference"): a column is looked for before
+// it is read, and an absent table counts as an empty one.
 package nsys
 
 import (
@@ -16,9 +16,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches. The file is opened
-// read-only and immutable. A file that is not an nsys export, is damaged or being written, holds no kernels or is known to have lost
-// events gives a *model.Refusal. Attributes of kernels that the export does not have are -1.
+// Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
+// The file is opened read-only and immutable. A file that is not an nsys export, is damaged or being written, holds no
+// kernels or is known to have lost events gives a *model.Refusal. Attributes of kernels that the export does not have
+// are -1.
 func Read(ctx context.Context, file string) ([]model.Trace, error) {
 	return ReadAs(ctx, file, filepath.Base(file))
 }

@@ -15,8 +15,8 @@ import (
 // domainCreated and categoryNamed are the event types of the creation of a domain and of the name of a category.
 const domainCreated, categoryNamed = 75, 33
 
-// ranged are the event types of a mark, of whole ranges, push/pop or start/end, recorded by nsys or imported from NvtxT, of a domain and
-// of a category.
+// ranged are the event types of a mark, of whole ranges, push/pop or start/end, recorded by nsys or imported from
+// NvtxT, of a domain and of a category.
 var ranged = []int64{markEvent, 59, 60, 70, 71, domainCreated, categoryNamed}
 
 // readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread

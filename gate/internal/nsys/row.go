@@ -60,8 +60,8 @@ func (r *row) intOr(column int, absent int64) int64 {
 	return r.values[column]
 }
 
-// orNull is absent for a null in a column that may hold one beside integers. It stands by itself so that intOr, which is called
-// for nearly every cell, is inlined.
+// orNull is absent for a null in a column that may hold one beside integers. It stands by itself so that intOr, which
+// is called for nearly every cell, is inlined.
 //
 //go:noinline
 func (r *row) orNull(column int, absent int64) int64 {

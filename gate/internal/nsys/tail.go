@@ -13,9 +13,10 @@ const (
 	mostOfTail = 0.2
 )
 
-// cutTail leaves out the end of a recording that stopped while launches were queued, as --duration and cudaProfilerStop without a
-// synchronisation stop it: these launches have no kernel. Launches count as queued if all of them were made after the last launch
-// that has a kernel, and before the GPU had finished its work or could have begun the next kernel. Their step is left out as a whole.
+// cutTail leaves out the end of a recording that stopped while launches were queued, as --duration and cudaProfilerStop
+// without a synchronisation stop it: these launches have no kernel. Launches count as queued if all of them were made
+// after the last launch that has a kernel, and before the GPU had finished its work or could have begun the next
+// kernel. Their step is left out as a whole.
 func (p *process) cutTail() {
 	if len(p.found.lost) == 0 || len(p.outsideGraphs()) != len(p.found.lost) {
 		return
@@ -59,7 +60,8 @@ func (p *process) cutTail() {
 	}
 }
 
-// wholeStep is the start of the outermost range around a time that occurs often and holds few of the launches, or else that time.
+// wholeStep is the start of the outermost range around a time that occurs often and holds few of the launches, or else
+// that time.
 func (p *process) wholeStep(at int64) int64 {
 	count := map[int32]int{}
 	for _, x := range p.ranges {

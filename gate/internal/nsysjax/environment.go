@@ -8,8 +8,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// environment reads the tables on devices, threads and the system, as far as they are there, and gives the device of each thread.
-// XLA starts a thread for each GPU; with one GPU the main thread launches. Other rows name host, user and environment.
+// environment reads the tables on devices, threads and the system, as far as they are there, and gives the device of
+// each thread. XLA starts a thread for each GPU; with one GPU the main thread launches. Other rows name host, user and
+// environment.
 func (r *reader) environment() (e model.Environment, devices func(thread) int32, err error) {
 	e.Tool = string(model.NsysJax)
 	c, err := r.load("device-metadata.parquet", 0, "('TARGET_INFO_GPU', 'name')", "('TARGET_INFO_GPU', 'uuid')")

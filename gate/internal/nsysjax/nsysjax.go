@@ -1,6 +1,7 @@
-// Package nsysjax takes the reports of Nsight Systems out of the archives that nsys-jax (NVIDIA's JAX-Toolbox) writes, and out of any
-// other .zip of reports. Where a report is left out, the tables (.parquet) that were made from it are read. nsys-jax-combine puts several
-// archives into one, where a table that differs becomes a directory: thread-metadata.parquet/rank1.
+// Package nsysjax takes the reports of Nsight Systems out of the archives that nsys-jax (NVIDIA's JAX-Toolbox) writes,
+// and out of any other .zip of reports. Where a report is left out, the tables (.parquet) that were made from it are
+// read. nsys-jax-combine puts several archives into one, where a table that differs becomes a directory:
+// thread-metadata.parquet/rank1.
 package nsysjax
 
 import (
@@ -25,8 +26,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 )
 
-// Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it is
-// an empty file named .zip, which nsys-jax leaves where it failed.
+// Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it
+// is an empty file named .zip, which nsys-jax leaves where it failed.
 func Sniff(name string, head []byte) bool {
 	if len(head) == 0 {
 		return strings.EqualFold(filepath.Ext(name), ".zip")
@@ -43,10 +44,11 @@ type limits struct {
 
 var usual = limits{reports: 1024, size: 16 << 30}
 
-// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, and returns their
-// paths, sorted by their names in the archive. Reports hold environment variables of the workload: dir must be private to the user, as
-// the files are (0600). There are none where tables must stand for some of them: see [Tables]. An archive that is damaged, holds
-// neither, or one recording twice, gives a *model.Refusal. After an error no file is left.
+// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive, or their exports beside them (.sqlite), into dir, and
+// returns their paths, sorted by their names in the archive. Reports hold environment variables of the workload: dir
+// must be private to the user, as the files are (0600). There are none where tables must stand for some of them: see
+// [Tables]. An archive that is damaged, holds neither, or one recording twice, gives a *model.Refusal. After an error
+// no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 	return unpack(ctx, archive, dir, usual)
 }

@@ -20,8 +20,9 @@ const (
 	mostItems  = 64 << 10  // of all lists in a footer or header
 )
 
-// table is a parquet file as pandas writes it: flat columns in pages of version 1, plain or by dictionary, packed with snappy or not.
-// The low-level packages of parquet-go decode its structures: they add 0.5 MB to the binary, and the whole library 6 MB.
+// table is a parquet file as pandas writes it: flat columns in pages of version 1, plain or by dictionary, packed with
+// snappy or not. The low-level packages of parquet-go decode its structures: they add 0.5 MB to the binary, and the
+// whole library 6 MB.
 type table struct {
 	data     []byte
 	meta     format.FileMetaData
@@ -29,7 +30,8 @@ type table struct {
 	unpacked int // bytes of pages so far
 }
 
-// column is the cells of a column, integers or texts. A number that is no integer is null. A nil column is null everywhere.
+// column is the cells of a column, integers or texts. A number that is no integer is null. A nil column is null
+// everywhere.
 type column struct {
 	numbers []int64
 	texts   []string

@@ -135,7 +135,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Until nsys 2024.4 the table has times on the host and counts of operations, and a row of what ran outside of all ranges.
+// Until nsys 2024.4 the table has times on the host and counts of operations, and a row of what ran outside of all
+// ranges.
 func TestOlderTables(t *testing.T) {
 	for ranks := 1; ranks <= 2; ranks++ {
 		data, err := exporttest.Jax(3, ranks, 1)

@@ -1,7 +1,8 @@
-// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems 2020 to 2026 prints: traces of kernels and copies
-// (cuda_gpu_trace) and summaries (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all their names. The tables
-// say less than a SQLite export: a summary has no single launches, sizes are rounded to thousands of bytes, and no table says which
-// process launched a kernel, so that several count as one run. What cannot be read for certain is refused.
+// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems 2020 to 2026 prints: traces of kernels and
+// copies (cuda_gpu_trace) and summaries (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all
+// their names. The tables say less than a SQLite export: a summary has no single launches, sizes are rounded to
+// thousands of bytes, and no table says which process launched a kernel, so that several count as one run. What cannot
+// be read for certain is refused.
 package nsysstats
 
 import (
@@ -103,7 +104,8 @@ func (c *collection) read(file string, in io.Reader) error {
 	}
 }
 
-// table reads the table that begins with this header and was announced as that report. It is nil unless it is of a kind that is read.
+// table reads the table that begins with this header and was announced as that report. It is nil unless it is of a kind
+// that is read.
 func (c *collection) table(s *lines, h *header, announced string) (*table, error) {
 	if announced != "" && reports[announced] == other {
 		h.kind = other // a report that is not read can look like one that is
@@ -162,8 +164,8 @@ func (c *collection) finish() (Run, error) {
 	return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of nsys stats", files)
 }
 
-// Sniff reports whether the first bytes of a file, 64 KiB of them or all, look like output of nsys stats, be it readable
-// or not.
+// Sniff reports whether the first bytes of a file, 64 KiB of them or all, look like output of nsys stats, be it
+// readable or not.
 func Sniff(head []byte) bool {
 	s := newLines("", bytes.NewReader(head))
 	for {

@@ -262,7 +262,8 @@ func TestDress(t *testing.T) {
 	}
 }
 
-// Tables in columns, as they are printed without --format csv, are read like CSV. Names that are cut off alike stay one.
+// Tables in columns, as they are printed without --format csv, are read like CSV. Names that are cut off alike stay
+// one.
 func TestPrintedColumns(t *testing.T) {
 	const table = " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n" +
 		" Time (%)  Total Time (ns)  Instances  Avg (ns)   Med (ns)   Min (ns)   Max (ns)  StdDev (ns)          Name         \n" +

@@ -18,7 +18,8 @@ import (
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
 )
 
-// The tables are made by SQL from recordings of H200s as the releases print them, and must agree with package nsys and with SQL.
+// The tables are made by SQL from recordings of H200s as the releases print them, and must agree with package nsys and
+// with SQL.
 
 // printed is what a query gives, as CSV under that header.
 func printed(t testing.TB, db *sqlite.Conn, header, query string) string {
@@ -163,7 +164,8 @@ func TestRecordings(t *testing.T) {
 				t.Errorf("cuda_gpu_trace (-SQLite +CSV):\n%s", diff)
 			}
 
-			// Without ranges, as 2021 printed it: to the byte. What repeats begins where it was called, which this table does not say.
+			// Without ranges, as 2021 printed it: to the byte. What repeats begins where it was called, which this table does
+			// not say.
 			within := []measure.Metric{model.LocalMemory, model.Order, measure.StepTime, measure.MeanStep, measure.MeanToTypical, measure.RunTime, measure.Sensitivity, measure.ReplayError, model.Owned}
 			want, _ = cut(t, traces[0], steps.NoStep)
 			if run, err = read(t, gpuTrace2021(t, db), kern, times); err != nil {

@@ -46,8 +46,8 @@ func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, lin
 
 func (t *table) place() string { return place(t.file, t.from) }
 
-// check refuses a table without a column that is needed, or in an unknown unit. Sizes without a unit are in bytes, in the
-// summaries until 2021 in KiB. Means without a unit are in that of their total.
+// check refuses a table without a column that is needed, or in an unknown unit. Sizes without a unit are in bytes, in
+// the summaries until 2021 in KiB. Means without a unit are in that of their total.
 func (t *table) check() error {
 	if len(t.titles) < len(t.columns) {
 		return model.Refuse(model.BadTable, again, "%s: a column of %s is there twice", t.place(), t.kind)
@@ -206,7 +206,8 @@ func (n *number) UnmarshalCSV(text string) error {
 	return nil
 }
 
-// The most that a cell may hold: a duration of eleven days as in package nsys, a time since 1970, a size, a number of launches.
+// The most that a cell may hold: a duration of eleven days as in package nsys, a time since 1970, a size, a number of
+// launches.
 const (
 	longest = 1e15
 	latest  = math.MaxInt64 / 2
@@ -214,8 +215,8 @@ const (
 	busiest = 1 << 36
 )
 
-// value gives a cell of the current row in ns or bytes, -1 where the table has no such column. A cell without a unit holds
-// a whole number. The first wrong cell of a row is refused by [each].
+// value gives a cell of the current row in ns or bytes, -1 where the table has no such column. A cell without a unit
+// holds a whole number. The first wrong cell of a row is refused by [each].
 func (t *table) value(column string, n number, most int64) int64 {
 	if !t.has(column) {
 		return -1

@@ -9,7 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// lines gives the lines of a file without their ends. Tables in columns of fixed width, as nsys stats prints them without
+// lines gives the lines of a file without their ends. Tables in columns of fixed width, as nsys stats prints them
+// without
 // --format csv, come out as CSV.
 type lines struct {
 	file   string
@@ -28,7 +29,8 @@ func newLines(file string, in io.Reader) *lines {
 // printedHeader matches the titles of a table in columns of fixed width.
 var printedHeader = input.Pattern(`^ *(?:Time ?\(%\)  +Total Time|Start ?\(\w+\)  +Duration|Total ?\([KMG]?i?B\)  +Count|Total  +Operations)`)
 
-// next reads a line; at the end of the file the error is io.EOF. The rule under the titles of a printed table is left out.
+// next reads a line; at the end of the file the error is io.EOF. The rule under the titles of a printed table is left
+// out.
 func (s *lines) next() (string, error) {
 	if s.held {
 		s.held = false

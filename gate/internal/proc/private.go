@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-// Private is a private directory: mode 0700, removed however nsgate ends, because it holds the raw report and with it the environment of
-// the workload. A guard, a second process of this binary, waits for the end of nsgate and removes the directory and what still runs in
-// it. Where the guard was killed as well, the next nsgate does: a lock, which ends with its process, shows that the owner is dead.
+// Private is a private directory: mode 0700, removed however nsgate ends, because it holds the raw report and with it
+// the environment of the workload. A guard, a second process of this binary, waits for the end of nsgate and removes
+// the directory and what still runs in it. Where the guard was killed as well, the next nsgate does: a lock, which ends
+// with its process, shows that the owner is dead.
 type Private struct {
 	Path string
 	// Lock says that the owner lives: where it is closed, the directory is for others to remove.

@@ -50,8 +50,8 @@ func Start(cmd *exec.Cmd) (done chan struct{}, err error) {
 	return done, nil
 }
 
-// EndLeft ends the children that a finished program has left behind, after the time that they have to end by themselves. It
-// returns how many did not.
+// EndLeft ends the children that a finished program has left behind, after the time that they have to end by
+// themselves. It returns how many did not.
 func (c Children) EndLeft(grace time.Duration) int {
 	for until := time.Now().Add(grace); ; time.Sleep(10 * time.Millisecond) {
 		n := len(c.Living())

@@ -74,7 +74,8 @@ func declare(t *rapid.T) (sql string, columns []string) {
 		draw("space", "(", " (", " -- (\n(") + strings.Join(items, draw("comma", ",", " , ", ",\n-- and,\n")) + ")", columns
 }
 
-// table draws a database: odd declarations, all kinds of values, long texts, rows that were deleted, tables that changed.
+// table draws a database: odd declarations, all kinds of values, long texts, rows that were deleted, tables that
+// changed.
 func table(t *rapid.T) []string {
 	create, columns := declare(t)
 	statements := []string{

@@ -121,8 +121,8 @@ const (
 // Rows are some rows of a table, in the order of their numbers.
 type Rows struct {
 	Numbers []int64
-	// Kinds and Values hold the columns that were asked for, row by row. The value of an integer is the integer, of a real number its
-	// bits; text and bytes have theirs in Bytes.
+	// Kinds and Values hold the columns that were asked for, row by row. The value of an integer is the integer, of a real
+	// number its bits; text and bytes have theirs in Bytes.
 	Kinds  []Kind
 	Values []int64
 	bytes  []byte

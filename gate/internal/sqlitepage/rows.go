@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Scan shows all rows of a table to visit, in order, some at a time. A column that the table does not have ([Table.Has])
-// is null in every row; each is there once at most. The rows are only valid until visit returns. Scan ends with the first
-// error: that of visit, that of ctx, or a [Malformed] page.
+// Scan shows all rows of a table to visit, in order, some at a time. A column that the table does not have
+// ([Table.Has]) is null in every row; each is there once at most. The rows are only valid until visit returns. Scan
+// ends with the first error: that of visit, that of ctx, or a [Malformed] page.
 func (f *File) Scan(ctx context.Context, t *Table, columns []string, visit func(*Rows) error) error {
 	leaves, err := f.leaves(t.root)
 	if err != nil {
@@ -32,7 +32,8 @@ func (f *File) Scan(ctx context.Context, t *Table, columns []string, visit func(
 	return s.run(ctx, visit)
 }
 
-// together is how many bytes of pages are read at once, and window the most that may lie between the first and the last.
+// together is how many bytes of pages are read at once, and window the most that may lie between the first and the
+// last.
 const (
 	together = 64 << 10
 	window   = 2 * together

@@ -76,7 +76,8 @@ func (p *page) cell(i int) (int, error) {
 	return at, nil
 }
 
-// full checks that cells of so many bytes together are all that the page holds: a cell that nothing points to is a lost row.
+// full checks that cells of so many bytes together are all that the page holds: a cell that nothing points to is a lost
+// row.
 func (p *page) full(bytes int) error {
 	if p.content+p.free+bytes != len(p.data) {
 		return malformed(p.number, "%d bytes in %d cells and %d free bytes do not fill it", bytes, p.cells, p.content+p.free)
@@ -141,7 +142,8 @@ type walker struct {
 	depth   int // of the leaves; 0 until the first leaf
 }
 
-// walk visits the pages below one. Only interior pages are read: of those above leaves, one is looked into to see that they are.
+// walk visits the pages below one. Only interior pages are read: of those above leaves, one is looked into to see that
+// they are.
 func (w *walker) walk(x leaf, depth int) error {
 	if w.visited++; w.visited > w.file.pages || depth > mostDepth {
 		return malformed(x.page, "pages of a table repeat")

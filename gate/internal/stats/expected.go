@@ -34,8 +34,8 @@ var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 // 0.5 %, and the two kinds of H200 host are 1.5 % apart.
 const LevelStep = 0.01
 
-// Prior is the common distribution of pooled variances. Too few to learn its width from give its place, with what is expected before
-// seeing any as one of them; fewer than placeLeast no place below that.
+// Prior is the common distribution of pooled variances. Too few to learn its width from give its place, with what is
+// expected before seeing any as one of them; fewer than placeLeast no place below that.
 func Prior(v []Variance) Variance {
 	known := Positive(v)
 	if len(known) < PoolLeast {
@@ -56,8 +56,8 @@ func Positive(v []Variance) []Variance {
 	return slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 }
 
-// Winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
-// winsorizing), and returns how far they were: a run that is off neither makes a finding nor hides one.
+// Winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so
+// (Tukey's winsorizing), and returns how far they were: a run that is off neither makes a finding nor hides one.
 func Winsorised(sessions [][]float64) (winsorised [][]float64, far []float64) {
 	middle := func(values []float64) float64 { return math.Log(Median(Known(values))) }
 	var residuals []float64

@@ -16,8 +16,9 @@ func RateBound(k, n int, confidence float64) float64 {
 	return distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(confidence)
 }
 
-// Apart is the p-value of a count: at least some of all runs of one side are outliers and at most few of the others, where a run of
-// either side has the same chance of it, whatever that is (the unconditional exact test of Barnard 1945, one-sided).
+// Apart is the p-value of a count: at least some of all runs of one side are outliers and at most few of the others,
+// where a run of either side has the same chance of it, whatever that is (the unconditional exact test of Barnard 1945,
+// one-sided).
 func Apart(some, all, few, others int) float64 {
 	const grid = 200 // the chances that are tried are 1/grid, 2/grid, …
 	at := func(i int) float64 {
@@ -25,7 +26,8 @@ func Apart(some, all, few, others int) float64 {
 		one, other := distuv.Binomial{N: float64(all), P: q}, distuv.Binomial{N: float64(others), P: q}
 		return one.Survival(float64(some)-1) * other.CDF(float64(few))
 	}
-	// Both factors are distribution functions of Beta distributions, which are log-concave: there is one peak, near the pooled rate.
+	// Both factors are distribution functions of Beta distributions, which are log-concave: there is one peak, near the
+	// pooled rate.
 	start := min(max((some+few)*grid/max(all+others, 1), 1), grid-1)
 	worst := at(start)
 	for _, step := range []int{-1, 1} {
@@ -40,8 +42,9 @@ func Apart(some, all, few, others int) float64 {
 	return worst
 }
 
-// Within bounds the chance that some k of n values, drawn evenly from an interval, lie as close together as a part of it: that of k
-// values by the distribution of their range (David and Nagaraja, Order Statistics, 2003, section 2.3), for each choice of them.
+// Within bounds the chance that some k of n values, drawn evenly from an interval, lie as close together as a part of
+// it: that of k values by the distribution of their range (David and Nagaraja, Order Statistics, 2003, section 2.3),
+// for each choice of them.
 func Within(k, n int, part float64) float64 {
 	if !(part < 1) || k < 2 {
 		return 1
@@ -50,8 +53,8 @@ func Within(k, n int, part float64) float64 {
 	return math.Min(1, float64(combin.Binomial(n, k))*chance)
 }
 
-// Split is the largest chance that n runs of one side all meet one of two levels and m runs of the other all the other one, when
-// a run of either side has the same chance of each.
+// Split is the largest chance that n runs of one side all meet one of two levels and m runs of the other all the other
+// one, when a run of either side has the same chance of each.
 func Split(n, m int) float64 {
 	all := float64(n + m)
 	return math.Pow(float64(n)/all, float64(n)) * math.Pow(float64(m)/all, float64(m))

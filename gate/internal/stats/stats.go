@@ -24,7 +24,8 @@ func Median(x []float64) float64 {
 	return (s[m-1] + s[m]) / 2
 }
 
-// MADEfficiency is the efficiency of MAD against the standard deviation, for normal values (Rousseeuw and Croux 1993, section 1).
+// MADEfficiency is the efficiency of MAD against the standard deviation, for normal values (Rousseeuw and Croux 1993,
+// section 1).
 const MADEfficiency = 0.37
 
 // MAD is the median absolute deviation from the median, scaled by 1.4826 so that it estimates the standard deviation

@@ -36,9 +36,9 @@ func quantile(df, p float64) float64 {
 	return t
 }
 
-// invert is d.Quantile(p) in a tenth of the time, and right far out too, where gonum's search gives up with many degrees
-// of freedom. The logarithm of the tail over that of t is nearly straight where the tail is a power and concave where it
-// is the normal distribution's, so Newton's method needs few steps.
+// invert is d.Quantile(p) in a tenth of the time, and right far out too, where gonum's search gives up with many
+// degrees of freedom. The logarithm of the tail over that of t is nearly straight where the tail is a power and concave
+// where it is the normal distribution's, so Newton's method needs few steps.
 func invert(d distuv.StudentsT, p float64) float64 {
 	if !(p > 0.5 && p < 1) {
 		return d.Quantile(p)
@@ -121,8 +121,8 @@ func Holm(p, weights []float64) []float64 {
 }
 
 // Detectable is the effect that would be found in the given share of cases (power, 0.8 for 80 %) by a rule that wants
-// an estimate beyond limit and a two-sided p-value below alpha. Effect, limit and result are on the scale of v. +Inf for an
-// alpha of zero or less.
+// an estimate beyond limit and a two-sided p-value below alpha. Effect, limit and result are on the scale of v. +Inf
+// for an alpha of zero or less.
 func Detectable(v Variance, limit, alpha, power float64) float64 {
 	switch {
 	case !(v.DF > 0):

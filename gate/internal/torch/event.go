@@ -157,7 +157,8 @@ func rangeName(raw string) string {
 // callVersion ends the names of some functions: cudaGetDeviceProperties_v2.
 var callVersion = input.Pattern(`_v[0-9]+$`)
 
-// callName is the name of a function of CUDA without its version. Kineto writes INVALID where it does not know the function.
+// callName is the name of a function of CUDA without its version. Kineto writes INVALID where it does not know the
+// function.
 func callName(raw string) string {
 	name := measure.NormalizeLine(callVersion().ReplaceAllString(raw, ""))
 	if name == "" || name == "INVALID" {
@@ -181,8 +182,9 @@ func parseCopy(name string) (kind model.CopyKind, source, target model.MemoryKin
 	return kind, model.MemoryKindNamed(from), model.MemoryKindNamed(to)
 }
 
-// decimal reads a decimal number, quoted or not, in a unit of so many whole base units, and rounds it to these. fraction
-// says that it was written with a point. It is not ok for text that is not a number and for more than half of the largest int64.
+// decimal reads a decimal number, quoted or not, in a unit of so many whole base units, and rounds it to these.
+// fraction says that it was written with a point. It is not ok for text that is not a number and for more than half of
+// the largest int64.
 func decimal(text []byte, unit float64) (value int64, fraction, ok bool) {
 	s := bytes.TrimSpace(unquote(text))
 	n, form := cells.Parse(s)

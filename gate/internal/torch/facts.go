@@ -24,7 +24,8 @@ type facts struct {
 
 var version = input.Pattern(`^\d+(\.\d+){1,3}`)
 
-// factual are the keys that are read beside deviceProperties. The others name files, and anything that the workload adds.
+// factual are the keys that are read beside deviceProperties. The others name files, and anything that the workload
+// adds.
 var factual = map[string]func(f *facts, value []byte){
 	"schemaVersion": func(f *facts, value []byte) {
 		if n, ok := integer(value); ok {
@@ -59,8 +60,8 @@ func cudaVersion(value []byte) string {
 	return strconv.FormatInt(n/1000, 10) + "." + strconv.FormatInt(n%1000/10, 10)
 }
 
-// losses are Kineto's log lines on lost records of the GPU. A trace holds the log if PyTorch was built with Kineto's own logger,
-// as its releases are; no event says it.
+// losses are Kineto's log lines on lost records of the GPU. A trace holds the log if PyTorch was built with Kineto's
+// own logger, as its releases are; no event says it.
 var losses = []struct {
 	text func() *regexp.Regexp
 	says string

@@ -181,8 +181,8 @@ func (t *trace) environment(launches []model.Launch) model.Environment {
 	return e
 }
 
-// models names the GPUs of some numbers. ROCm lists its GPUs from 0 on, but the numbers of its events count the processors as
-// well: where one of them is not in the list, only a list of one model tells which GPUs they are.
+// models names the GPUs of some numbers. ROCm lists its GPUs from 0 on, but the numbers of its events count the
+// processors as well: where one of them is not in the list, only a list of one model tells which GPUs they are.
 func (t *trace) models(used []int32) string {
 	var names []string
 	for _, d := range used {
@@ -199,8 +199,8 @@ func (t *trace) models(used []int32) string {
 	return model.Models(names)
 }
 
-// Each call that launches a kernel has a record of that kernel, except for a few at the ends of the profile. A trace that
-// lacks more records than this lost them.
+// Each call that launches a kernel has a record of that kernel, except for a few at the ends of the profile. A trace
+// that lacks more records than this lost them.
 const (
 	mostLost   = 0.1 // of the calls
 	leastCalls = 20  // so many must lack their kernel as well

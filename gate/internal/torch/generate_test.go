@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// generated is a trace of a given number of steps as Kineto writes it, made while it is read. Each step is one annotation,
-// operators with their shapes, and launches; only the numbers differ.
+// generated is a trace of a given number of steps as Kineto writes it, made while it is read. Each step is one
+// annotation, operators with their shapes, and launches; only the numbers differ.
 type generated struct {
 	steps, operators, launches int
 	functions                  int    // of Python, with record_shapes off and with_stack on

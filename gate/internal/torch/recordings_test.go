@@ -198,8 +198,8 @@ func readFile(t *testing.T, file string) (Run, error) {
 	return Read(t.Context(), f, filepath.Base(file))
 }
 
-// Recordings of H100 and H200 GPUs, here and beside the repository, and the public traces there: every one that holds kernels
-// must agree with another count of the same file.
+// Recordings of H100 and H200 GPUs, here and beside the repository, and the public traces there: every one that holds
+// kernels must agree with another count of the same file.
 func TestRecordings(t *testing.T) {
 	files := []string{
 		filepath.Join("testdata", "h200.pt.trace.json"), filepath.Join("testdata", "h100-steps.pt.trace.json.gz"),

@@ -34,8 +34,8 @@ func newScanner(name source, in *bufio.Reader) *scanner {
 	return s
 }
 
-// walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value of
-// each other key. It does not read on to the end of the file.
+// walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value
+// of each other key. It does not read on to the end of the file.
 func (s *scanner) walk(fact func(key string) error, event func(text []byte) error) error {
 	list := func() error {
 		return s.each(']', func() error {
@@ -97,7 +97,8 @@ func (s *scanner) value() ([]byte, error) {
 
 func (s *scanner) skip() error { return s.broken(s.json.SkipValue()) }
 
-// end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands there.
+// end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands
+// there.
 func (s *scanner) end() error {
 	at := s.json.InputOffset()
 	switch _, err := s.json.ReadToken(); {

@@ -14,8 +14,8 @@ import (
 // source is the name of the file that is read, for messages.
 type source string
 
-// broken is the error of a file that cannot be read: the reader's own, or the refusal of a file that ends early or that gzip cannot
-// unpack.
+// broken is the error of a file that cannot be read: the reader's own, or the refusal of a file that ends early or that
+// gzip cannot unpack.
 func (s source) broken(err error) error {
 	var corrupt flate.CorruptInputError
 	var refusal *model.Refusal

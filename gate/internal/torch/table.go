@@ -196,8 +196,8 @@ func (t *printed) readRow(line string, refuse func(kind model.Kind, format strin
 	return nil
 }
 
-// cut gives the cells of a row up to the calls; what stands behind them may be wider than its column. It is not ok unless
-// two blanks separate the columns.
+// cut gives the cells of a row up to the calls; what stands behind them may be wider than its column. It is not ok
+// unless two blanks separate the columns.
 func (t *printed) cut(line string) (row map[string]string, ok bool) {
 	row = make(map[string]string, len(t.columns))
 	text := []rune(line)
@@ -259,9 +259,10 @@ func (t *printed) session() (*model.Session, error) {
 	return s, s.Check()
 }
 
-// split gives the rows of kernels and copies, and compares their sum with the total at the foot, in which PyTorch before 2.5
-// counts annotations and 2.0 calls. Both have a time on the GPU and are no work of its own: an annotation of record_function
-// lasts from its first kernel to its last, and has the name of a row of the CPU. So have the kernels of torch.compile.
+// split gives the rows of kernels and copies, and compares their sum with the total at the foot, in which PyTorch
+// before 2.5 counts annotations and 2.0 calls. Both have a time on the GPU and are no work of its own: an annotation of
+// record_function lasts from its first kernel to its last, and has the name of a row of the CPU. So have the kernels of
+// torch.compile.
 func (t *printed) split() (ran []work, err error) {
 	var sum, slack [3]float64 // of work, annotations, calls
 	for _, r := range t.gpu {
@@ -290,8 +291,8 @@ func (t *printed) split() (ran []work, err error) {
 		"%s: the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms: %s", t.place(), sum[0]/1e6, total/1e6, why)
 }
 
-// work is a row of a kernel, a copy, an annotation or a call, or one kernel, or the copies of one kind. Of copies the note is their
-// kinds of memory.
+// work is a row of a kernel, a copy, an annotation or a call, or one kernel, or the copies of one kind. Of copies the
+// note is their kinds of memory.
 type work struct {
 	name                  string
 	subject               measure.Subject

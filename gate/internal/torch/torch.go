@@ -1,6 +1,7 @@
-// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with gzip), event by
-// event, and the tables that key_averages().table() prints. A trace tells the sum of static and dynamic shared memory, which counts
-// as dynamic. A table is a summary without geometry, steps and spread, rounded to three decimals of the unit of each cell.
+// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with
+// gzip), event by event, and the tables that key_averages().table() prints. A trace tells the sum of static and dynamic
+// shared memory, which counts as dynamic. A table is a summary without geometry, steps and spread, rounded to three
+// decimals of the unit of each cell.
 package torch
 
 import (
@@ -24,9 +25,10 @@ type Run struct {
 	Summary *model.Session
 }
 
-// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only GPU activities,
-// CUDA calls and the ranges of record_function are kept. The error is a *model.Refusal if the file cannot be judged: no kernels, records
-// that the profiler lost, a file that is damaged, ends in the middle or is something else.
+// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
+// GPU activities, CUDA calls and the ranges of record_function are kept. The error is a *model.Refusal if the file
+// cannot be judged: no kernels, records that the profiler lost, a file that is damaged, ends in the middle or is
+// something else.
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 	return readWithin(ctx, r, source(name), largestFile)
 }
@@ -67,9 +69,9 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run,
 
 const peekSize = 4 << 10
 
-// Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or like
-// a table of key_averages. What is compressed with gzip is looked into. Other JSON, Chrome traces of other programs
-// and other tables are not meant.
+// Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or
+// like a table of key_averages. What is compressed with gzip is looked into. Other JSON, Chrome traces of other
+// programs and other tables are not meant.
 func Sniff(head []byte) bool {
 	if bytes.HasPrefix(head, gzipMagic) {
 		unzip, err := gzip.NewReader(bytes.NewReader(head))
