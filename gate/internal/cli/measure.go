@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -170,7 +171,10 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX, own.Starts = j.Baselines.NoNVTX(), w.Starts
+	own.NoNVTX = j.Baselines.NoNVTX()
+	if own.Starts, err = starts(&w, j.Policy); err != nil {
+		return nil, err
+	}
 	if own.Gather, err = m.gather(&w); err != nil {
 		return nil, err
 	}
@@ -188,6 +192,21 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	j.Measurer = j.Live
 	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
+}
+
+// starts is how many runs of a workload start at the same time: one where a launcher starts it. The wall time of more is
+// not measured, which a rule for it contradicts.
+func starts(w *thresholds.Workload, p *thresholds.Policy) (int, error) {
+	if w.Starts <= 1 || len(w.Launcher) > 0 {
+		return 1, nil
+	}
+	for _, r := range p.Rules {
+		if r.Metric != "" && r.Severity != thresholds.Ignore && r.Metric.Match(measure.WallTime.Name) {
+			return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for it: leave out one of them",
+				w.Places["starts"], r.Where)
+		}
+	}
+	return w.Starts, nil
 }
 
 // build is the command of a workload and where it runs, none with --from.

@@ -114,19 +114,20 @@ func (r *Result) Split() (base, head []model.Trace) {
 	return base, head
 }
 
-// InRuns is the time in which at least one run started or had its turn.
+// InRuns is the time in which a run had its turn, or several started; starts that overlapped count once.
 func (r *Result) InRuns() (total time.Duration) {
 	type interval struct{ from, to time.Time }
-	var all []interval
+	var starts []interval
 	for _, x := range r.Runs {
-		all = append(all, interval{x.Start, x.end()})
+		total += x.Duration
 		if x.Held != nil {
-			all = append(all, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
+			total -= x.Held.Spent
+			starts = append(starts, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
 		}
 	}
-	slices.SortFunc(all, func(a, b interval) int { return a.from.Compare(b.from) })
+	slices.SortFunc(starts, func(a, b interval) int { return a.from.Compare(b.from) })
 	var until time.Time
-	for _, x := range all {
+	for _, x := range starts {
 		if x.from.Before(until) {
 			x.from = until
 		}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -89,6 +90,27 @@ func TestLifetime(t *testing.T) {
 	s := one(t, Options{}, x)
 	value(t, s, measure.Workload, model.InitTime, 6000)
 	value(t, s, measure.Workload, model.TeardownTime, 70)
+	before, _ := s.Find(measure.Before, measure.Elapsed.Name)
+	// Of a process that waited for its turn, from which its lifetime counts, nothing before the steps has a time.
+	waited := x
+	waited.Overlapped, waited.Lifetime.Start = true, first-100
+	o := one(t, Options{}, waited)
+	value(t, o, measure.Workload, model.TeardownTime, 70)
+	value(t, o, measure.Before, measure.GPUTime, 50_000)
+	for _, none := range []measure.Metric{model.StartupTime, model.InitTime, measure.Elapsed} {
+		for _, subject := range []measure.Subject{measure.Workload, measure.Before} {
+			if row, ok := o.Find(subject, none.Name); ok {
+				t.Errorf("%s of %s is %v", none.Name, subject.Name, row.Values)
+			}
+		}
+	}
+	// One run of several gives these times.
+	second := madeUp{steps: 40, warm: 5, at: 1_000_000_000}.trace()
+	second.Overlapped = true
+	both := one(t, Options{}, x, second)
+	if row, ok := both.Find(measure.Before, measure.Elapsed.Name); !ok || row.Values[0] != before.Values[0] || !math.IsNaN(row.Values[1]) {
+		t.Errorf("before the steps of both: %v, want %v", row.Values, before.Values)
+	}
 	for _, wrong := range []model.Interval{{}, {Start: first, End: x.End() + 70}, {Start: first - 1_000_000, End: x.End() - 1}} {
 		x.Lifetime = wrong
 		s := one(t, Options{}, x)

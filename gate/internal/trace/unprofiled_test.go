@@ -28,10 +28,11 @@ func TestAddUntraced(t *testing.T) {
 		{Start: start.Add(time.Second), Wall: 3 * time.Second, Outputs: []float64{10, 1}},
 		{Start: start.Add(2 * time.Hour), Wall: 4 * time.Second, Outputs: []float64{12, 3}},
 		{Start: start.Add(time.Minute), Wall: 2 * time.Second, Outputs: []float64{11, 2}},
+		{Start: start.Add(2 * time.Minute), Wall: 9 * time.Second, Overlapped: true, Outputs: []float64{13, 4}},
 	}, []measure.Output{rate, cost})
 
 	for i, want := range []map[string]model.Values{
-		{"gpu_time": {5, nan, nan}, "wall_time": {nan, 3e9, 2e9}, "rate": {nan, 10, 11}, "cost": {nan, 1, 2}},
+		{"gpu_time": {5, nan, nan, nan}, "wall_time": {nan, 3e9, 2e9, nan}, "rate": {nan, 10, 11, 13}, "cost": {nan, 1, 2, 4}},
 		{"gpu_time": {5, nan}, "wall_time": {nan, 4e9}, "rate": {nan, 12}, "cost": {nan, 3}},
 	} {
 		s := &sessions[i]
