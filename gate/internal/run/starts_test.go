@@ -173,6 +173,24 @@ func TestStartsFail(t *testing.T) {
 	}
 }
 
+// Daemons of a run, from before it waited and from after that, end with it, and no other run with them.
+func TestStartsDaemons(t *testing.T) {
+	const daemon = `setsid sleep 60 >/dev/null 2>&1 &`
+	p, log := overlapping(t, 3, 1, daemon+startScript+"\n"+daemon+" exit 0")
+	res, err := Session(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range res.Runs {
+		if r.Left != 2 || (r.Held != nil) != (i > 0) {
+			t.Errorf("run %d left %d behind, held %+v", i+1, r.Left, r.Held)
+		}
+	}
+	if n := strings.Count(strings.Join(log(), "\n"), "end"); n != 4 {
+		t.Errorf("%d runs came to their end", n)
+	}
+}
+
 // A run that is killed while it waits fails in its turn.
 func TestStartsKilledRun(t *testing.T) {
 	p, log := overlapping(t, 3, 0, `echo $$ >>$LOG; sleep 0.6; exec 9<$GPU_FILE; sleep 0.5`)
