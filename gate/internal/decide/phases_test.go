@@ -182,7 +182,7 @@ func TestPhases(t *testing.T) {
 				say := func(what string, r *result.Report, wrong bool) {
 					s := fmt.Sprint(what, ": ", r.Verdict, " undecided ", r.Undecided, " ", r.ReasonKey, " ", r.Reason, ", ", r.Base.Repeats, " repeats")
 					for _, f := range r.Findings {
-						if f.Outcome == result.Regressed && f.Gates {
+						if f.Outcome == result.Slower && f.Gates {
 							s += fmt.Sprintf("\n   %s %s %.3g", f.Kernel, f.Metric, f.Change)
 						}
 					}
@@ -199,7 +199,7 @@ func TestPhases(t *testing.T) {
 				}
 				for _, r := range judgeTraces(t, b, side(head, 2, 1.5, 0)) {
 					say("a longer start-up", r, slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-						return f.Scope == measure.ScopeKernel && f.Outcome == result.Regressed && f.Gates
+						return f.Scope == measure.ScopeKernel && f.Outcome == result.Slower && f.Gates
 					}))
 				}
 			})
@@ -262,7 +262,7 @@ func TestAdaptiveIterations(t *testing.T) {
 				}
 				for i, r := range judgeTraces(t, b, side(head, 3, 0.05)) {
 					slower := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-						return f.Kernel == "sgemm" && f.Outcome == result.Regressed && f.Gates
+						return f.Kernel == "sgemm" && f.Outcome == result.Slower && f.Gates
 					})
 					if r.Verdict != result.Fail || !slower {
 						t.Errorf("seed %d, sgemm 5 %% slower, %d: %s: %s", seed, i, r.Verdict, r.Reason)
@@ -308,7 +308,7 @@ func TestEachPhase(t *testing.T) {
 		} {
 			for i, r := range judgeTraces(t, b, side(head, tt.head)) {
 				found := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-					return f.Kernel == tt.by && f.Outcome == result.Regressed && f.Gates
+					return f.Kernel == tt.by && f.Outcome == result.Slower && f.Gates
 				})
 				if (r.Verdict == result.Pass) != tt.passes || r.Undecided || !tt.passes && !found {
 					t.Errorf("%s, %s, %d: %s undecided %v: %s", where, tt.name, i, r.Verdict, r.Undecided, r.Reason)
@@ -330,7 +330,7 @@ func TestEachPhase(t *testing.T) {
 				t.Errorf("%s, a pause of 60 µs in every cycle, %d: %s undecided %v: %s", where, i, r.Verdict, r.Undecided, r.Reason)
 			}
 			for _, f := range r.Findings {
-				if f.Outcome == result.Regressed && f.Gates && !strings.HasPrefix(f.Name, "loop of ") {
+				if f.Outcome == result.Slower && f.Gates && !strings.HasPrefix(f.Name, "loop of ") {
 					t.Errorf("%s, a pause in every cycle, %d: %s %s", where, i, f.Kernel, f.Metric)
 				}
 			}
