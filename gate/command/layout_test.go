@@ -85,6 +85,8 @@ var layout = map[string]struct {
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},
 	"gate/internal/manual": {1, nil},
+	// The recordings of nsgate demo.
+	"gate/internal/demo": {0, nil},
 	// Beside nsgate, for its packages.
 	"gate/internal/manpages": {14, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.

@@ -42,6 +42,7 @@ var (
 		"doctor":           {"doctor", "doctor --json", "doctor --nsys NASTY"},
 		"help":             {"help --all", "help formats", "help NASTY", "NASTY", "check --NASTY"},
 		"history":          {"history --format FORMAT REPORT", "history --format FORMAT"},
+		"demo":             {"demo --format FORMAT", "demo -v"},
 		"init":             {"init --dry-run", "init --force --ci github"},
 		"policy":           {"policy", "policy NASTY"},
 		"rank":             {"rank --gather NASTY -- NASTY", "rank -- NASTY"},

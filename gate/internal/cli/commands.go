@@ -39,6 +39,7 @@ func commands() []command {
 		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true, wants: "at most one saved report", verb: &reportVerb{}},
 		{use: "rank [flags] -- PROGRAM…", summary: "run one rank of a job under nsys, inside srun, mpirun or torchrun", workload: true, verb: &rankVerb{}},
 		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1, optional: true, wants: "one file", verb: &policyVerb{}},
+		{use: "demo [flags]", summary: "judge two recordings that are in the binary: what a report looks like", verb: &demoVerb{}},
 		{use: "init [flags]", summary: "write an nsgate.toml and CI files to start from", verb: &initVerb{}},
 		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it", verb: &doctorVerb{}},
 		{use: "schema " + strings.Join(schemas, "|"), summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", own: 1,

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/demo"
+	"github.com/nsgate/nsgate/gate/internal/output"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// demoVerb judges the recordings in the binary, by the defaults.
+type demoVerb struct{ out outputFlags }
+
+func (v *demoVerb) bind(fs *pflag.FlagSet) { v.out.bind(fs) }
+
+func (v *demoVerb) run(ctx context.Context, e *env, _ arguments) error {
+	if err := v.out.check(e); err != nil {
+		return err
+	}
+	files, err := demo.Files()
+	if err != nil {
+		return err
+	}
+	var r *result.Judgement
+	err = proc.InPrivate(func(dir string) error {
+		if err := output.Tree(dir, files); err != nil {
+			return err
+		}
+		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head), Policy: thresholds.Default(),
+			Draw: v.out.draws(), Observe: newProgress(e, true).event}
+		var err error
+		r, err = c.Run(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.Workload, r.Reproduce = "demo", e.again("")
+	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
+		"in your repository, on a machine with a GPU: nsgate init")
+	v.out.passes, v.out.annotations = true, "never"
+	return v.out.publish(e, r, basis{})
+}
