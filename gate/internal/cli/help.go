@@ -184,7 +184,11 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return subjects(root), cobra.ShellCompDirectiveNoFileComp
 	}
+	word := c.Flags().String("search", "", "list the lines of the manual with this word")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *word != "" {
+			return search(e, *word)
+		}
 		if len(args) == 0 {
 			return root.Help()
 		}
@@ -195,6 +199,9 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			if command {
 				text += "\nThe command of this name: nsgate " + found.Name() + " --help\n"
 			}
+			if e.Out.Columns() > 0 {
+				text = wrapped(text, min(max(width(e), 40), 120))
+			}
 			_, err := io.WriteString(e.Out.As(terminal.Data), text)
 			return err
 		}
@@ -204,6 +211,38 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 		return usageError("there is no topic or command %q; %snsgate help lists them", strings.Join(args, " "), meant("", args[0], subjects(root)))
 	}
 	return c
+}
+
+// wrapped breaks the paragraphs and lists of a page for a terminal; code and tables stay as they are.
+func wrapped(text string, width int) string {
+	var b, prose strings.Builder
+	flush := func() {
+		b.WriteString(strings.TrimPrefix(reflow(prose.String(), width), "\n"))
+		prose.Reset()
+	}
+	code := false
+	for line := range strings.Lines(text) {
+		fence := strings.HasPrefix(line, "```")
+		switch item := strings.HasPrefix(line, "- "); {
+		case fence, code, strings.HasPrefix(line, "|"), strings.HasPrefix(line, " "), strings.HasPrefix(line, "#"), strings.TrimSpace(line) == "":
+			if prose.Len() > 0 {
+				flush()
+			}
+			b.WriteString(line)
+			code = code != fence
+		case item:
+			if prose.Len() > 0 {
+				flush()
+			}
+			prose.WriteString(line)
+		default:
+			prose.WriteString(line)
+		}
+	}
+	if prose.Len() > 0 {
+		flush()
+	}
+	return b.String()
 }
 
 // subjects are the words that help knows.
