@@ -191,7 +191,7 @@ func TestNewSession(t *testing.T) {
 		{`kernel "saxpy", metric "total": the unit "MiB"`, two, []gate.Series{of(saxpy, "total", "MiB", 1, 2)}},
 		{`the unit "fortnight"`, two, []gate.Series{of(saxpy, "total", "fortnight", 1, 2)}},
 		{"total: listed twice", two, []gate.Series{total(1, 2), of(saxpy, "total", "us", 1, 2)}},
-		{`metric "duration": there is no such metric`, two, []gate.Series{of(saxpy, "duration", "", 1, 2)}},
+		{`metric "lifetime": there is no such metric`, two, []gate.Series{of(saxpy, "lifetime", "", 1, 2)}},
 		{`there is no scope "thread"`, two, []gate.Series{of(gate.Subject{Scope: "thread", Name: "x"}, "total", "", 1, 2)}},
 		{`kernel, metric "total": the subject has no name`, two,
 			[]gate.Series{of(gate.Subject{Scope: gate.Kernel}, "total", "", 1, 2)}},

@@ -82,11 +82,11 @@ func TestSecrets(t *testing.T) {
 		{"explained without", "NSGATE_FAKE_NCU_FAULT=permission", []string{"check", "--explain", "always", "--", "./app", arg}, 0, "", false},
 		{"undecided", "", []string{"check", "--threshold", "0.05%", "--runs", "2..3", "--undecided=fail", "--", "./app", arg}, 3, "", false},
 		{"lossy", "NSGATE_FAKE_NSYS_FAULT=importer", []string{"check", "--", "./app", arg}, 3, "NO VERDICT", false},
-		{"repeated", "NSGATE_FAKE_NSYS_FAULT=jax", []string{"check", "--", "./app", arg}, 0, "measured again", false},
+		{"repeated", "NSGATE_FAKE_NSYS_FAULT=jax-other", []string{"check", "--", "./app", arg}, 3, "without NVTX", false},
 		{"crash", "NSGATE_FAKE_NSYS_FAULT=crash", []string{"check", "--", "./app", arg}, 3, "NO VERDICT", false},
 		{"busy", "NSGATE_FAKE_GPU=busy", []string{"check", "--", "./app", arg}, 3, "busy", false},
-		{"workload fails", "", []string{"check", "--", "./fails", arg}, 3, "exited with 3", true},
-		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 3, "was killed (SIGKILL)", true},
+		{"workload fails", "", []string{"check", "--", "./fails", arg}, 4, "exited with 3", true},
+		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 4, "was killed (SIGKILL)", true},
 		{"no workload", "", []string{"check", "--", "./not-there", arg}, 3, "cannot be run", false},
 		{"pair", "", []string{"check", "--paired", "--base-cmd", "./app " + arg, "--", "./app", arg}, 0, "PASS", false},
 		{"pair by variable", "NSGATE_BASE_CMD=./app " + arg, []string{"check", "--paired", "--", "./app", arg}, 0, "PASS", false},
@@ -217,7 +217,7 @@ func TestSecretsAreThere(t *testing.T) {
 	if secrets(full.said()) != secretEnv+" "+uuid {
 		t.Errorf("a full export holds %q", secrets(full.said()))
 	}
-	j := w.run(3, "nsgate", "check", "--allow-busy", "--baseline", ".nsgate", "--", "sh", "-c", "env; echo $0; ./fails", secretArg)
+	j := w.run(4, "nsgate", "check", "--allow-busy", "--baseline", ".nsgate", "--", "sh", "-c", "env; echo $0; ./fails", secretArg)
 	if s := secrets(j.stderr.String()); s != secretEnv+" "+secretArg+" "+secretOutput {
 		t.Errorf("the workload has printed %q of what it is given", s)
 	}

@@ -86,9 +86,6 @@ const (
 
 // decide
 const (
-	// launchRateLeast is the period in ns of cycles that were found by kernels from which on it is judged: a shorter one
-	// is the time of a launch on the CPU, which differs by 40 % between processes of one program.
-	launchRateLeast = 10_000
 	// sectionLeast is the part of the run's wall time that a section has to change by.
 	sectionLeast = 0.02
 )

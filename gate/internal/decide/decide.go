@@ -117,7 +117,7 @@ func describe(t comparison, p pair) result.Finding {
 	facts := p.Facts
 	steps := p.Subject == measure.Workload || p.Subject == measure.Warmup
 	if p.isStep() && steps && f.Gates && !t.Named(p.Pair) && t.launchRate() {
-		f.Gates, facts = false, append(slices.Clone(facts), result.Say(reason.LaunchRate{Least: launchRateLeast}))
+		f.Gates, facts = false, append(slices.Clone(facts), result.Say(reason.LaunchRate{Least: measure.SmallKernel}))
 	}
 	f.State(facts...)
 	if p.Metric.Informational() && !t.Named(p.Pair) {

@@ -76,7 +76,7 @@ func (e *estimate) settledBy(most int) int {
 func (t comparison) launchRate() bool {
 	short := func(side *recorded.Index) bool {
 		return side.HasMetric(measure.Workload, measure.Repeats.Name) &&
-			side.Typical(measure.Workload, measure.StepTime.Name) < launchRateLeast
+			side.Typical(measure.Workload, measure.StepTime.Name) < measure.SmallKernel
 	}
 	return short(t.Base) && short(t.Head)
 }

@@ -32,7 +32,7 @@ func TestPlanAsksFor(t *testing.T) {
 		{stacks, "torchrun --nproc-per-node 2 ddp.py", "--python-backtrace=cuda", ""},
 		{stacks, "./app python", "--python-backtrace=cuda", ""}, // a launcher, for all that one can see
 	} {
-		tt.plan.Profiler = nsysrun.Nsys{}
+		tt.plan.Profiler, tt.plan.Runs = nsysrun.Nsys{}, 1
 		tt.plan.Head = Build{Command: strings.Fields(tt.command), Dir: dir}
 		var lines []string
 		for _, line := range tt.plan.CommandLines() {

@@ -31,11 +31,11 @@ func TestRowOfEveryMetric(t *testing.T) {
 		stallRow:  {"mean_to_typical"},
 		wallRow:   {"elapsed_time", "wall_time", "startup_time", "init_time", "teardown_time"},
 		copyRow:   {"copy_time"},
-		outputRow: {"rate", "cost"},
+		outputRow: {"rate", "cost", "duration", "item_rate", "bandwidth", "flop_rate", "memory"},
 		utilisationRow: {"sm_active", "sm_issue", "tensor_active", "dram_read", "dram_write", "pcie_rx", "pcie_tx",
 			"nvlink_rx", "nvlink_tx"},
 		SumRow: {"gpu_time"},
-		KernelRow: {"time", "total", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput",
+		KernelRow: {"time", "total", "gpu_duration", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput",
 			"dram_throughput", "dram_bytes",
 			"dram_bandwidth", "l2_bytes", "l1_hit_rate", "l2_hit_rate", "load_sectors", "store_sectors", "achieved_occupancy", "flops_fp64", "flops_fp32", "flops_fp16"},
 	}

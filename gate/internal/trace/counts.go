@@ -10,9 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// small is the time of a launch in ns under which a kernel is small (TraceLens' short kernel).
-const small = 10_000
-
 // allocates matches the CUDA calls that allocate memory, on the device or pinned on the host.
 var allocates = regexp.MustCompile(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAlloc|Create)|hip(?:Malloc|HostMalloc))`)
 

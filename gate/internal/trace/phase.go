@@ -331,7 +331,7 @@ func (c *cut) reducePhases(run int, t *table) {
 		if end > start {
 			t.set(run, loop, measure.GPUTime, p.weight*float64(busy))
 		}
-		if end-start > small*int64(p.cycles) { // else it is the time of the launches
+		if end-start > measure.SmallKernel*int64(p.cycles) { // else it is the time of the launches
 			t.set(run, loop, measure.Elapsed, p.weight*float64(end-start))
 		}
 	}

@@ -121,7 +121,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			unsteady += total
 		}
 		count += launches
-		if total < small*launches {
+		if total < measure.SmallKernel*launches {
 			smalls += launches
 		}
 		info.Launches += len(steady)
