@@ -75,7 +75,7 @@ func TestSecrets(t *testing.T) {
 	}{
 		{"record", "", []string{"record", "--reason", "x", "--", "./app", arg}, 0, ",692-2G520-0282-001,", false},
 		{"record counters", "", []string{"record", "--ncu", "--", "./app", arg}, 0, ",ncu 2025.3.1,", false},
-		{"record fails", "", []string{"record", "--", "./fails", arg}, 3, "not recorded", true},
+		{"record fails", "", []string{"record", "--", "./fails", arg}, 4, "not recorded", true},
 		{"pass", "", []string{"check", "--", "./app", arg}, 0, "PASS", false},
 		{"fail", "NSGATE_FAKE_PROFILES=saxpy_1.05", []string{"check", "--patch", "p.patch", "--", "./app", arg}, 1, "FAIL", false},
 		{"explained", "NSGATE_FAKE_PROFILES=spill", []string{"check", "--", "./app", arg}, 1, "why", false},
@@ -87,7 +87,7 @@ func TestSecrets(t *testing.T) {
 		{"busy", "NSGATE_FAKE_GPU=busy", []string{"check", "--", "./app", arg}, 3, "busy", false},
 		{"workload fails", "", []string{"check", "--", "./fails", arg}, 4, "exited with 3", true},
 		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 4, "was killed (SIGKILL)", true},
-		{"no workload", "", []string{"check", "--", "./not-there", arg}, 3, "cannot be run", false},
+		{"no workload", "", []string{"check", "--", "./not-there", arg}, 4, "cannot be run", false},
 		{"pair", "", []string{"check", "--paired", "--base-cmd", "./app " + arg, "--", "./app", arg}, 0, "PASS", false},
 		{"pair by variable", "NSGATE_BASE_CMD=./app " + arg, []string{"check", "--paired", "--", "./app", arg}, 0, "PASS", false},
 		{"base fails", "", []string{"check", "--paired", "--base-cmd=./fails " + arg, "--", "./app", arg}, 3, "base build", true},

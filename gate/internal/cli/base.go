@@ -111,14 +111,19 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 		}
 		base.Build.Command = slices.Concat(j.launcher, w.Command)
 	}
+	return base, b.place(ctx, e, base)
+}
+
+// place finds the revision of the base build, where one was named.
+func (b *baseFlags) place(ctx context.Context, e *env, base *app.Base) error {
 	if b.ref == "" {
-		return base, nil
+		return nil
 	}
 	if err := base.At(ctx, b.ref); err != nil {
-		return nil, usageError("--base-ref: %v", err)
+		return usageError("--base-ref: %v", err)
 	}
 	if err := base.Separate(e.getenv); err != nil {
-		return nil, usageError("%w, or give the base's own command with --base-cmd", err)
+		return usageError("%w, or give the base's own command with --base-cmd", err)
 	}
-	return base, nil
+	return nil
 }

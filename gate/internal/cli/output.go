@@ -207,14 +207,7 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	if err := report.Render(o.format, e.Out, shown, options); err != nil {
 		failed = err
 	}
-	for _, f := range o.files {
-		err := writeFile(f.name, func(w io.Writer) error {
-			return report.Render(f.format, w, stored, report.Options{Verbose: true, Locate: options.Locate, Source: options.Source, Version: options.Version})
-		})
-		if err != nil {
-			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
-		}
-	}
+	failed = cmp.Or(failed, o.writeFiles(stored, options))
 	if o.patch != "" && offered(j) {
 		if err := o.writePatch(e, j, by, home); err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
@@ -235,6 +228,18 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 		verdict.code = ExitUsage
 	}
 	return verdict
+}
+
+// writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
+func (o *outputFlags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
+	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
+	for _, f := range o.files {
+		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
+		if err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
+		}
+	}
+	return failed
 }
 
 // refused is the exit code of a refusal of this kind.

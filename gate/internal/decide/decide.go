@@ -6,6 +6,7 @@
 package decide
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -127,20 +128,23 @@ func describe(t comparison, p pair) result.Finding {
 		f.Gates, t.yielding[f.Metric] = false, true
 	}
 	if p.Subject.Scope == measure.ScopeKernel {
-		if p.Subject.Geometry() != "" {
-			f.Grid, f.Block = p.Subject.Grid.String(), p.Subject.Block.String()
-		}
-		if f.Role = t.Head.Role(p.Subject); f.Role == "" {
-			f.Role = t.Base.Role(p.Subject)
-		}
-		if x := t.Head.Find(p.Subject, t.Total.Name); x != nil {
-			f.Recorded = x.Raw
-		}
+		describeKernel(t, p.Subject, &f)
 	}
 	if p.Listed == "" {
 		f.AtMost, f.AtLeast = (*result.Number)(p.Limit.AtMost), (*result.Number)(p.Limit.AtLeast)
 	}
 	return f
+}
+
+// describeKernel adds to a finding what is known of a kernel alone: geometry, ranges, the profiler's name.
+func describeKernel(t comparison, kernel measure.Subject, f *result.Finding) {
+	if kernel.Geometry() != "" {
+		f.Grid, f.Block = kernel.Grid.String(), kernel.Block.String()
+	}
+	f.Role = cmp.Or(t.Head.Role(kernel), t.Base.Role(kernel))
+	if x := t.Head.Find(kernel, t.Total.Name); x != nil {
+		f.Recorded = x.Raw
+	}
 }
 
 // floor is the absolute change up to which nothing is a finding: that of the policy, at least one tick of the timer

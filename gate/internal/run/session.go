@@ -187,16 +187,21 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if p.Runs == 0 {
 		res.Place = res.place()
 	}
-	if hostBound(res.Traces) {
-		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
+	res.warn()
+	return res, nil
+}
+
+// warn adds the doubts about the host's load, and about processes that runs left behind.
+func (r *Result) warn() {
+	if hostBound(r.Traces) {
+		r.Warnings = append(r.Warnings, loadWarnings(r.load, host.Here().Limit())...)
 	}
-	for i, r := range runs {
-		if r.Left > 0 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
-				i+1, len(runs), r.Left))
+	for i, run := range r.Runs {
+		if run.Left > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
+				i+1, len(r.Runs), run.Left))
 		}
 	}
-	return res, nil
 }
 
 // place is where runs were taken that no profiler describes.

@@ -161,7 +161,6 @@ func (o *outline) check(r *result.Report, name string) error {
 // contradiction says where the verdict, the counts or a change of a report do not follow from its findings, "" where
 // they do.
 func contradiction(r *result.Report) string {
-	const slack = 1e-6
 	parts := result.Pass
 	for _, w := range r.Workloads {
 		if w.Verdict == result.Fail || w.Verdict == result.NoVerdict && parts == result.Pass {
@@ -182,12 +181,21 @@ func contradiction(r *result.Report) string {
 			return fmt.Sprintf("its verdict is %s, and finding %d, which gates, is slower", r.Verdict, i+1)
 		case f.Doubted && r.Verdict == result.Pass:
 			return fmt.Sprintf("its verdict is pass, and finding %d may be slower", i+1)
-		case f.Change.Known() && f.Base.Known() && f.Head.Known() && f.Base != 0 &&
-			!(math.Abs(float64(f.Base*(1+f.Change)-f.Head)) <= slack*math.Abs(float64(f.Head))+slack*math.Abs(float64(f.Base))):
+		case !computes(f):
 			return fmt.Sprintf("the change of finding %d is not that of its values", i+1)
 		}
 	}
 	return ""
+}
+
+// computes reports whether the change of a finding is that of its values, as far as all are known.
+func computes(f *result.Finding) bool {
+	const slack = 1e-6
+	if !f.Change.Known() || !f.Base.Known() || !f.Head.Known() || f.Base == 0 {
+		return true
+	}
+	off := math.Abs(float64(f.Base*(1+f.Change) - f.Head))
+	return off <= slack*math.Abs(float64(f.Head))+slack*math.Abs(float64(f.Base))
 }
 
 // syntax names the line or field at which a file is no report.
