@@ -18,9 +18,10 @@ const (
 	CycleSlack = 0.1
 	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
 	proportional = 0.9
-	// repeatSlack is how far a count in proportion to the repeats may be from it: the first and the last repeat may
-	// be cut.
+	// repeatSlack is how far a count in proportion to the repeats may be from it, as a part of it.
 	repeatSlack = 0.02
+	// cutSlack is that where the first or the last repeat is cut, at most.
+	cutSlack = 0.1
 )
 
 // SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats
@@ -78,9 +79,10 @@ func (w *repeats) of(s measure.Subject, count measure.Metric) float64 {
 	return w.base.Typical(s, count.Name) / w.head.Typical(s, count.Name)
 }
 
-// follows reports whether a count is in proportion to the repeats.
+// follows reports whether a count is in proportion to the repeats, except for one repeat that may be cut.
 func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
-	return math.Abs(w.of(s, count)/w.ratio-1) < repeatSlack
+	slack := max(repeatSlack, min(cutSlack, 1/min(w.inBase, w.inHead)))
+	return math.Abs(w.of(s, count)/w.ratio-1) < slack
 }
 
 // factor is what a series of the head is multiplied by to be for as many repeats as the baseline has, 1 for what is

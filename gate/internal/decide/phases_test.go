@@ -273,6 +273,30 @@ func TestAdaptiveIterations(t *testing.T) {
 	}
 }
 
+// The baseline runs its loop 59 times; each run of the head lost its end, in the middle of a cycle. Runs of the head
+// differ by one cycle, so no harness chose the number: the report says how often the loop runs.
+func TestLostEnd(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	for i := range base {
+		base[i] = someSteps(base[i], 59)
+	}
+	for lost := range 7 {
+		cut := slices.Clone(head)
+		for i := range cut {
+			x := someSteps(cut[i], 37+i%2)
+			slices.SortFunc(x.Launches, func(a, b model.Launch) int { return cmp.Compare(a.API, b.API) })
+			x.Launches = x.Launches[:len(x.Launches)-lost]
+			cut[i] = x
+		}
+		for i, r := range judgeTraces(t, base, cut) {
+			said := slices.ContainsFunc(r.Warnings, func(x string) bool { return strings.Contains(x, "in the baseline") })
+			if r.Verdict == result.Pass && !said {
+				t.Errorf("%d launches lost, %d: %s: %s: %v", lost, i, r.Verdict, r.Reason, r.Warnings)
+			}
+		}
+	}
+}
+
 // A program of several loops without ranges is judged in each of them, before and after the largest.
 func TestEachPhase(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")

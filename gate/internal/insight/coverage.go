@@ -145,6 +145,9 @@ func (l *limits) take(f *result.Finding) {
 func coverage(d *decide.Decision, x *result.Explanation) {
 	t := d.Matching
 	x.Warn(uncovered(t.Base, t.Head)...)
+	if repeats := t.OtherRepeats(); repeats != nil && t.OtherCycle() == nil {
+		x.Warn(*repeats)
+	}
 	if !d.FewRuns() {
 		x.Unjudged = Coverage(t.Head, d.Cost(), d.Findings)
 	}

@@ -74,14 +74,30 @@ func (t Sides) OtherCycle() *result.Remark {
 			return nil
 		}
 	}
+	if base, head, differ := t.repeats(); differ {
+		return new(result.Say(reason.OtherCycle{Base: base, Head: head}))
+	}
+	return nil
+}
+
+// OtherRepeats says that the sides repeat a cycle in other numbers, nil where that is not so.
+func (t Sides) OtherRepeats() *result.Remark {
+	if base, head, differ := t.repeats(); differ {
+		return new(result.Say(reason.OtherRepeats{Base: base, Head: head}))
+	}
+	return nil
+}
+
+// repeats are the first numbers of repeats of a run of the baseline and of the head that differ.
+func (t Sides) repeats() (base, head result.Number, differ bool) {
 	for _, b := range stats.Pooled(t.Base.Values(measure.Workload, measure.Repeats.Name)) {
 		for _, h := range stats.Pooled(t.Head.Values(measure.Workload, measure.Repeats.Name)) {
 			if math.Abs(b-h) > math.Max(1, align.CycleSlack*b) {
-				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
+				return result.Number(b), result.Number(h), true
 			}
 		}
 	}
-	return nil
+	return 0, 0, false
 }
 
 // replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and

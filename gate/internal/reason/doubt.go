@@ -61,6 +61,14 @@ func (r Repeats) String() string {
 		" in the head: sums of the head are for as many as in the baseline"
 }
 
+// OtherRepeats is a loop that runs of baseline and head repeat in other numbers, without a proportion between their sums.
+type OtherRepeats struct{ Base, Head result.Number }
+
+func (r OtherRepeats) String() string {
+	return "the loop runs " + measure.Count(int(r.Base), "time") + " a run in the baseline and " + r.Head.Text() +
+		" in the head: sums of a run are for different amounts of work; run the same number of iterations"
+}
+
 // CommonShift is a change that several kernels share. Hosts is "same", or as in [OtherHost].
 type CommonShift struct {
 	Moved, Kernels int

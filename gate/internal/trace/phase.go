@@ -264,40 +264,38 @@ func (c *cut) copiedFor(first, next int64) int64 {
 	return out
 }
 
-// evenPhases gives the phases of sides that have the same ones their weights. Where runs of a side, or those of a
-// finished session, repeat a phase more or less often, as a harness does that chooses its iterations, each counts as
-// many cycles as that session has, or as is typical of all. Else runs count as they are: a head that repeats a phase
-// more often than the baseline does more work.
+// evenPhases gives the phases of sides that have the same ones their weights. Where the harness chooses its iterations,
+// each phase counts as many cycles as that of the finished session, or as is typical of all. Else runs count as they
+// are: a head that repeats a phase more often than the baseline does more work.
 func evenPhases(sides []*side, o Options) {
 	if len(sides) == 0 || len(sides[0].cuts) == 0 {
 		return
 	}
 	phases := sides[0].cuts[0].phases
 	for k := range phases {
-		var all []int
-		adaptive := false
+		var counts [][]float64
+		var all []float64
 		for _, s := range sides {
-			var cycles []int
+			var cycles []float64
 			for _, c := range s.cuts {
-				cycles = append(cycles, c.phases[k].cycles)
+				cycles = append(cycles, float64(c.phases[k].cycles))
 			}
-			adaptive = adaptive || slices.Min(cycles) < slices.Max(cycles)
-			all = append(all, cycles...)
+			counts, all = append(counts, cycles), append(all, cycles...)
 		}
 		slices.Sort(all)
-		typical := float64(all[len(all)/2])
+		typical, comparable := all[len(all)/2], true
 		if o.Like != nil {
 			loop := loopSubject(phases[k].of)
 			x, known := o.Like.Find(loop, measure.Repeats.Name)
 			raw, both := o.Like.Find(loop, measure.Launches.Name)
 			switch {
 			case known && both && x.Values[0] > 0:
-				adaptive = adaptive || slices.Min(raw.Values) < slices.Max(raw.Values)
-				typical = x.Values[0]
+				counts, typical = append(counts, raw.Values), x.Values[0]
 			case len(phases) > 1: // that session has other phases: what they have in common is not known
-				adaptive = false
+				comparable = false
 			}
 		}
+		adaptive := comparable && adaptiveCycles(counts)
 		for _, s := range sides {
 			for _, c := range s.cuts {
 				if c.phases[k].weight = 1; adaptive {
@@ -306,6 +304,20 @@ func evenPhases(sides []*side, o Options) {
 			}
 		}
 	}
+}
+
+// adaptiveCycles reports whether a harness chose the numbers of cycles, given by session and run: they differ between
+// the runs of every session, or sessions differ by no more than the runs of one do. A recording that lost the end of
+// each run differs from a constant baseline by more.
+func adaptiveCycles(sessions [][]float64) bool {
+	every, spread := true, 0.0
+	low, high := math.Inf(1), math.Inf(-1) // of the sessions' nearest ends
+	for _, cycles := range sessions {
+		least, most := slices.Min(cycles), slices.Max(cycles)
+		every, spread = every && least < most, max(spread, most-least)
+		low, high = min(low, most), max(high, least)
+	}
+	return spread > 0 && (every || high-low <= spread)
 }
 
 // loopSubject is the loop of a kernel, whose cycles a session counts.
