@@ -152,7 +152,8 @@ func TestAsTheCommand(t *testing.T) {
 	if verdicts[gate.Pass] == 0 || verdicts[gate.Fail] == 0 || verdicts[gate.NoVerdict] == 0 || outcomes[""] > 0 {
 		t.Errorf("verdicts %v, outcomes %v", verdicts, outcomes)
 	}
-	for _, o := range []gate.Outcome{gate.Slower, gate.Faster, gate.WithinLimit, gate.BelowFloor, gate.Undecided, gate.New, gate.Gone} {
+	for _, o := range []gate.Outcome{gate.Slower, gate.Faster, gate.WithinLimit, gate.BelowFloor, gate.Undecided, gate.New,
+		gate.Gone} {
 		if outcomes[o] == 0 {
 			t.Errorf("no comparison was %s", o)
 		}

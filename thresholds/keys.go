@@ -68,7 +68,8 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
 		func(p *Policy) field { return age(&p.MaxAge) }},
-	{"base", "none", `"origin/main"`, "git revision of the base build that check --paired measures interleaved with the head",
+	{"base", "none", `"origin/main"`,
+		"git revision of the base build that check --paired measures interleaved with the head",
 		func(p *Policy) field { return parsed("text", &p.Base, anyText, verbatim) }},
 	{"build", "none: the workload needs no build", `"make"`, "shell command that builds the worktree of the base build",
 		func(p *Policy) field { return parsed("text", &p.Build, anyText, verbatim) }},
@@ -98,7 +99,8 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; their spread says which changes are certain",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
-	{"starts", "1", `4`, `runs that start at the same time, each held when it opens the GPU until its turn comes; 1: one start after the other`,
+	{"starts", "1", `4`, `runs that start at the same time, each held when it opens the GPU until its turn comes; ` +
+		`1: one start after the other`,
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time that the runs of a check may take: within it the check goes on while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},
@@ -106,14 +108,17 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return patterns(&w.Code) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
-	{"profile", "never with results, else always", `"always"`, `whether runs are profiled: "always" or "never"; without, only outputs and results are judged`,
+	{"profile", "never with results, else always", `"always"`,
+		`whether runs are profiled: "always" or "never"; without, only outputs and results are judged`,
 		func(w *Workload) field { return word(&w.Profile, "always", "never") }},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},
 }
 
 var resultKeys = []key[Results]{
-	{"files", "required", `"out/*.json"`, "files that a benchmark harness writes in a run, relative to dir; `$NSGATE_RUN_DIR`, also in the command, is a directory of the run's own",
+	{"files", "required", `"out/*.json"`,
+		"files that a benchmark harness writes in a run, relative to dir; `$NSGATE_RUN_DIR`, also in the command, is a " +
+			"directory of the run's own",
 		func(r *Results) field { return patterns(&r.Files) }},
 }
 
@@ -164,7 +169,8 @@ var ruleKeys = []key[Rule]{
 
 // Keys lists every key that a policy file may have, in the order in which to write them.
 func Keys() []Key {
-	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("workload.output", outputKeys),
+	return slices.Concat(document("", rootKeys), document("workload", workloadKeys),
+		document("workload.output", outputKeys),
 		document("workload.results", resultKeys), document("rule", ruleKeys))
 }
 

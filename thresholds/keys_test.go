@@ -269,7 +269,8 @@ func TestRuleNamesEverySelector(t *testing.T) {
 // However long its spans are, a list of ranks fills no memory.
 func TestParseRanks(t *testing.T) {
 	for s, want := range map[string]string{
-		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "names no ranks", "7-3": "names no ranks", "0-1048577": "names no ranks", "x": "names no ranks",
+		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "names no ranks", "7-3": "names no ranks",
+		"0-1048577": "names no ranks", "x": "names no ranks",
 		"0-65536": "names more than 65536 ranks", strings.Repeat("0-1048576,", 1000) + "1": "names more than 65536 ranks", "0-40000,0-40000": "names more than 65536 ranks",
 	} {
 		got, err := parseRanks(s)

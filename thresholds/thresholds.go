@@ -241,8 +241,8 @@ func (p *Policy) section(s measure.Subject, m measure.Metric) (limit float64, pl
 	return limit, p.Places.Of(key)
 }
 
-// Varying is the limit of the GPU time of a start-up whose launches differ between runs, as of an autotuner: that of its
-// wall time, unless a rule or key sets it.
+// Varying is the limit of the GPU time of a start-up whose launches differ between runs, as of an autotuner: that of
+// its wall time, unless a rule or key sets it.
 func (p *Policy) Varying(l Limit) Limit {
 	if l.Rule == p.Places.Of("threshold") && l.Max < p.OutsideThreshold {
 		l.Max, l.Rule = p.OutsideThreshold, p.Places.Of("outside_threshold")

@@ -83,12 +83,15 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "threshold = \n", `x.toml:1: `},
 		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
 		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
-		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, base, build, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, base, build, cost, max_age, ` +
+			`outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
 		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},
 		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
-		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, base, build, cost, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+		{"dotted", "rule.max = \"3%\"\n",
+			`x.toml:1: unknown key "rule.max"; known are alpha, base, build, cost, max_age, outside_threshold, ` +
+				`session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, workload.results`},
 		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n",
 			`x.toml:2: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
@@ -103,7 +106,8 @@ func TestParseErrors(t *testing.T) {
 			`x.toml:6001: more than 2000 tables; ` +
 				`one rule with a pattern (kernel = "gemm*") limits many kernels`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, benchmark, category, copy, device, domain, drift, floor, kernel, max, metric, output, range, section, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, benchmark, category, copy, device, domain, drift,` +
+				` floor, kernel, max, metric, output, range, section, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},

@@ -177,7 +177,8 @@ func heads(t *testing.T, r *result.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, n := range map[string]int{"SLOWER": read.Counts.Slower, "FASTER": read.Counts.Faster, "UNDECIDED": read.Counts.Undecided} {
+	for name, n := range map[string]int{"SLOWER": read.Counts.Slower, "FASTER": read.Counts.Faster,
+		"UNDECIDED": read.Counts.Undecided} {
 		if line := "NSGATE_RESULT_" + name + "=" + strconv.Itoa(n) + "\n"; !strings.Contains(texts["dotenv"], line) {
 			t.Errorf("dotenv lacks %q:\n%s", line, texts["dotenv"])
 		}

@@ -104,8 +104,10 @@ var kills = []struct {
 		victims: map[string]string{"nsgate": ""},
 	}, {
 		name: "while device code is read", args: []string{"record", "--policy", "code.toml", "--runs", "2"},
-		ready:   func(w *world) bool { return len(w.find(readsCode)) > 0 },
-		victims: map[string]string{"nsgate": "", readsCode: `not recorded: device code cannot be read: \S+large.cubin: the process\s+that reads it ended: signal: killed`},
+		ready: func(w *world) bool { return len(w.find(readsCode)) > 0 },
+		victims: map[string]string{"nsgate": "",
+			readsCode: `not recorded: device code cannot be read: \S+large.cubin: the process\s+that reads it ended: ` +
+				`signal: killed`},
 	}, {
 		// What is known by then is not lost.
 		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,

@@ -77,7 +77,8 @@ var recordedAt = regexp.MustCompile(`(?m)^session,,start,[^,]*,`)
 // duration in ns.
 func launchesOf(n, devices, duration int) string {
 	var b strings.Builder
-	b.WriteString("Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB)," +
+	b.WriteString("Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem " +
+		"(MB),Bytes (MB)," +
 		"Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n")
 	for i := range 3 * n {
 		fmt.Fprintf(&b, "%d,%d,%d,1,1,1,32,1,1,16,0.000,0.000,,,,,NVIDIA H200 (%d),%d,,7,\"k%d_(float *)\"\n",
@@ -97,10 +98,10 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// TestGrowth wants that the cost of names, devices, sessions, rules and symbols grows with their number. The cost is the
-// processor time of nsgate and its children on one core, less that of an input of one part. That of 4n parts is at most
-// mostGrowth times that of n: n log n is below 5, a quadratic cost 16. The smallest of a few tries counts, because other
-// programs on the machine slow a process down and never speed it up.
+// TestGrowth wants that the cost of names, devices, sessions, rules and symbols grows with their number. The cost is
+// the processor time of nsgate and its children on one core, less that of an input of one part. That of 4n parts is at
+// most mostGrowth times that of n: n log n is below 5, a quadratic cost 16. The smallest of a few tries counts, because
+// other programs on the machine slow a process down and never speed it up.
 func TestGrowth(t *testing.T) {
 	if !full() {
 		t.Skip("NSGATE_TEST_FULL=1, as in .ci/run, measures how the cost grows")

@@ -126,7 +126,8 @@ func policySchema(t *testing.T) object {
 		return object{"type": "array", "description": about, "items": tables[table]}
 	}
 	tables["workload"]["properties"].(object)["output"] = list("workload.output", "a number that the workload prints of itself")
-	tables["workload"]["properties"].(object)["results"] = list("workload.results", "files in which a benchmark harness writes what it measured")
+	tables["workload"]["properties"].(object)["results"] = list("workload.results",
+		"files in which a benchmark harness writes what it measured")
 	root := tables[""]
 	root["properties"].(object)["workload"] = list("workload", "a program that is measured")
 	root["properties"].(object)["rule"] = list("rule", "what holds for some kernels, ranges or metrics; the first rule that matches applies")

@@ -217,7 +217,8 @@ func TestSecretsAreThere(t *testing.T) {
 	if secrets(full.said()) != secretEnv+" "+uuid {
 		t.Errorf("a full export holds %q", secrets(full.said()))
 	}
-	j := w.run(4, "nsgate", "check", "--allow-busy", "--baseline", ".nsgate", "--", "sh", "-c", "env; echo $0; ./fails", secretArg)
+	j := w.run(4, "nsgate", "check", "--allow-busy", "--baseline", ".nsgate", "--", "sh", "-c", "env; echo $0; ./fails",
+		secretArg)
 	if s := secrets(j.stderr.String()); s != secretEnv+" "+secretArg+" "+secretOutput {
 		t.Errorf("the workload has printed %q of what it is given", s)
 	}

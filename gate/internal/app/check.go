@@ -125,7 +125,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	case r != nil:
 		r, err = c.explained(ctx, r, nil)
 	default:
-		r, err = c.first(ctx, model.Refuse(model.NoBaseline, "take what was measured here as the first baseline, if this is the code to compare with",
+		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
+			"take what was measured here as the first baseline, if this is the code to compare with",
 			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
 	var base []model.Session
@@ -177,7 +178,8 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 func overrule(screen, r *result.Judgement) {
 	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on "+
+			"this host too")
 	}
 }
 
@@ -272,7 +274,8 @@ func (c *Check) prefer(r *result.Judgement) {
 }
 
 // look judges all runs that were measured.
-func (c *Check) look(ctx context.Context, all *Measurement, sides func(*Measurement) (base, head []model.Session, err error),
+func (c *Check) look(ctx context.Context, all *Measurement,
+	sides func(*Measurement) (base, head []model.Session, err error),
 	look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
 	if err != nil {

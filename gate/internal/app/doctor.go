@@ -40,8 +40,9 @@ type Observation struct {
 	Do []string `json:"do,omitempty"`
 }
 
-// Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,
-// the room for reports. nsys is the executable, "" for that on the PATH. models are those of the GPUs, as baselines call them.
+// Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance
+// counters, the room for reports. nsys is the executable, "" for that on the PATH. models are those of the GPUs, as
+// baselines call them.
 func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
 	var x examination
 	smi := nvidia.New()

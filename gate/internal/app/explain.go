@@ -65,8 +65,8 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[
 	return found, nil
 }
 
-// explain profiles the kernels that got slower with Nsight Compute, in the base build too where there is one, and returns
-// the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
+// explain profiles the kernels that got slower with Nsight Compute, in the base build too where there is one, and
+// returns the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
 	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)
 	if m.Gather != "" || len(indices) == 0 {

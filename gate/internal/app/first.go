@@ -17,7 +17,8 @@ import (
 // baseline. What cannot be stored is refused for its own reason.
 func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error) {
 	all := &Measurement{}
-	if err := all.take(c.Measurer.Measure(ctx, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]), nil)); err != nil {
+	if err := all.take(c.Measurer.Measure(ctx, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]),
+		nil)); err != nil {
 		return nil, err
 	}
 	_, head, err := all.sessions(ctx, c.Rule, nil)
@@ -47,7 +48,8 @@ func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error)
 // Suite are the checks of one or more workloads, judged as one gate: they share out the policy's error.
 type Suite []*Check
 
-// Run measures and judges one after the other; with code alone it compares device code, without a GPU. A mistake in one ends all.
+// Run measures and judges one after the other; with code alone it compares device code, without a GPU. A mistake in one
+// ends all.
 func (s Suite) Run(ctx context.Context, code bool) (r *result.Judgement, err error) {
 	var all []*result.Judgement
 	for _, c := range s {

@@ -38,7 +38,8 @@ func (r Screened) String() string {
 	return "the committed baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
 }
 
-var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{}, "The committed baseline decided, so the base build was not built.")
+var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
+	"The committed baseline decided, so the base build was not built.")
 
 // BaseNotNeeded is a verdict on the committed baseline beside which no base build was measured.
 type BaseNotNeeded struct{}
@@ -56,7 +57,8 @@ func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		s := f.Subject()
-		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() && len(kernels) < maxDistributions && !slices.Contains(kernels, s) {
+		if f.Scope == measure.ScopeKernel && !f.Outcome.Kept() && len(kernels) < maxDistributions &&
+			!slices.Contains(kernels, s) {
 			kernels = append(kernels, s)
 		}
 	}

@@ -143,7 +143,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	out.Base.Place, out.Head.Place = result.Place, result.Place
 	// Later measurements begin with the options that worked.
 	m.Starts = result.Starts
-	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX, cmp.Or(m.repeated, result.Repeated)
+	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX,
+		cmp.Or(m.repeated, result.Repeated)
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
 	}

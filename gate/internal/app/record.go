@@ -270,7 +270,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
 		changed := Accept{Judgement: r}.changes()
-		if (r.Verdict == result.Fail || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Faster })) && len(changed) > 0 {
+		if (r.Verdict == result.Fail || slices.ContainsFunc(r.Findings,
+			func(f result.Finding) bool { return f.Outcome == result.Faster })) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				r.Baseline, r.Workload, out.Unwritten = out.Dir, c.Workload, r
 			}

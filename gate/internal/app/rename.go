@@ -13,7 +13,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Rename gives the baselines of a workload another name, and returns their directory before and after. The name must be free.
+// Rename gives the baselines of a workload another name, and returns their directory before and after. The name must be
+// free.
 func (s Store) Rename(ctx context.Context, from, to string) (before, after string, err error) {
 	if err := new(thresholds.Workload).Set("name", to, ""); err != nil {
 		return "", "", err

@@ -13,7 +13,8 @@ import (
 )
 
 // opened is a recording that was made before, and its sessions.
-func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording, []model.Session, error) {
+func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
+	[]model.Session, error) {
 	r, err := tools.Open(ctx, path)
 	if err != nil {
 		return nil, nil, err

@@ -1,8 +1,8 @@
-// Package bench reads the files in which benchmark harnesses write what they measured in one process: one [measure.Subject]
-// of scope benchmark for each row, with one value for each metric.
+// Package bench reads the files in which benchmark harnesses write what they measured in one process: one
+// [measure.Subject] of scope benchmark for each row, with one value for each metric.
 //
-// The unit of replication is the process. What a harness repeats inside one gives one value: the mean or median that the
-// file states, else the median of the repetitions.
+// The unit of replication is the process. What a harness repeats inside one gives one value: the mean or median that
+// the file states, else the median of the repetitions.
 package bench
 
 import (
@@ -162,10 +162,12 @@ type run struct {
 func (r *run) session() (*model.Session, error) {
 	if len(r.failed) > 0 {
 		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
-			"%s: %s failed: %s", r.file, measure.Count(len(r.failed), "benchmark"), strings.Join(r.failed[:min(3, len(r.failed))], ", "))
+			"%s: %s failed: %s", r.file, measure.Count(len(r.failed), "benchmark"),
+			strings.Join(r.failed[:min(3, len(r.failed))], ", "))
 	}
 	if len(r.order) == 0 {
-		return nil, model.Refuse(model.NoMeasurement, "run the harness without a filter, or with one that selects a benchmark",
+		return nil, model.Refuse(model.NoMeasurement,
+			"run the harness without a filter, or with one that selects a benchmark",
 			"%s holds no measurement of %s", r.file, r.Tool)
 	}
 	s := &model.Session{Environment: r.Environment, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.Start}}}
@@ -195,7 +197,8 @@ func (r *run) add(where, row string, m measure.Metric, value float64) error {
 	k := key{row, m}
 	if _, ok := r.values[k]; !ok {
 		if len(r.order) >= model.MostSubjects {
-			return model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file, model.MostSubjects)
+			return model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
+				model.MostSubjects)
 		}
 		r.order = append(r.order, k)
 	}

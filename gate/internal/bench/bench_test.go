@@ -33,50 +33,79 @@ func TestRead(t *testing.T) {
 		{"nvbench of the CPU", "a.json", nv(false, tag("nv/cpu_only/time/cpu/mean", "0.002")),
 			"copy T=I32 Elements=65536 duration 2e+06"},
 		{"nvbench skipped", "a.json", nv(true, ""), "holds no measurement of nvbench"},
-		{"nvbench without a time", "a.json", nv(false, ""), `benchmarks[0].states[0]: "copy T=I32 Elements=65536" was not skipped and has no time`},
+		{"nvbench without a time", "a.json", nv(false, ""),
+			`benchmarks[0].states[0]: "copy T=I32 Elements=65536" was not skipped and has no time`},
 		{"nvbench not a number", "a.json", nv(false, tag("nv/cold/time/gpu/mean", "nan")), "NaN is no measurement"},
-		{"google-benchmark", "a.json", google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,"cpu_time":9,"time_unit":"us","items_per_second":5},
+		{"google-benchmark", "a.json", google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,
+			"cpu_time":9,"time_unit":"us","items_per_second":5},
 			{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":1,"time_unit":"us"},
 			{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":2,"time_unit":"us"},
-			{"name":"BM/8_mean","run_name":"BM/8","run_type":"aggregate","aggregate_name":"mean","real_time":2,"time_unit":"us"}`), "BM/8 duration 2000"},
-		{"google-benchmark aggregates", "a.json", google(`{"name":"B_mean","run_name":"B","run_type":"aggregate","aggregate_name":"mean","real_time":2,"time_unit":"ms"},
-			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,"time_unit":"ms"}`), "B duration 3e+06"},
-		{"google-benchmark failed", "a.json", google(`{"name":"B","run_name":"B","run_type":"iteration","error_occurred":true,"error_message":"out of memory"}`),
+			{"name":"BM/8_mean","run_name":"BM/8","run_type":"aggregate","aggregate_name":"mean","real_time":2,
+				"time_unit":"us"}`), "BM/8 duration 2000"},
+		{"google-benchmark aggregates", "a.json", google(`{"name":"B_mean","run_name":"B","run_type":"aggregate",
+			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
+			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
+				"time_unit":"ms"}`), "B duration 3e+06"},
+		{"google-benchmark failed", "a.json",
+			google(`{"name":"B","run_name":"B","run_type":"iteration","error_occurred":true,"error_message":"out of memory"}`),
 			"1 benchmark failed: B (out of memory)"},
-		{"google-benchmark unit", "a.json", google(`{"name":"B","run_type":"iteration","real_time":2,"time_unit":"h"}`), `time_unit "h" is not`},
-		{"google-benchmark without a time", "a.json", google(`{"name":"B","run_type":"iteration","time_unit":"ns"}`), `"B" has no real_time`},
-		{"google-benchmark zero", "a.json", google(`{"name":"B","run_type":"iteration","real_time":0,"time_unit":"ns"}`), "a time of 0 is no measurement"},
-		{"pytest-benchmark", "a.json", `{"machine_info":{"node":"h"},"commit_info":{},"benchmarks":[{"name":"t","fullname":"a.py::t","stats":{"median":0.002,"mean":9}}],
+		{"google-benchmark unit", "a.json", google(`{"name":"B","run_type":"iteration","real_time":2,"time_unit":"h"}`),
+			`time_unit "h" is not`},
+		{"google-benchmark without a time", "a.json", google(`{"name":"B","run_type":"iteration","time_unit":"ns"}`),
+			`"B" has no real_time`},
+		{"google-benchmark zero", "a.json", google(`{"name":"B","run_type":"iteration","real_time":0,"time_unit":"ns"}`),
+			"a time of 0 is no measurement"},
+		{"pytest-benchmark", "a.json", `{"machine_info":{"node":"h"},"commit_info":{},"benchmarks":[{"name":"t",
+			"fullname":"a.py::t","stats":{"median":0.002,"mean":9}}],
 			"datetime":"2026-11-20T10:00:00.123456+00:00","version":"4.0"}`, "a.py::t duration 2e+06"},
 		{"asv", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{
 			"b.Suite.time_x":[[0.5,0.25],[["1","2"]]],"b.peakmem_y":[[1024]],"b.track_z":[[7]]},"version":2}`,
 			"b.Suite.time_x(1) duration 5e+08, b.Suite.time_x(2) duration 2.5e+08, b.peakmem_y memory 1024, b.track_z value 7"},
-		{"asv failed", "a.json", `{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[null],[]]},"version":2}`, "1 benchmark failed: time_x"},
-		{"asv other number", "a.json", `{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[1,2],[["1","2","3"]]]}}`, "2 values for 3 combinations"},
-		{"criterion", "t/criterion/group/f/new/estimates.json", `{"mean":{"confidence_interval":{},"point_estimate":2,"standard_error":1},
+		{"asv failed", "a.json", `{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[null],` +
+			`[]]},"version":2}`, "1 benchmark failed: time_x"},
+		{"asv other number", "a.json",
+			`{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[1,2],[["1","2","3"]]]}}`,
+			"2 values for 3 combinations"},
+		{"criterion", "t/criterion/group/f/new/estimates.json", `{"mean":{"confidence_interval":{},"point_estimate":2,
+			"standard_error":1},
 			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "group/f duration 1.5"},
-		{"hyperfine", "a.json", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0,0,0]}]}`, "./a duration 1e+09"},
-		{"hyperfine failed", "a.json", `{"results":[{"command":"./a","median":1,"times":[1],"exit_codes":[1]}]}`, "1 benchmark failed: ./a"},
-		{"llama-bench", "a.json", `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,"avg_ts":1234.5,"avg_ns":1,"gpu_info":"NVIDIA H100"}]`,
+		{"hyperfine", "a.json", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0,0,0]}]}`,
+			"./a duration 1e+09"},
+		{"hyperfine failed", "a.json", `{"results":[{"command":"./a","median":1,"times":[1],"exit_codes":[1]}]}`,
+			"1 benchmark failed: ./a"},
+		{"llama-bench", "a.json", `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,` +
+			`"avg_ts":1234.5,"avg_ns":1,"gpu_info":"NVIDIA H100"}]`,
 			"llama 7B pp512 item_rate 1234.5"},
-		{"llama-bench lines", "a.jsonl", `{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":128,"type_k":"q8_0","avg_ts":7}` + "\n" +
-			`{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":64,"type_k":"f16","avg_ts":8}`, "l tg128 type_k=q8_0 item_rate 7, l tg64 item_rate 8"},
-		{"llama-bench CSV", "a.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n", "l pp8 item_rate 3"},
-		{"vllm", "a.json", `{"date":"20260501-120000","completed":100,"failed":0,"request_throughput":5.5,"mean_ttft_ms":10,"p99_ttft_ms":20,"std_ttft_ms":3,"duration":9}`,
+		{"llama-bench lines", "a.jsonl",
+			`{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":128,"type_k":"q8_0","avg_ts":7}` + "\n" +
+				`{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":64,"type_k":"f16","avg_ts":8}`,
+			"l tg128 type_k=q8_0 item_rate 7, l tg64 item_rate 8"},
+		{"llama-bench CSV", "a.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n",
+			"l pp8 item_rate 3"},
+		{"vllm", "a.json", `{"date":"20260501-120000","completed":100,"failed":0,"request_throughput":5.5,` +
+			`"mean_ttft_ms":10,"p99_ttft_ms":20,"std_ttft_ms":3,"duration":9}`,
 			"mean TTFT duration 1e+07, p99 TTFT duration 2e+07, request throughput item_rate 5.5"},
 		{"vllm with failed requests", "a.json", `{"completed":99,"failed":1,"request_throughput":5.5}`, "1 requests failed"},
-		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" + `{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
-		{"github-action-benchmark", "a.json", `[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
+		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" +
+			`{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
+		{"github-action-benchmark", "a.json",
+			`[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
 			"a duration 2e+06, b bandwidth 3e+06, c value 4"},
-		{"bencher", "a.json", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`, "f duration 88, f accuracy value 0.5"},
-		{"triton.testing", "a.csv", "N,Triton (GB/s),Torch (ms)\n1024,100,0.5\n", "Torch N=1024 duration 500000, Triton N=1024 bandwidth 1e+11"},
-		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n", "softmax x_val=(8, 8) duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
-		{"JUnit", "a.xml", `<?xml version="1.0"?><testsuites><testsuite name="s"><testcase classname="a" name="t" time="0.5"/><testcase name="u" time="0"/></testsuite></testsuites>`,
+		{"bencher", "a.json", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`,
+			"f duration 88, f accuracy value 0.5"},
+		{"triton.testing", "a.csv", "N,Triton (GB/s),Torch (ms)\n1024,100,0.5\n",
+			"Torch N=1024 duration 500000, Triton N=1024 bandwidth 1e+11"},
+		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n",
+			"softmax x_val=(8, 8) duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
+		{"JUnit", "a.xml", `<?xml version="1.0"?><testsuites><testsuite name="s"><testcase classname="a" name="t" ` +
+			`time="0.5"/><testcase name="u" time="0"/></testsuite></testsuites>`,
 			"a.t duration 5e+08"},
-		{"JUnit failed", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5"><failure>x</failure></testcase></testsuite>`, "1 benchmark failed: a.t"},
+		{"JUnit failed", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5"><failure>x</failure>` +
+			`</testcase></testsuite>`, "1 benchmark failed: a.t"},
 		{"JUnit cut", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5">`, "the XML is not that of JUnit"},
 		{"cut", "a.json", nv(false, "")[:120], "a.json:2: the JSON is not that of nvbench"},
-		{"wrong type", "a.json", strings.Replace(google(`{"name":"B","real_time":"2"}`), "\n", "", -1), "a.json:1: the JSON is not that of google-benchmark: Benchmarks.real_time is of type string"},
+		{"wrong type", "a.json", strings.Replace(google(`{"name":"B","real_time":"2"}`), "\n", "", -1),
+			"a.json:1: the JSON is not that of google-benchmark: Benchmarks.real_time is of type string"},
 		{"long name", "a.json", `[{"name":"` + strings.Repeat("x", 2000) + `","unit":"ms","value":2}]`, "has 2000 bytes"},
 		{"infinite", "a.json", `[{"name":"x","unit":"ms","value":1e999}]`, "the JSON is not that of"},
 		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
@@ -104,12 +133,14 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestDirections holds the direction of units and of keys of load generators: none is inverted, an unknown one has none.
+// TestDirections holds the direction of units and of keys of load generators: none is inverted, an unknown one has
+// none.
 func TestDirections(t *testing.T) {
 	for want, units := range map[int][]string{
 		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},
-		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "GFLOP/s", "1/s", "images/sec"},
-		0:  {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s"},
+		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "GFLOP/s",
+			"1/s", "images/sec"},
+		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s"},
 	} {
 		for _, unit := range units {
 			if m, _ := inUnit(unit); int(m.Better) != want {
@@ -118,9 +149,11 @@ func TestDirections(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]int{
-		"mean_ttft_ms": -1, "median_tpot_ms": -1, "p99_itl_ms": -1, "p90_e2el_ms": -1, "p99.9_ttft_ms": -1, "mean_e2e_latency_ms": -1,
-		"request_throughput": 1, "output_throughput": 1, "total_token_throughput": 1, "request_goodput": 1,
-		"std_ttft_ms": 0, "completed": 0, "failed": 0, "duration": 0, "total_input_tokens": 0, "max_concurrency": 0, "burstiness": 0,
+		"mean_ttft_ms": -1, "median_tpot_ms": -1, "p99_itl_ms": -1, "p90_e2el_ms": -1, "p99.9_ttft_ms": -1,
+		"mean_e2e_latency_ms": -1,
+		"request_throughput":  1, "output_throughput": 1, "total_token_throughput": 1, "request_goodput": 1,
+		"std_ttft_ms": 0, "completed": 0, "failed": 0, "duration": 0, "total_input_tokens": 0, "max_concurrency": 0,
+		"burstiness": 0,
 	} {
 		if m, _, row := ofServing(name); row == "" && want != 0 || row != "" && int(m.Better) != want {
 			t.Errorf("%s: row %q, direction %d, want %d", name, row, m.Better, want)

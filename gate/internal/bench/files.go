@@ -206,8 +206,8 @@ func readHyperfine(r *run) error {
 	return nil
 }
 
-// readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter). The file does not
-// say which of the two it is: the unit tells the direction, or nothing does.
+// readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter). The file does
+// not say which of the two it is: the unit tells the direction, or nothing does.
 func readAction(r *run) error {
 	var f []struct {
 		Name, Unit string
@@ -229,7 +229,8 @@ func readAction(r *run) error {
 	return nil
 }
 
-// bencherHead begins Bencher's metric format, in which nothing is fixed but that a benchmark has measures and each a value.
+// bencherHead begins Bencher's metric format, in which nothing is fixed but that a benchmark has measures and each a
+// value.
 var bencherHead = input.Pattern(`^\{\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*\{\s*"(lower_|upper_)?value"\s*:`)
 
 func isBencher(head []byte) bool { return bencherHead().Match(head) }
@@ -243,8 +244,8 @@ var bencherMeasures = map[string]struct {
 	"file-size": {measure.Memory, 1},
 }
 
-// readBencher reads Bencher's metric format: {"benchmark": {"latency": {"value": 88.0}}}. A measure that Bencher does not
-// define is a row of its own that is not judged.
+// readBencher reads Bencher's metric format: {"benchmark": {"latency": {"value": 88.0}}}. A measure that Bencher does
+// not define is a row of its own that is not judged.
 func readBencher(r *run) error {
 	var f map[string]map[string]struct{ Value *float64 }
 	if err := r.json(&f); err != nil {
@@ -269,8 +270,8 @@ func readBencher(r *run) error {
 	return nil
 }
 
-// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are left
-// out.
+// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
+// left out.
 func readJUnit(r *run) error {
 	d := xml.NewDecoder(strings.NewReader(string(r.text)))
 	type test struct {

@@ -95,8 +95,9 @@ func (r *run) addNVBench(where, row string, tags map[string]string) error {
 	return r.bad(where, "%s was not skipped and has no time", measure.Quote(row))
 }
 
-// readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The time
-// is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other units.
+// readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The
+// time is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other
+// units.
 func readGoogle(r *run) error {
 	var f struct {
 		Context struct {
@@ -154,7 +155,8 @@ func readGoogle(r *run) error {
 var durations = map[string]float64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": second, "sec": second,
 	"seconds": second, "second": second, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1,
-	"ns/iter": 1, "us/iter": 1e3, "µs/iter": 1e3, "ms/iter": 1e6, "s/iter": second, "ns/op": 1, "us/op": 1e3, "ms/op": 1e6,
+	"ns/iter": 1, "us/iter": 1e3, "µs/iter": 1e3, "ms/iter": 1e6, "s/iter": second, "ns/op": 1, "us/op": 1e3,
+	"ms/op": 1e6,
 }
 
 // sizes are units of memory in bytes, powers of 1000 and of 1024.
@@ -170,13 +172,15 @@ var flops = map[string]float64{
 
 // rates are the nouns before "/s" whose growth is a gain.
 var rates = []string{
-	"", "1", "op", "ops", "item", "items", "iter", "iters", "it", "iterations", "token", "tokens", "tok", "t", "req", "reqs",
-	"request", "requests", "image", "images", "img", "sample", "samples", "step", "steps", "row", "rows", "frame", "frames",
+	"", "1", "op", "ops", "item", "items", "iter", "iters", "it", "iterations", "token", "tokens", "tok", "t", "req",
+	"reqs",
+	"request", "requests", "image", "images", "img", "sample", "samples", "step", "steps", "row", "rows", "frame",
+	"frames",
 	"query", "queries", "elem", "elements", "msg", "messages", "call", "calls", "Mrows", "Gelem",
 }
 
-// inUnit is the metric of a number in a unit, and the factor to its base unit. What a larger number means is known of the
-// units in the tables only: any other unit gives [measure.Value], which is not judged.
+// inUnit is the metric of a number in a unit, and the factor to its base unit. What a larger number means is known of
+// the units in the tables only: any other unit gives [measure.Value], which is not judged.
 func inUnit(unit string) (measure.Metric, float64) {
 	unit = strings.TrimSpace(unit)
 	if f, ok := durations[unit]; ok {

@@ -20,11 +20,13 @@ func isServing(head []byte) bool {
 }
 
 // latency is the key of a latency: its statistic, what is timed, and the unit.
-var latency = input.Pattern(`^(mean|median|std|p\d{1,2}|p\d{1,2}[._]\d+)_(ttft|tpot|itl|e2el|e2e_latency|latency)_(ms|s)$`)
+var latency = input.Pattern(`^(mean|median|std|p\d{1,2}|p\d{1,2}[._]\d+)_(ttft|tpot|itl|e2el|e2e_latency|` +
+	`latency)_(ms|s)$`)
 
 // servingRates are the keys of rates.
 var servingRates = []string{
-	"request_throughput", "output_throughput", "total_token_throughput", "input_throughput", "total_throughput", "request_goodput",
+	"request_throughput", "output_throughput", "total_token_throughput", "input_throughput", "total_throughput",
+	"request_goodput",
 }
 
 // readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates. A
@@ -56,7 +58,8 @@ func readServing(r *run) error {
 			"%s: %v requests failed", r.file, failed)
 	}
 	if done, ok := number("completed"); ok && done == 0 {
-		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells", "%s: no request was completed", r.file)
+		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",
+			"%s: no request was completed", r.file)
 	}
 	var date string
 	if json.Unmarshal(f["date"], &date) == nil {
@@ -130,7 +133,8 @@ func readLlama(r *run) error {
 
 // llamaSettings are the settings of a test by which its row is named, where they are not llama-bench's defaults.
 var llamaSettings = []struct{ key, usual string }{
-	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"}, {"n_gpu_layers", "99"},
+	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"},
+	{"n_gpu_layers", "99"},
 	{"split_mode", "layer"}, {"flash_attn", "false"}, {"n_threads", ""},
 }
 

@@ -46,7 +46,8 @@ func readLlamaTable(r *run) error {
 // unitOf is the unit at the end of a column's name: "Triton (GB/s)", "softmax-latency (ms)".
 var unitOf = input.Pattern(`^(.*?)\s*[(\[]([^()\[\]]+)[)\]]$`)
 
-// isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a unit.
+// isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a
+// unit.
 func isTriton(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	names := strings.Split(strings.TrimSpace(string(line)), ",")

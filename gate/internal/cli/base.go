@@ -97,7 +97,8 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 	case b.build != "" && b.ref == "":
 		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
 	case b.command == "" && b.ref == "" && b.paired:
-		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in nsgate.toml")
+		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in " +
+			"nsgate.toml")
 	case b.command == "" && b.ref == "":
 		return nil, nil
 	case from != "":

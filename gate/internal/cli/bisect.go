@@ -23,7 +23,8 @@ type bisectVerb struct {
 func (v *bisectVerb) bind(fs *pflag.FlagSet) {
 	v.measureFlags.bind(fs)
 	fs.StringVar(&v.build, "build", "", "shell command that builds the worktree of a commit, run where nsgate runs here")
-	fs.StringVar(&v.kernel, "kernel", "", "follow this kernel, by the name that reports have or its short one (default: what matters most of what got slower)")
+	fs.StringVar(&v.kernel, "kernel", "",
+		"follow this kernel, by the name that reports have or its short one (default: what matters most of what got slower)")
 	fs.StringVar(&v.metric, "metric", "", "follow this metric, such as time, total, gpu_time or step_time")
 	fs.DurationVar(&v.most, "max-time", 0, "stop when so much time is over, such as 30m; the same command goes on from there")
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why the commit is slower: auto, always or never")

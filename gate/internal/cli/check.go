@@ -33,14 +33,17 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.usual = checkRuns
 	v.measureFlags.bind(fs)
 	v.bindFrom(fs)
-	fs.String("budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a comparison is undecided (default none)")
+	fs.String("budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a "+
+		"comparison is undecided (default none)")
 	v.bindMetrics(fs)
 	v.base.bind(fs)
 	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
 	v.counters.bind(fs)
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3); code (compare device code alone); or skip (judge nothing, exit 0; in CI as fail)")
-	fs.StringVar(&v.noBaseline, "no-baseline", "show", "where the workload has no baseline: show what was measured (exit 3); pass (exit 0, unless a change under review deletes or renames one), for the first pull request; or fail (exit 1)")
+	fs.StringVar(&v.noBaseline, "no-baseline", "show",
+		"where the workload has no baseline: show what was measured (exit 3); pass (exit 0, unless a change under review "+
+			"deletes or renames one), for the first pull request; or fail (exit 1)")
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 	v.policy.bind(fs)
 	v.out.bind(fs)
@@ -84,7 +87,8 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	v.by = model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
 		oneOf("profiler", v.profiler, tools.Names()...),
-		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"), v.counters.check(v.by.ByLaunch())); err != nil {
+		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"),
+		v.counters.check(v.by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
 	jobs, err := v.resolve(e, &v.policy, workload, v.out.quiet)
@@ -97,7 +101,8 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	var checks app.Suite
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counters.Kernels,
+			Explain: app.Explain(v.explain), Draw: v.out.draws(),
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err
@@ -157,8 +162,9 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 	r.Calls, v.out.calls = calls(r.Reproduce, jobs[0].Policy), calls(v.out.reproduce, jobs[0].Policy)
 }
 
-// first reports whether nothing but a first baseline is missing. It is not the first where the change under review edits baselines, or
-// may, or where there is one of a name that nothing has any more: the change has deleted or renamed it.
+// first reports whether nothing but a first baseline is missing. It is not the first where the change under review
+// edits baselines, or may, or where there is one of a name that nothing has any more: the change has deleted or renamed
+// it.
 func (v *checkVerb) first(e *env, r *result.Judgement, jobs []*job) bool {
 	if v.noBaseline != "pass" || v.bisecting || r.Verdict != result.NoVerdict || e.editsBaselines(jobs[0].Root) {
 		return false
@@ -169,7 +175,8 @@ func (v *checkVerb) first(e *env, r *result.Judgement, jobs []*job) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(jobs[0].Root), func(name string) bool { return !slices.Contains(known, name) })
+	return !slices.ContainsFunc(app.WorkloadsIn(jobs[0].Root),
+		func(name string) bool { return !slices.Contains(known, name) })
 }
 
 func withoutBaseline(r *result.Judgement) bool {
@@ -180,14 +187,15 @@ func withoutBaseline(r *result.Judgement) bool {
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
-// asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not there. What is
-// measured then is of use only where a patch or --no-baseline wants it.
+// asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not
+// there. What is measured then is of use only where a patch or --no-baseline wants it.
 func (v *checkVerb) asked(c *app.Check, j *job) error {
 	if c.Base != nil || c.Screens() {
 		return nil
 	}
 	if _, err := os.Stat(v.baseline); v.baseline != "" && err != nil && (v.out.patch == "" || v.noBaseline == "pass") {
-		return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out", source(v.fs, "baseline"), v.baseline)
+		return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
+			source(v.fs, "baseline"), v.baseline)
 	}
 	switch unknown := len(v.workload) > 0 && j.set.Where == ""; {
 	case v.dryRun, v.from != "" || v.out.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
@@ -199,7 +207,8 @@ func (v *checkVerb) asked(c *app.Check, j *job) error {
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
 	}
-	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, or take what is measured "+
+	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, "+
+		"or take what is measured "+
 		"with --patch FILE", j.Workload, j.Root, others)
 }
 

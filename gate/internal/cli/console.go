@@ -49,7 +49,8 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code. It returns other errors.
+// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code. It returns
+// other errors.
 func noVerdict(e *env, what string, err error) error {
 	list, code := []error{err}, ExitNoVerdict
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -32,8 +32,9 @@ func (v *demoVerb) run(ctx context.Context, e *env, _ arguments) error {
 		if err := output.Tree(dir, files); err != nil {
 			return err
 		}
-		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head), Policy: thresholds.Default(),
-			Draw: v.out.draws(), Observe: newProgress(e, true).event}
+		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
+			Policy: thresholds.Default(),
+			Draw:   v.out.draws(), Observe: newProgress(e, true).event}
 		var err error
 		r, err = c.Run(ctx)
 		return err

@@ -15,7 +15,8 @@ func (explainVerb) run(_ context.Context, e *env, args arguments) error {
 	word := args.own[0]
 	found := manual.Explain(word)
 	if len(found) == 0 {
-		return usageError("the manual has no table with %q; %snsgate help --search %s looks in its text", word, meant("", word, manual.Words()), quotedWord(word))
+		return usageError("the manual has no table with %q; %snsgate help --search %s looks in its text", word,
+			meant("", word, manual.Words()), quotedWord(word))
 	}
 	width := max(width(e), 40)
 	for i, x := range found {

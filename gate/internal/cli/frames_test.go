@@ -42,7 +42,8 @@ func (t traced) Commands(task profiler.Task) [][]string {
 	return t.Nsys.Commands(task)
 }
 
-// TestFrames bounds the functions between main and the start of the profiler, so that a reader can follow a measurement.
+// TestFrames bounds the functions between main and the start of the profiler, so that a reader can follow a
+// measurement.
 func TestFrames(t *testing.T) {
 	const most = 14
 	var frames []string
@@ -50,7 +51,8 @@ func TestFrames(t *testing.T) {
 	tools.Profilers = []profiler.Profiler{traced{frames: &frames}}
 	defer func() { tools.Profilers = usual }()
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "with/default"), os.DirFS("../../../testdata/h200/sessions/kernels-b")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "with/default"),
+		os.DirFS("../../../testdata/h200/sessions/kernels-b")); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
@@ -66,7 +68,8 @@ func TestFrames(t *testing.T) {
 		}
 		frames = frames[:len(frames)-1] // without this test, and with what calls Main in the binary
 		if frames = append(frames, "gate/command.Main", "main.main"); len(frames) > most {
-			t.Errorf("%s: %d functions lead to the profiler, more than %d:\n%s", name, len(frames), most, strings.Join(frames, "\n"))
+			t.Errorf("%s: %d functions lead to the profiler, more than %d:\n%s", name, len(frames), most,
+				strings.Join(frames, "\n"))
 		}
 		t.Logf("%s: %d functions", name, len(frames))
 		frames = nil

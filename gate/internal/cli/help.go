@@ -78,12 +78,14 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "starts", "timeout", "warmup", "step", "memory-usage", "gpu-metrics", "host", "allow-busy",
+	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "starts", "timeout", "warmup", "step",
+		"memory-usage", "gpu-metrics", "host", "allow-busy",
 		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
 	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section", "explain", "ncu-pages"}},
-	{"What is printed and written", []string{"format", "json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
+	{"What is printed and written", []string{"format",
+		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }
 
 // common are the flags that --help shows of a command with many.
@@ -224,7 +226,8 @@ func wrapped(text string, width int) string {
 	for line := range strings.Lines(text) {
 		fence := strings.HasPrefix(line, "```")
 		switch item := strings.HasPrefix(line, "- "); {
-		case fence, code, strings.HasPrefix(line, "|"), strings.HasPrefix(line, " "), strings.HasPrefix(line, "#"), strings.TrimSpace(line) == "":
+		case fence, code, strings.HasPrefix(line, "|"), strings.HasPrefix(line, " "), strings.HasPrefix(line, "#"),
+			strings.TrimSpace(line) == "":
 			if prose.Len() > 0 {
 				flush()
 			}

@@ -28,7 +28,8 @@ type sampleFlags struct {
 
 func (s *sampleFlags) bind(fs *pflag.FlagSet) {
 	s.fs = fs
-	fs.String("warmup", "", "what to skip: auto, a number of steps, or capture (only what lies between cudaProfilerStart and cudaProfilerStop) (default auto)")
+	fs.String("warmup", "", "what to skip: auto, a number of steps, or capture (only what lies between "+
+		"cudaProfilerStart and cudaProfilerStop) (default auto)")
 	fs.String("step", "", `NVTX range that the workload repeats; "none" counts by run (default: found by itself)`)
 	bindProfiler(fs, &s.nsys)
 }
@@ -65,8 +66,10 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %s)", cmp.Or(m.usual, fixedRuns(app.DefaultRuns)).String()))
 	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
-	fs.String("timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
-	fs.String("starts", "", "`number` of runs that start at the same time, each held when it opens the GPU until its turn comes (default 1: one start after the other)")
+	fs.String("timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of "+
+		"the baseline, at least 5m; none where that is not known)")
+	fs.String("starts", "", "`number` of runs that start at the same time, each held when it opens the GPU until its "+
+		"turn comes (default 1: one start after the other)")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.TraceArgs, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
 	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
@@ -149,8 +152,10 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if err := settings(m.fs, &w); err != nil {
 		return nil, err
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress, Policy: p.For(w.Name),
-		Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step}, Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress,
+		Policy: p.For(w.Name),
+		Rule:   profile.Rule{Warmup: w.Warmup, Step: w.Step},
+		Code:   app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
 	var err error
 	if j.build, err = m.build(&w, command); err != nil {
 		return nil, err
@@ -194,15 +199,16 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	return j, err
 }
 
-// starts is how many runs of a workload start at the same time: one where a launcher starts it. The wall time of more is
-// not measured, which a rule for it contradicts.
+// starts is how many runs of a workload start at the same time: one where a launcher starts it. The wall time of more
+// is not measured, which a rule for it contradicts.
 func starts(w *thresholds.Workload, p *thresholds.Policy) (int, error) {
 	if w.Starts <= 1 || len(w.Launcher) > 0 {
 		return 1, nil
 	}
 	for _, r := range p.Rules {
 		if r.Metric != "" && r.Severity != thresholds.Ignore && r.Metric.Match(measure.WallTime.Name) {
-			return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for it: leave out one of them",
+			return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
+				"it: leave out one of them",
 				w.Places["starts"], r.Where)
 		}
 	}
@@ -220,7 +226,8 @@ func (m *measureFlags) build(w *thresholds.Workload, command []string) (b app.Bu
 			b.Dir = w.Dir
 		}
 	case w.Where != "":
-		err = usageError("workload %q has no command (%s); give it after --, or finished profiles with --from", w.Name, w.Where)
+		err = usageError("workload %q has no command (%s); give it after --, or finished profiles with --from", w.Name,
+			w.Where)
 	default:
 		err = usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
 	}
@@ -262,8 +269,8 @@ func (m *measureFlags) share(w *thresholds.Workload, runs int) (float64, error) 
 	return 0, nil
 }
 
-// gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs around
-// the workload.
+// gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs
+// around the workload.
 func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && w.Ranks == nil:
@@ -273,7 +280,8 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 	case m.by.ByLaunch():
 		return "", usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
 	case m.KeepProfiles != "":
-		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather keeps their exports")
+		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
+			"keeps their exports")
 	case m.GPUMetrics:
 		return "", usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
 	}
@@ -282,7 +290,8 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 	}
 	switch info, wrong := os.Stat(w.Gather); {
 	case wrong != nil:
-		return "", usageError("--gather: %v; name a directory on a file system that all hosts of the job see", cmp.Or(err, wrong))
+		return "", usageError("--gather: %v; name a directory on a file system that all hosts of the job see",
+			cmp.Or(err, wrong))
 	case !info.IsDir():
 		return "", usageError("--gather: %s is no directory", w.Gather)
 	}

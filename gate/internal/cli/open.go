@@ -15,7 +15,8 @@ import (
 func pageFile(e *env) (string, error) {
 	last := lastFile(e.ctx)
 	if last == "" {
-		return "", usageError("--open keeps the page in git's own directory, and here is no git repository: write it with --output page.html")
+		return "", usageError("--open keeps the page in git's own directory, and here is no git repository: write it with " +
+			"--output page.html")
 	}
 	dir := filepath.Dir(last)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -56,7 +56,8 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 // bindPatch declares the flags of commands whose measurement a baseline could take.
 func (o *outputFlags) bindPatch(fs *pflag.FlagSet) {
 	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
-	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: that none was given, and what changed)")
+	fs.StringVar(&o.patchReason, "patch-reason", "",
+		"the reason that --patch records (default: that none was given, and what changed)")
 }
 
 // bindShown declares the flags of a printed report.
@@ -115,7 +116,8 @@ func (o *outputFlags) check(e *env) error {
 		return err
 	}
 	if o.format == "html" && e.Out.Columns() > 0 {
-		return usageError("%s html: a page is for a browser, not for a terminal; write it with --output page.html, or open the last one with nsgate report --open", source(o.fs, "format"))
+		return usageError("%s html: a page is for a browser, not for a terminal; write it with --output page.html, or "+
+			"open the last one with nsgate report --open", source(o.fs, "format"))
 	}
 	for _, name := range o.outputs {
 		format := report.FormatOf(name)
@@ -218,7 +220,8 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	if o.passes {
 		published = ExitPass
 	}
-	if err := o.annotate(e, printed, published, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
+	if err := o.annotate(e, printed, published, github.Options{Getenv: e.getenv,
+		Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
 	switch passed := verdict.code == ExitPass || o.passes; {

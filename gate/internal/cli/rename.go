@@ -24,6 +24,7 @@ func (r *baselineRename) run(ctx context.Context, e *env, args arguments) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "renamed %s to %s; commit it, and use the name in nsgate.toml and CI\n", report.Clean(before), report.Clean(after))
+	fmt.Fprintf(e.Out, "renamed %s to %s; commit it, and use the name in nsgate.toml and CI\n", report.Clean(before),
+		report.Clean(after))
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 // limited are the flags that a number of runs replaces.
 var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
 
-// calls are the commands that settle what a check left undecided; line repeats the check. They are nil for finished profiles.
+// calls are the commands that settle what a check left undecided; line repeats the check. They are nil for finished
+// profiles.
 func calls(line string, policy *thresholds.Policy) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)

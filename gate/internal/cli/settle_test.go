@@ -17,11 +17,14 @@ func TestCalls(t *testing.T) {
 		policy *thresholds.Policy
 		want   *result.Calls
 	}{
-		{"nsgate check --runs 5 --workload a -- ./a", based, &result.Calls{Runs: "nsgate check --runs {runs} --workload a -- ./a",
-			Paired: "nsgate check --paired --runs 5 --workload a -- ./a"}},
-		{"nsgate check --base-ref main", thresholds.Default(), &result.Calls{Runs: "nsgate check --runs {runs} --base-ref main",
-			Paired: "nsgate check --paired --base-ref main"}},
-		{"nsgate check", thresholds.Default(), &result.Calls{Runs: "nsgate check --runs {runs}", Paired: "nsgate check --paired", Needs: needs}},
+		{"nsgate check --runs 5 --workload a -- ./a", based,
+			&result.Calls{Runs: "nsgate check --runs {runs} --workload a -- ./a",
+				Paired: "nsgate check --paired --runs 5 --workload a -- ./a"}},
+		{"nsgate check --base-ref main", thresholds.Default(),
+			&result.Calls{Runs: "nsgate check --runs {runs} --base-ref main",
+				Paired: "nsgate check --paired --base-ref main"}},
+		{"nsgate check", thresholds.Default(), &result.Calls{Runs: "nsgate check --runs {runs}",
+			Paired: "nsgate check --paired", Needs: needs}},
 		{"nsgate check --base-cmd ./old", based, &result.Calls{Runs: "nsgate check --runs {runs} --base-cmd ./old"}},
 		{"nsgate check --from dir", based, nil},
 		{"nsgate compare a b", based, nil},

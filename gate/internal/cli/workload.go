@@ -27,10 +27,11 @@ func settings(fs *pflag.FlagSet, w *thresholds.Workload) error {
 	return nil
 }
 
-// choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all that can be run.
-// A command line or finished profiles (given) are of one; a name that the file lacks has no settings.
+// choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all
+// that can be run. A command line or finished profiles (given) are of one; a name that the file lacks has no settings.
 func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Workload, err error) {
-	switch runnable := slices.DeleteFunc(slices.Clone(p.Workloads), func(w thresholds.Workload) bool { return w.Command == nil }); {
+	switch runnable := slices.DeleteFunc(slices.Clone(p.Workloads),
+		func(w thresholds.Workload) bool { return w.Command == nil }); {
 	case len(m.workload) > 0:
 	case !given && len(p.Workloads) > 1 && len(runnable) > 0:
 		return runnable, nil
@@ -57,7 +58,8 @@ func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresh
 			}
 			chosen = append(chosen, w)
 		case len(p.Workloads) == 0:
-			return nil, usageError("no workload %q: there is no %s that names any; give its command after --", pattern, policyFile)
+			return nil, usageError("no workload %q: there is no %s that names any; give its command after --", pattern,
+				policyFile)
 		default:
 			return nil, usageError("no workload %q in %s; %sit has %s; the command of another goes after --", pattern, p.File,
 				meant("", pattern, strings.Split(names(p.Workloads), ", ")), names(p.Workloads))
@@ -69,7 +71,8 @@ func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresh
 	return chosen, nil
 }
 
-// only is the one workload that there is, in the policy file or else in the baselines; one called default where there is none.
+// only is the one workload that there is, in the policy file or else in the baselines; one called default where there
+// is none.
 func (m *measureFlags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	known, where := p.Workloads, p.File
 	if len(known) == 0 {

@@ -178,7 +178,8 @@ func Explain(d *result.Decision, baseline []model.Session) (facts map[int]result
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		withAll := f.ReasonKey == result.KeyWithAll
-		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || !withAll && f.Outcome != result.Slower && f.Outcome != result.Faster {
+		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || !withAll && f.Outcome != result.Slower &&
+			f.Outcome != result.Faster {
 			continue
 		}
 		if withAll {

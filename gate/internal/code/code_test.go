@@ -21,7 +21,8 @@ func TestExplainByCode(t *testing.T) {
 		{nil, []string{"code changed (sm_90): registers 32 → 64, spills 0 → 128 B"}},
 		{[]result.Remark{attribute}, []string{"registers 32 → 64", "code changed (sm_90): spills 0 → 128 B"}},
 	} {
-		f := result.Finding{Scope: measure.ScopeKernel, Name: "saxpy(int)", Metric: measure.Time.Name, Unit: "ns", Outcome: result.Slower}
+		f := result.Finding{Scope: measure.ScopeKernel, Name: "saxpy(int)", Metric: measure.Time.Name, Unit: "ns",
+			Outcome: result.Slower}
 		f.State(tt.facts...)
 		of := func(registers, spills int, hash string) devicecode.Kernel {
 			return devicecode.Kernel{Arch: "sm_90", Name: "saxpy(int)", Registers: registers, SpillStores: spills, Hash: hash}
@@ -52,16 +53,21 @@ func TestSameCode(t *testing.T) {
 		{"slower", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Slower, Change: 0.1}, []string{plain}, false},
 		{"lower clock", kernel("a", 12), 1980, 1200, result.Finding{Outcome: result.Slower, Change: 0.1},
 			[]string{"same code: the SM clock was 1980 MHz in the baseline and 1200 MHz in the head"}, false},
-		{"slower at a higher clock", kernel("a", 12), 1200, 1980, result.Finding{Outcome: result.Slower, Change: 0.1}, []string{plain}, false},
+		{"slower at a higher clock", kernel("a", 12), 1200, 1980, result.Finding{Outcome: result.Slower, Change: 0.1},
+			[]string{plain}, false},
 		{"faster at a higher clock", kernel("a", 12), 1200, 1980, result.Finding{Outcome: result.Faster, Change: -0.1},
 			[]string{"same code: the SM clock was 1200 MHz in the baseline and 1980 MHz in the head"}, false},
-		{"clock unknown", kernel("a", 12), 1980, 0, result.Finding{Outcome: result.Slower, Change: 0.1}, []string{plain}, false},
-		{"with all kernels", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Undecided, ReasonKey: "with-all", Change: 0.1}, []string{plain}, true},
-		{"another launch", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Slower, Match: "geometry", Change: 0.1}, nil, false},
+		{"clock unknown", kernel("a", 12), 1980, 0, result.Finding{Outcome: result.Slower, Change: 0.1}, []string{plain},
+			false},
+		{"with all kernels", kernel("a", 12), 1980, 1980,
+			result.Finding{Outcome: result.Undecided, ReasonKey: "with-all", Change: 0.1}, []string{plain}, true},
+		{"another launch", kernel("a", 12), 1980, 1980,
+			result.Finding{Outcome: result.Slower, Match: "geometry", Change: 0.1}, nil, false},
 		{"undecided", kernel("a", 12), 1980, 1980, result.Finding{Outcome: result.Undecided, Change: 0.1}, nil, false},
 		{"other code", kernel("b", 13), 1980, 1200, result.Finding{Outcome: result.Slower, Change: 0.1},
 			[]string{"code changed (sm_90): registers 12 → 13, spills 0 → 8 B"}, false},
-		{"all kernels, other code", kernel("b", 13), 1980, 1200, result.Finding{Outcome: result.Undecided, ReasonKey: "with-all", Change: 0.1},
+		{"all kernels, other code", kernel("b", 13), 1980, 1200,
+			result.Finding{Outcome: result.Undecided, ReasonKey: "with-all", Change: 0.1},
 			[]string{"code changed (sm_90): registers 12 → 13, spills 0 → 8 B"}, false},
 	} {
 		f := tt.finding

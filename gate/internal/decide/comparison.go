@@ -129,7 +129,8 @@ func (t comparison) holdAll(base []model.Session) bool {
 // saw the same clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one
 // recording without times are interleaved, and so are runs that one side lacks.
 func alternate(a, b *model.Session, unprofiled bool) bool {
-	if !unprofiled && a.Profiled()+b.Profiled() == 0 || unprofiled && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
+	if !unprofiled && a.Profiled()+b.Profiled() == 0 || unprofiled &&
+		(a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true
 	}
 	times := func(s *model.Session) (out []float64) {

@@ -134,22 +134,31 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"nothing changed", func(*program) {}, result.Pass, "gemm", "time", result.WithinLimit},
 		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, result.Fail, "softmax", "time", result.Slower},
-		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, result.Pass, "softmax", "time", result.WithinLimit},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, result.Pass, "softmax", "time",
+			result.WithinLimit},
 		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, result.Pass, "softmax", "time", result.Faster},
-		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, result.Fail, "reduce", "launches", result.Slower}, // by its total time
-		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, result.Pass, "tiny", "time", result.Undecided},
-		{"a tiny kernel, at little cost", func(p *program) { p.kernels[3].time *= 1.2 }, result.Pass, "tiny", "time", result.Slower},
-		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, result.Pass, "gemm", "total", result.WithinLimit},
-		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Slower},
-		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Slower},
-		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, result.Fail, "sum", "total", result.Slower},
+		// by its total time
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, result.Fail, "reduce", "launches", result.Slower},
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, result.Pass, "tiny", "time",
+			result.Undecided},
+		{"a tiny kernel, at little cost", func(p *program) { p.kernels[3].time *= 1.2 }, result.Pass, "tiny", "time",
+			result.Slower},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, result.Pass, "gemm", "total",
+			result.WithinLimit},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, result.Fail,
+			"gemm", "total", result.Slower},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 },
+			result.Fail, "gemm", "total", result.Slower},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, result.Fail,
+			"sum", "total", result.Slower},
 		{"everything 4 % slower", func(p *program) {
 			for i := range p.kernels {
 				p.kernels[i].time *= 1.04
 			}
 		}, result.Fail, "workload", "gpu_time", result.Slower},
 		// Most runs of the head lie beyond the limit and beyond every run of the base: that is no pass.
-		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, result.NoVerdict, "gemm", "time", result.Undecided},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, result.NoVerdict, "gemm", "time",
+			result.Undecided},
 	} {
 		r := judge(quiet(), quiet().with(c.change))
 		if r.Verdict != c.verdict {
@@ -265,7 +274,11 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
 	f := find(r, "triton_poi_fused_add_4", "total")
-	if f == nil || f.Match != "stem" || f.Outcome != result.WithinLimit || r.Verdict != result.Pass || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.New || f.Outcome == result.Gone }) {
+	if f == nil || f.Match != "stem" || f.Outcome != result.WithinLimit || r.Verdict != result.Pass ||
+		slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Outcome == result.New ||
+				f.Outcome == result.Gone
+		}) {
 		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
 	}
 }
@@ -386,7 +399,8 @@ func TestPatterns(t *testing.T) {
 			Values: model.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
 		return []model.Session{s}
 	}
-	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != result.Fail || find(r, "workload", "step_time").Outcome != result.Slower {
+	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != result.Fail ||
+		find(r, "workload", "step_time").Outcome != result.Slower {
 		t.Errorf("%s: %s, want longer steps to fail", r.Verdict, r.Reason)
 	}
 	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != result.Pass || r.Undecided {
@@ -421,7 +435,8 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r = evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != result.WithinLimit || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.WithinLimit ||
+		!strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }
@@ -493,7 +508,10 @@ func TestProperties(t *testing.T) {
 			}
 		})
 		r := judge(base, head)
-		gating := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && f.Gates })
+		gating := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Outcome == result.Slower &&
+				f.Gates
+		})
 		if (r.Verdict == result.Fail) != gating {
 			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
 		}

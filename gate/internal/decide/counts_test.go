@@ -49,14 +49,21 @@ func TestCounts(t *testing.T) {
 		outcome result.Outcome
 		says    string
 	}{
-		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", result.Pass, "workload", "sync_calls", result.Slower, "cudaStreamSynchronize 0 → 1, in step/loss"},
-		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", result.Fail, "workload", "sync_calls", result.Slower, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", result.Pass, "workload", "sync_calls", result.Slower,
+			"cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n",
+			result.Fail, "workload", "sync_calls", result.Slower, "cudaStreamSynchronize 0 → 1, in step/loss"},
 		{"none fewer", base, "", result.Pass, "workload", "sync_calls", result.WithinLimit, ""},
-		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", result.Fail, "memcpy DtoD", "copy_time", result.Slower, "beyond the limit"},
-		{"and twice as many", counting(0, 2, 23e3, "", 1), "", result.Fail, "memcpy DtoD", "copies", result.Slower, "no rule limits this count"},
-		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", result.Fail, "memcpy DtoD", "copy_time", result.Slower, "beyond the limit"},
-		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", result.Fail, "workload", "gpu_time", result.Slower, "beyond the limit"},
-		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", result.Pass, "workload", "gpu_time", result.Slower, "the step time of workload is not worse"},
+		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", result.Fail, "memcpy DtoD", "copy_time", result.Slower,
+			"beyond the limit"},
+		{"and twice as many", counting(0, 2, 23e3, "", 1), "", result.Fail, "memcpy DtoD", "copies", result.Slower,
+			"no rule limits this count"},
+		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", result.Fail, "memcpy DtoD", "copy_time", result.Slower,
+			"beyond the limit"},
+		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", result.Fail, "workload", "gpu_time", result.Slower,
+			"beyond the limit"},
+		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", result.Pass, "workload", "gpu_time",
+			result.Slower, "the step time of workload is not worse"},
 	} {
 		policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
 		if err != nil {

@@ -259,8 +259,8 @@ func (x *evidence) ruled() reason.Bound {
 	return b
 }
 
-// limitOf is what a change is compared with: the rule's limit, or the floor where that is more and the change is not far
-// beyond both.
+// limitOf is what a change is compared with: the rule's limit, or the floor where that is more and the change is not
+// far beyond both.
 func (x *evidence) limitOf(change float64) reason.Bound {
 	b := reason.Bound{By: "one", Size: result.Number(x.floor), Unit: x.metric.Unit}
 	switch {

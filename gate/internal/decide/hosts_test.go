@@ -173,7 +173,10 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 		}
 		head, kernel := withSlower(r, head, effect)
 		report = compareSides(base, []model.Session{head}, policy)
-		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && f.Subject() == kernel }) {
+		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool {
+			return f.Outcome == result.Slower &&
+				f.Subject() == kernel
+		}) {
 			out.found++
 		}
 	}

@@ -134,7 +134,8 @@ func oracleLines(id string, r *result.Report) []string {
 		}
 	}
 	counts := fmt.Sprintf("fails=%d faster=%d kept=%d undecided=%d new=%d gone=%d slower=%d increased=%d", of["fails"],
-		of["faster"], of["within limit"]+of["below floor"], of["undecided"], of["new"], of["gone"], of["slower"], of["increased"])
+		of["faster"], of["within limit"]+of["below floor"], of["undecided"], of["new"], of["gone"], of["slower"],
+		of["increased"])
 	relation := fmt.Sprintf("paired=%v batches=%v one-gpu=%v boards=%v", r.Paired, r.Batches, r.OneGPU, r.Boards)
 	lines := []string{row("gate", id, r.Verdict, r.Undecided, r.ReasonKey, leading, counts, keysOf(r.Doubts), relation)}
 	var findings []string

@@ -119,7 +119,8 @@ func movedRuns(sessions []model.Session, estimates []estimate, findings []result
 	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
 }
 
-// runName is the number of a run among the profiled, or among the unprofiled runs of the sessions; run is its index among all.
+// runName is the number of a run among the profiled, or among the unprofiled runs of the sessions; run is its index
+// among all.
 func runName(sessions []model.Session, run int) string {
 	profiled, unprofiled := 0, 0
 	for i := range sessions {

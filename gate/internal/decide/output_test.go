@@ -211,7 +211,8 @@ func TestOutputsComeFirst(t *testing.T) {
 	base, head := six().printing(r, tokens, 5, 1000, 0.002), six().printing(r, tokens, 5, 800, 0.002)
 	times(&head, "sgemm", func(int) float64 { return 1.5 })
 	report := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
-	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != result.Slower || len(f.BaseRuns) != 5 || f.Share != 1 {
+	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != result.Slower || len(f.BaseRuns) != 5 ||
+		f.Share != 1 {
 		t.Errorf("first of all %s %s %s over %v", f.Kernel, f.Metric, f.Outcome, f.BaseRuns)
 	}
 }

@@ -35,7 +35,8 @@ func launchAt(t model.Trace, at int64, all []launched) model.Trace {
 	t = warped(t, insert{at, whole})
 	t.Kernels = slices.Clone(t.Kernels)
 	for _, l := range all {
-		subject := measure.Subject{Scope: measure.ScopeKernel, Name: l.name, Grid: measure.Dim3{X: uint32(l.grid), Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
+		subject := measure.Subject{Scope: measure.ScopeKernel, Name: l.name,
+			Grid: measure.Dim3{X: uint32(l.grid), Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
 		k := slices.IndexFunc(t.Kernels, func(k model.KernelInfo) bool { return k.Subject == subject })
 		if k < 0 {
 			k = len(t.Kernels)
@@ -83,7 +84,8 @@ var startUps = map[string]func(t model.Trace, random *rand.Rand, factor float64)
 		for k := range int64(60) {
 			all = append(all, launched{"delay", 1, 20_000 + random.Int64N(40_000)})
 			for range 1 + random.IntN(3) {
-				all = append(all, launched{fmt.Sprint("candidate_", k), 1 + k, int64(factor * float64(100_000+20_000*k+random.Int64N(30_000)))})
+				all = append(all, launched{fmt.Sprint("candidate_", k), 1 + k,
+					int64(factor * float64(100_000+20_000*k+random.Int64N(30_000)))})
 			}
 			for range 5 + random.IntN(2) {
 				all = append(all, launched{"check", 64, 20_000 + random.Int64N(1000)})
@@ -107,7 +109,8 @@ var startUps = map[string]func(t model.Trace, random *rand.Rand, factor float64)
 			at = max(at, t.Launches[i].End)
 			var all []launched
 			for k := range int64(8) {
-				all = append(all, launched{fmt.Sprint("engine_", i, "_", k), 1 + k, int64(factor * float64(300_000+50_000*k+random.Int64N(100_000)))})
+				all = append(all, launched{fmt.Sprint("engine_", i, "_", k), 1 + k,
+					int64(factor * float64(300_000+50_000*k+random.Int64N(100_000)))})
 			}
 			t = launchAt(t, at+1, all)
 		}
@@ -164,8 +167,8 @@ var loops = map[string]func(t model.Trace, run int) model.Trace{
 	},
 }
 
-// Programs as they are: whatever comes before a loop, and whatever it repeats, unchanged programs are decided, a kernel that is 5 %
-// slower in the loop fails the gate, and a longer start-up is no failure of one kernel.
+// Programs as they are: whatever comes before a loop, and whatever it repeats, unchanged programs are decided, a kernel
+// that is 5 % slower in the loop fails the gate, and a longer start-up is no failure of one kernel.
 func TestPhases(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
 	for start, before := range startUps {
@@ -180,7 +183,8 @@ func TestPhases(t *testing.T) {
 					return out
 				}
 				say := func(what string, r *result.Report, wrong bool) {
-					s := fmt.Sprint(what, ": ", r.Verdict, " undecided ", r.Undecided, " ", r.ReasonKey, " ", r.Reason, ", ", r.Base.Repeats, " repeats")
+					s := fmt.Sprint(what, ": ", r.Verdict, " undecided ", r.Undecided, " ", r.ReasonKey, " ", r.Reason, ", ",
+						r.Base.Repeats, " repeats")
 					for _, f := range r.Findings {
 						if f.Outcome == result.Slower && f.Gates {
 							s += fmt.Sprintf("\n   %s %s %.3g", f.Kernel, f.Metric, f.Change)
@@ -234,8 +238,8 @@ func oneByOne(t model.Trace, times func() int) model.Trace {
 	return t
 }
 
-// A harness that chooses its iterations while it runs repeats a loop 30 to 60 times, or each of several loops: an unchanged program is
-// decided all the same, and a kernel that is 5 % slower is found.
+// A harness that chooses its iterations while it runs repeats a loop 30 to 60 times, or each of several loops: an
+// unchanged program is decided all the same, and a kernel that is 5 % slower is found.
 func TestAdaptiveIterations(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
 	seeds := uint64(5)
@@ -243,7 +247,8 @@ func TestAdaptiveIterations(t *testing.T) {
 		seeds = 100
 	}
 	for name, some := range map[string]func(model.Trace, func() int) model.Trace{
-		"one loop": func(t model.Trace, times func() int) model.Trace { return someSteps(t, times()) }, "several loops": oneByOne,
+		"one loop":      func(t model.Trace, times func() int) model.Trace { return someSteps(t, times()) },
+		"several loops": oneByOne,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {
@@ -351,7 +356,8 @@ func TestEachPhase(t *testing.T) {
 		}
 		for i, r := range judgeTraces(t, b, paused) {
 			if r.Verdict != result.Fail {
-				t.Errorf("%s, a pause of 60 µs in every cycle, %d: %s undecided %v: %s", where, i, r.Verdict, r.Undecided, r.Reason)
+				t.Errorf("%s, a pause of 60 µs in every cycle, %d: %s undecided %v: %s", where, i, r.Verdict, r.Undecided,
+					r.Reason)
 			}
 			for _, f := range r.Findings {
 				if f.Outcome == result.Slower && f.Gates && !strings.HasPrefix(f.Name, "loop of ") {
@@ -362,8 +368,8 @@ func TestEachPhase(t *testing.T) {
 	}
 }
 
-// A program of one short kernel in a row takes what the CPU takes to launch it, which differs between processes: kernels and GPU time
-// decide.
+// A program of one short kernel in a row takes what the CPU takes to launch it, which differs between processes:
+// kernels and GPU time decide.
 func TestLaunchRate(t *testing.T) {
 	from := recordedRuns(t, "base")[0]
 	side := func(start, ns int64, periods ...int64) (out []model.Trace) {

@@ -95,7 +95,8 @@ func newPool(t comparison, members []*estimate) pool {
 	p.exact = p.steady && (p.exact || t.Time == model.NcuTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	switch {
-	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark || len(runs) < stats.PoolLeast):
+	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark ||
+		len(runs) < stats.PoolLeast):
 		p.few = true
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	case members[0].isStep():

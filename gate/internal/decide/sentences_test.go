@@ -317,7 +317,8 @@ var claims = map[string]func(c claim) bool{
 	},
 	"none-slower": func(c claim) bool {
 		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool {
-			return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged()
+			return (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone &&
+				!f.NotJudged()
 		}))) && c.count(func(f *result.Finding) bool { return f.Undecided || f.Gates && f.Outcome == result.Slower }) == 0
 	},
 
@@ -395,7 +396,8 @@ var claims = map[string]func(c claim) bool{
 	},
 	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {
-		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack && c.f.Outcome == result.Undecided
+		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack &&
+			c.f.Outcome == result.Undecided
 	},
 	"two-levels": func(c claim) bool {
 		runs := c.runs(c.x.Args["side"].(string))

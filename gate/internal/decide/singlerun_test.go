@@ -64,7 +64,9 @@ func TestOnce(t *testing.T) {
 		if held := slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "compared-single" }); held != lone {
 			t.Errorf("%s: that one run was held against several is said: %v", c.name, held)
 		}
-		if r.ReasonKey == "few-runs" && (r.Findings[0].Kernel != "softmax" && r.Findings[0].Scope == measure.ScopeKernel || slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() })) {
+		if r.ReasonKey == "few-runs" && (r.Findings[0].Kernel != "softmax" &&
+			r.Findings[0].Scope == measure.ScopeKernel ||
+			slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() })) {
 			t.Errorf("%s: %+v is first, %+v", c.name, r.Findings[0], r.Findings)
 		}
 	}

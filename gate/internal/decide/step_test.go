@@ -59,15 +59,21 @@ func TestSteps(t *testing.T) {
 		{"with three runs", one, []float64{854, 853, 856}, "", false, result.Fail, false, result.Slower},
 		{"by a fifth", one, []float64{686, 688, 685}, "", false, result.Fail, false, result.Slower},
 		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, result.Pass, false, result.WithinLimit},
-		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, result.Pass, false, result.WithinLimit},
+		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, result.Pass, false,
+			result.WithinLimit},
 		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, result.Fail, false, result.Slower},
-		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, result.Fail, false, result.Slower},
+		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false,
+			result.Fail, false, result.Slower},
 		// One unchanged PyTorch program on a H100 host, in the order in which they happened.
-		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, result.Pass, true, result.Undecided},
-		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, result.NoVerdict, true, result.Undecided},
+		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "",
+			false, result.Pass, true, result.Undecided},
+		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false,
+			result.NoVerdict, true, result.Undecided},
 		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, result.NoVerdict, true, result.Undecided},
-		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, result.Fail, false, result.Slower},
-		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, result.NoVerdict, true, result.Undecided},
+		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, result.Fail, false,
+			result.Slower},
+		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, result.NoVerdict,
+			true, result.Undecided},
 	} {
 		ns := func(us []float64) []float64 {
 			out := slices.Clone(us)
@@ -89,7 +95,8 @@ func TestSteps(t *testing.T) {
 		if r.Verdict != tt.verdict || r.Undecided != tt.undecided || f.Outcome != tt.outcome {
 			t.Errorf("%s: %s, undecided %v: %s; the step is %s: %s", tt.name, r.Verdict, r.Undecided, r.Reason, f.Outcome, f.Reason)
 		}
-		if why := "the baseline's steps were not replayed"; strings.Contains(f.Reason, why) != (tt.elsewhere && f.Outcome == result.Undecided) {
+		if why := "the baseline's steps were not replayed"; strings.Contains(f.Reason, why) != (tt.elsewhere &&
+			f.Outcome == result.Undecided) {
 			t.Errorf("%s: %q in %q", tt.name, why, f.Reason)
 		}
 	}

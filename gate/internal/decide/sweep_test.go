@@ -77,7 +77,10 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 		}
 		base := []model.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
 		same := compareSides(base, []model.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
-		if slices.ContainsFunc(same.Findings, func(f result.Finding) bool { return f.Outcome == result.Slower && !f.Increased() }) {
+		if slices.ContainsFunc(same.Findings, func(f result.Finding) bool {
+			return f.Outcome == result.Slower &&
+				!f.Increased()
+		}) {
 			alarms++
 		}
 		if same.Undecided {

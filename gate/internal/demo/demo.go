@@ -1,4 +1,5 @@
-// Package demo holds two recordings of one program on an H200: five runs, and three of a build that waits 200 µs a step for the CPU.
+// Package demo holds two recordings of one program on an H200: five runs, and three of a build that waits 200 µs a
+// step for the CPU.
 package demo
 
 import (

@@ -95,14 +95,19 @@ func TestMemory(t *testing.T) {
 		files map[string]string
 		want  int64
 	}{
-		"unknown":  {nil, 0},
-		"host":     {map[string]string{"proc/meminfo": info}, 64 << 10},
-		"no limit": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x\n", "sys/fs/cgroup/x/memory.max": "max\n", "sys/fs/cgroup/x/memory.current": "5\n"}, 64 << 10},
-		"version 2": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x/y\n", "sys/fs/cgroup/x/memory.max": "9000\n",
+		"unknown": {nil, 0},
+		"host":    {map[string]string{"proc/meminfo": info}, 64 << 10},
+		"no limit": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x\n",
+			"sys/fs/cgroup/x/memory.max": "max\n", "sys/fs/cgroup/x/memory.current": "5\n"}, 64 << 10},
+		"version 2": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x/y\n",
+			"sys/fs/cgroup/x/memory.max":     "9000\n",
 			"sys/fs/cgroup/x/memory.current": "8000\n", "sys/fs/cgroup/x/memory.stat": "anon 5\ninactive_file 500\n"}, 1500},
-		"version 1": {map[string]string{"proc/self/cgroup": "4:memory:/x\n", "sys/fs/cgroup/memory/x/memory.limit_in_bytes": "9000\n",
-			"sys/fs/cgroup/memory/x/memory.usage_in_bytes": "8000\n", "sys/fs/cgroup/memory/x/memory.stat": "total_inactive_file 700\n"}, 1700},
-		"full": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x\n", "sys/fs/cgroup/x/memory.max": "9000\n",
+		"version 1": {map[string]string{"proc/self/cgroup": "4:memory:/x\n",
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "9000\n",
+			"sys/fs/cgroup/memory/x/memory.usage_in_bytes": "8000\n",
+			"sys/fs/cgroup/memory/x/memory.stat":           "total_inactive_file 700\n"}, 1700},
+		"full": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/x\n",
+			"sys/fs/cgroup/x/memory.max":     "9000\n",
 			"sys/fs/cgroup/x/memory.current": "9500\n"}, 1},
 	} {
 		if got := system(t, tt.files).Memory(); got != tt.want {

@@ -35,7 +35,8 @@ func sectionedRun() []model.Session {
 
 func TestCoverage(t *testing.T) {
 	finding := func(s measure.Subject, m measure.Metric, edits ...func(*result.Finding)) result.Finding {
-		f := result.Finding{Scope: s.Scope, Name: s.Name, Metric: m.Name, Limit: 0.1, Share: 0.5, Gates: true, Outcome: result.WithinLimit}
+		f := result.Finding{Scope: s.Scope, Name: s.Name, Metric: m.Name, Limit: 0.1, Share: 0.5, Gates: true,
+			Outcome: result.WithinLimit}
 		for _, edit := range edits {
 			edit(&f)
 		}
@@ -83,7 +84,10 @@ func TestCoverage(t *testing.T) {
 		{"small kernel", with(kernel("fill"), func(f *result.Finding) { f.Gates, f.Share = false, 0.0005 }), "gpu 0.045 wall 0 [{kernels that cost too little 0.045 0}]"},
 		{"ignored kernel", without(kernel("fill")), "gpu 0.045 wall 0 [{ignored kernels 0.045 0}]"},
 		{"kernel without a bound", with(kernel("fill"), func(f *result.Finding) { f.Limit, f.Gates = result.Number(math.Inf(1)), false }), "gpu 0.045 wall 0 [{kernels without a limit 0.045 0}]"},
-		{"new kernel within the total", with(kernel("fill"), func(f *result.Finding) { f.Outcome, f.Gates = result.New, false }), "gpu 0 wall 0 []"},
+		{"new kernel within the total", with(kernel("fill"), func(f *result.Finding) {
+			f.Outcome,
+				f.Gates = result.New, false
+		}), "gpu 0 wall 0 []"},
 		{"new kernel without a total", func(list []result.Finding) []result.Finding {
 			list = with(kernel("fill"), func(f *result.Finding) { f.Outcome, f.Gates = result.New, false })(list)
 			return without(measure.Workload, measure.GPUTime)(list)

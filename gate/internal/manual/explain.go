@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key of the policy.
+// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key of the
+// policy.
 type Entry struct {
 	Topic string
 	Word  string
 	Cells [][2]string // the other cells, each behind the heading of its column
 }
 
-// Explain finds the rows whose first cell names the word, in the glossary first. Case, hyphens, underscores and code marks do not count.
+// Explain finds the rows whose first cell names the word, in the glossary first. Case, hyphens, underscores and code
+// marks do not count.
 func Explain(word string) (found []Entry) {
 	for _, t := range Topics() {
 		for _, e := range entries(t) {

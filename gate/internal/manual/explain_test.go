@@ -9,7 +9,8 @@ import (
 // TestExplain wants words of reports explained: terms, outcomes, metrics, reasons and refusals.
 func TestExplain(t *testing.T) {
 	for word, want := range map[string]string{
-		"undecided": "contains the limit", "below floor": "floor", "step_time": "", "step-time": "", "with-all": "", "no-baseline": "",
+		"undecided": "contains the limit", "below floor": "floor", "step_time": "", "step-time": "", "with-all": "",
+		"no-baseline": "",
 		"interleaved": "alternate", "MDE": "80 %", "severity": "",
 	} {
 		found := Explain(word)

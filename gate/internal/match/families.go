@@ -10,7 +10,8 @@ import (
 )
 
 // family is a group of kernels whose names or geometries change from build to build, or from run to run: those of one
-// name with several geometries, of one name but for the numbers of a code generator, or those between which runs choose.
+// name with several geometries, of one name but for the numbers of a code generator, or those between which runs
+// choose.
 type family struct {
 	match      string // "geometry", "stem" or "choice"
 	base, head []measure.Subject

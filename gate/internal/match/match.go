@@ -68,7 +68,8 @@ func Pairs(t Sides) []Pair {
 	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
 	for i, p := range pairs {
 		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
-		if p.Subject == measure.Before && p.Metric == measure.GPUTime && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
+		if p.Subject == measure.Before && p.Metric == measure.GPUTime &&
+			(varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
 			pairs[i].Limit = t.Policy.Varying(pairs[i].Limit)
 		}
 	}

@@ -22,7 +22,8 @@ const NcuPrefix = metrics.NcuPrefix
 func MetricByName(name string) (Metric, bool) { return metrics.ByName(name) }
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes
-// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes of one program.
+// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes of one
+// program.
 const SmallKernel = 10_000
 
 // The metrics of a step and of its kernels and copies; package metrics describes them.

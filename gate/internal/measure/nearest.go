@@ -2,8 +2,8 @@ package measure
 
 import "slices"
 
-// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are as
-// near; "" where none is within two letters of it.
+// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are
+// as near; "" where none is within two letters of it.
 func Nearest(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {

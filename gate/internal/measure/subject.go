@@ -65,7 +65,8 @@ const (
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput, ScopeBenchmark, ScopeSection}
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput,
+	ScopeBenchmark, ScopeSection}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "

@@ -73,8 +73,8 @@ type Environment struct {
 	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
 }
 
-// WithoutNVTX is the [Environment.Mode] of a session in which nsys recorded no NVTX ranges, because it loses events with
-// them.
+// WithoutNVTX is the [Environment.Mode] of a session in which nsys recorded no NVTX ranges, because it loses events
+// with them.
 const WithoutNVTX = "without NVTX"
 
 // Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them

@@ -87,9 +87,9 @@ func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), unnamedKernel), Grid: grid, Block: block}
 }
 
-// MergeKernels merges the kernels of one subject and graph, whose names differ in parts that [measure.NormalizeName] removes or which
-// were launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
-// each its place in the result.
+// MergeKernels merges the kernels of one subject and graph, whose names differ in parts that [measure.NormalizeName]
+// removes or which were launched with different attributes: those of the most launches stay. launches counts those of
+// each kernel, and to gives each its place in the result.
 func MergeKernels(kernels []KernelInfo, launches []int) (merged []KernelInfo, to []int32) {
 	var most []int
 	type identity struct {

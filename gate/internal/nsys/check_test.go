@@ -11,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Rows of a program of so many launches, each 10 µs after the other, each with its call 5 µs before it. A condition on
-// i leaves out rows.
+// Rows of a program of so many launches, each 10 µs after the other, each with its call 5 µs before it. A condition
+// on i leaves out rows.
 func kernelRows(launches int, where string) string {
 	return rows(launches, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000 + i * 10000, 1002000 + i * 10000,
 		0, 1, 0, 7, i + 1, %d, 1, 2, NULL, 1, 1, 32, 4, 1, 1, 256, 1, 1, 16, 1024, 0, 0, 1, 32768, NULL, 0`, pidA), where)

@@ -70,8 +70,8 @@ func (r *reader) readLaunches() error {
 	})
 }
 
-// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a geometry, numbered
-// by the graph that was launched.
+// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a
+// geometry, numbered by the graph that was launched.
 func (r *reader) readGraphs() error {
 	if err := r.db.require(graphTable, "start", "end"); err != nil {
 		return err

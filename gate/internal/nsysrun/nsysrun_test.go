@@ -67,7 +67,8 @@ func TestExcludesTSL(t *testing.T) {
 			t.Errorf("%q with all domains: %q", args, line)
 		}
 	}
-	if line := strings.Join(profileArgs(profiler.Options{NoNVTX: true}), " "); !strings.Contains(line, "--trace=cuda ") || strings.Contains(line, "nvtx") {
+	if line := strings.Join(profileArgs(profiler.Options{NoNVTX: true}), " "); !strings.Contains(line, "--trace=cuda ") ||
+		strings.Contains(line, "nvtx") {
 		t.Errorf("without NVTX: %s", line)
 	}
 }

@@ -47,8 +47,8 @@ func tree(t *testing.T, script string) (*Tree, *bufio.Reader) {
 	return x, r
 }
 
-// states are the states of the living processes of a tree, as in /proc/PID/stat: T for stopped, D for a shell that waits
-// until a command has left vfork, and stops then.
+// states are the states of the living processes of a tree, as in /proc/PID/stat: T for stopped, D for a shell that
+// waits until a command has left vfork, and stops then.
 func states(x *Tree) (out string) {
 	Look(x)
 	for _, s := range x.living {
@@ -68,7 +68,8 @@ func TestTree(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x, out := tree(t, `sleep 60 & kill -STOP $!; setsid sh -c "exec 9<`+file+`; echo ready; sleep 60; :" & while :; do sleep 0.01; echo $((n += 1)); done`)
+	x, out := tree(t, `sleep 60 & kill -STOP $!; setsid sh -c "exec 9<`+file+
+		`; echo ready; sleep 60; :" & while :; do sleep 0.01; echo $((n += 1)); done`)
 	Look(x)
 	if !x.Opened(file) || x.Opened(file+"2") {
 		t.Error("the open file of a child was not seen, or another one")

@@ -13,8 +13,8 @@ import (
 // mostFiles bounds the files and directories of one run that are looked at.
 const mostFiles = 10_000
 
-// benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files below it
-// are of its process. Links are not followed.
+// benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files
+// below it are of its process. Links are not followed.
 func benchmarkRuns(dir string) (runs []entry, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

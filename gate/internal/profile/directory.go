@@ -20,9 +20,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 )
 
-// openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have been meant
-// as profiles are named in a warning. Results of benchmark harnesses are read where there is no profile, and reports of nsgate
-// where there is neither: a gate may write its own there.
+// openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
+// been meant as profiles are named in a warning. Results of benchmark harnesses are read where there is no profile, and
+// reports of nsgate where there is neither: a gate may write its own there.
 func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
 	l, err := list(dir, false)
 	if err != nil {

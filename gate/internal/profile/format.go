@@ -89,7 +89,8 @@ var formats = []Format{
 		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
 		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [", "SKIPPED: "}},
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
-		Gives: "one value a process for each benchmark: nvbench, google-benchmark, pytest-benchmark, asv, Criterion, hyperfine, llama-bench, tritonbench, vLLM, SGLang, Bencher, github-action-benchmark, JUnit",
+		Gives: "one value a process for each benchmark: nvbench, google-benchmark, pytest-benchmark, asv, Criterion, " +
+			"hyperfine, llama-bench, tritonbench, vLLM, SGLang, Bencher, github-action-benchmark, JUnit",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
 	{Name: "compressed profile", certain: true,
 		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are", "%s is compressed"), Suffixes: []string{
@@ -213,7 +214,8 @@ func traces(read func(context.Context, string) ([]model.Trace, error)) func(cont
 
 var readExport, readTables = traces(nsys.Read), traces(nsysjax.Tables)
 
-// readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name beside it.
+// readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name
+// beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if _, err := exec.LookPath(cmp.Or(t.Nsys, "nsys")); err != nil && t.Nsys == "" {
 		if export := exportBeside(files[0]); export != "" {

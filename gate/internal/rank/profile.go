@@ -130,7 +130,8 @@ func (r *rank) profiler(tool profiler.Tool, record []string, private *proc.Priva
 }
 
 // follow waits for the process that the profiler starts, tells it the program, and passes signals on until that has ended.
-func (r *rank) follow(by profiler.Profiler, door *net.UnixListener, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
+func (r *rank) follow(by profiler.Profiler, door *net.UnixListener, t task, done <-chan struct{},
+	log *proc.Output) (ending, error) {
 	came := make(chan *net.UnixConn, 1)
 	go func() {
 		if c, err := door.AcceptUnix(); err == nil {

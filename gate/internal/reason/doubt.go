@@ -61,7 +61,8 @@ func (r Repeats) String() string {
 		" in the head: sums of the head are for as many as in the baseline"
 }
 
-// OtherRepeats is a loop that runs of baseline and head repeat in other numbers, without a proportion between their sums.
+// OtherRepeats is a loop that runs of baseline and head repeat in other numbers, without a proportion between their
+// sums.
 type OtherRepeats struct{ Base, Head result.Number }
 
 func (r OtherRepeats) String() string {
@@ -166,7 +167,8 @@ func (r LaunchRate) String() string {
 type StartUp struct{ Share result.Number }
 
 func (r StartUp) String() string {
-	return r.Share.Percent() + " of the head's GPU time is start-up, before the first loop: it is judged as one sum, and no kernel of it alone"
+	return r.Share.Percent() + " of the head's GPU time is start-up, before the first loop: it is judged as one sum, " +
+		"and no kernel of it alone"
 }
 
 type SkipsMore struct{ Base, Head result.Number }

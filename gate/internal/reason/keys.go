@@ -71,7 +71,8 @@ var (
 	_ = result.Keyed("lost-launches", LostLaunches{}, "Records of launches are missing.")
 	_ = result.Keyed("regrouped", Regrouped{}, "The head does the same launches in another number of steps.")
 	_ = result.Keyed("repeats", Repeats{}, "The head repeats its kernels another number of times.")
-	_ = result.Keyed("other-repeats", OtherRepeats{}, "The head repeats its loop another number of times, and is not scaled.")
+	_ = result.Keyed("other-repeats", OtherRepeats{},
+		"The head repeats its loop another number of times, and is not scaled.")
 	_ = result.Keyed("common-shift", CommonShift{}, "Several kernels changed by about as much.")
 	_ = result.Keyed("outlier-run", OutlierRun{}, "A run that is an outlier in nearly all kernels is left out.")
 	_ = result.Keyed("outlier-values", OutlierValues{}, "Runs of the head are outliers in some metrics or kernels.")

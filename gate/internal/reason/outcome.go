@@ -7,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Bound is what a change is compared with. By is "limit", "floor", "tick" of the timer, "run" for a part of the whole run,
-// "count" for the change from which a count without a limit is reported, or "one" for one launch in a whole run.
+// Bound is what a change is compared with. By is "limit", "floor", "tick" of the timer, "run" for a part of the whole
+// run, "count" for the change from which a count without a limit is reported, or "one" for one launch in a whole run.
 type Bound struct {
 	By   string
 	Size result.Number

@@ -31,7 +31,8 @@ var (
 	Unmeasured = plain(result.KeyUnmeasured,
 		"two branches changed it, and their merge was never measured: record the merge commit on the default branch")
 	Waiting = plain(result.KeyWaiting,
-		"most of the change is time in which issued operations waited: for an event, another stream, or another program on the GPU")
+		"most of the change is time in which issued operations waited: for an event, another stream, or another program "+
+			"on the GPU")
 	Zero      = plain("zero", "zero on both sides")
 	ZeroFloor = plain("zero-floor", "was zero, and is less than the floor")
 )

@@ -26,7 +26,8 @@ func (r Undecided) String() string {
 	if r.Others {
 		and = " among others"
 	}
-	return "nothing is slower for certain; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
+	return "nothing is slower for certain; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " +
+		r.Because
 }
 
 // NoneSlower is a gate in which nothing fails. Listed is true where subjects are slower that do not fail it: parts of a
@@ -57,7 +58,8 @@ func (r Workloads) String() string {
 	case len(r.Open) > 0:
 		return "no verdict on " + strconv.Itoa(len(r.Open)) + " of " + all + ": " + strings.Join(r.Open, ", ")
 	case len(r.Undecided) > 0:
-		return "nothing is slower for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
+		return "nothing is slower for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " +
+			strings.Join(r.Undecided, ", ")
 	}
 	return all + ", none slower than its limits allow"
 }

@@ -93,7 +93,9 @@ func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	}
 	for i := range c.Report.Findings {
 		f := &c.Report.Findings[i]
-		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == result.Slower {
+		if f.Scope == followed.Scope && f.Metric == followed.Metric &&
+			(f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates &&
+			f.Outcome == result.Slower {
 			p.explained(f)
 		}
 	}

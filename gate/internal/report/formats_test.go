@@ -396,7 +396,8 @@ func TestTrends(t *testing.T) {
 	r := &result.Report{Verdict: result.Pass}
 	for _, end := range []string{"a", "b"} {
 		name := long + end + long
-		r.Findings = append(r.Findings, result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: result.WithinLimit})
+		r.Findings = append(r.Findings, result.Finding{Kernel: name,
+			Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: result.WithinLimit})
 	}
 	if n := len(checkSchema(t, bencherSchema, render(t, "bencher", r, Options{})).(map[string]any)); n != 2 {
 		t.Errorf("%d benchmarks of two", n)
@@ -472,8 +473,9 @@ func TestSeveral(t *testing.T) {
 	for format, want := range map[string][]string{
 		"sarif":       {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: step 571`, `"text": "train: undecided: `},
 		"codequality": {`"description": "infer: no verdict: `, `"description": "kernels: step 571`},
-		"csv":         {"\n,fail,,gate,", "\nkernels,fail,,gate,", "\ntrain,\"pass, undecided\",,gate,", "\ninfer,no verdict,,gate,", "\nkernels,slower,true,"},
-		"bencher":     {`"workload (kernels)"`, `"kernel tiny#c269024b (train)"`},
+		"csv": {"\n,fail,,gate,", "\nkernels,fail,,gate,", "\ntrain,\"pass, undecided\",,gate,",
+			"\ninfer,no verdict,,gate,", "\nkernels,slower,true,"},
+		"bencher": {`"workload (kernels)"`, `"kernel tiny#c269024b (train)"`},
 	} {
 		text := render(t, format, r, Options{})
 		for _, w := range want {

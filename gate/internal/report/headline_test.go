@@ -81,9 +81,11 @@ func TestRefusedHeadlineNamesTheChange(t *testing.T) {
 // TestUndecidedNamesIncreases wants an undecided step with the new synchronising call beside it, and the advice once.
 func TestUndecidedNamesIncreases(t *testing.T) {
 	step := result.Finding{Scope: measure.ScopeWorkload, Metric: "step_time", Unit: "ns", Base: 7e6, Head: 7.2e6, Change: 0.03, Low: -0.01, High: 0.07, Limit: 0.05,
-		Outcome: result.Undecided, Undecided: true, Gates: true, Reason: "batches differ by about 1.41 %: measure the base build beside the head"}
+		Outcome: result.Undecided, Undecided: true, Gates: true,
+		Reason: "batches differ by about 1.41 %: measure the base build beside the head"}
 	calls := result.Finding{Scope: measure.ScopeWorkload, Metric: "sync_calls", Unit: "count", Base: 0, Head: 1, Change: result.Unknown, Limit: 0.03,
-		Outcome: result.Slower, ReasonKey: result.KeyCountFromZero, Evidence: []string{"cudaStreamSynchronize 0 → 1, in training_step"}}
+		Outcome: result.Slower, ReasonKey: result.KeyCountFromZero,
+		Evidence: []string{"cudaStreamSynchronize 0 → 1, in training_step"}}
 	r := &result.Report{Verdict: result.Pass, Undecided: true, Workload: "train", Findings: []result.Finding{step, calls}}
 	r.Head.Step = "training_step"
 	text := story.Flat(render(t, "text", r, Options{Width: 200}))

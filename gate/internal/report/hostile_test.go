@@ -178,7 +178,8 @@ func FuzzMarkdown(f *testing.F) {
 func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	r := &result.Report{Verdict: result.Fail, Reason: "many"}
 	for i := range 2000 {
-		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.WithinLimit, Metric: "time", Unit: "ns"}
+		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.WithinLimit,
+			Metric: "time", Unit: "ns"}
 		if i < 70 {
 			f.Outcome, f.Gates, f.Base, f.Head, f.Change = result.Slower, true, 100, 110, 0.1
 		}

@@ -140,8 +140,10 @@ func (s *reportSheet) figures() {
 	for _, x := range []struct {
 		n                  int
 		label, note, class string
-	}{{c.Slower, "slower", "causes that fail the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
-		{c.Undecided, "undecided", "that could fail the gate", "doubt"}, {c.Faster, "faster", "", "better"}, {len(s.Of(story.Within)), "within limit", "comparisons", ""}} {
+	}{{c.Slower, "slower", "causes that fail the gate", "worse"},
+		{c.Warned, "slower", "without failing the gate", "doubt"},
+		{c.Undecided, "undecided", "that could fail the gate", "doubt"}, {c.Faster, "faster", "", "better"},
+		{len(s.Of(story.Within)), "within limit", "comparisons", ""}} {
 		if x.n > 0 && len(s.Rows) > 0 {
 			s.Figures = append(s.Figures, figure{x.label, fmt.Sprint(x.n), x.note, x.class, false})
 		}

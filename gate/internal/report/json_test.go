@@ -145,14 +145,16 @@ func TestReadJSONErrors(t *testing.T) {
 	slower := `"base":100,"head":110,"change":0.1,"gates":true`
 	for _, c := range []struct{ in, want string }{
 		{forged("fail", `"slower":1,"comparisons":1`, slower), ""},
-		{forged("pass", `"slower":1,"comparisons":1`, slower), "its verdict is pass, and finding 1, which gates, is slower: the file was edited"},
+		{forged("pass", `"slower":1,"comparisons":1`, slower),
+			"its verdict is pass, and finding 1, which gates, is slower: the file was edited"},
 		{forged("no-verdict", `"slower":1,"comparisons":1`, slower), "its verdict is no-verdict, and finding 1"},
 		{forged("fail", ``, slower), "its counts are not those of its findings"},
 		{forged("fail", `"slower":1,"comparisons":1`, strings.Replace(slower, "110", "886", 1)),
 			"the change of finding 1 is not that of its values"},
 		{forged("pass", `"comparisons":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)),
 			"its verdict is pass, and finding 1 may be slower"},
-		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"slower":1,"comparisons":1`, slower) + `]}`,
+		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"slower":1,"comparisons":1`, slower) +
+			`]}`,
 			"its verdict is pass, that of its workloads fail"},
 	} {
 		_, err := saved.Read(strings.NewReader(c.in), "r.json")

@@ -48,9 +48,9 @@ type junitResult struct {
 	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
 }
 
-// junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to run. What fails the
-// gate is a failure, once a cause, no verdict an error; other parts of a cause and undecided, new, gone and merely slower comparisons are
-// skipped, with their reason. The case of the verdict fails where no cause does.
+// junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to
+// run. What fails the gate is a failure, once a cause, no verdict an error; other parts of a cause and undecided, new,
+// gone and merely slower comparisons are skipped, with their reason. The case of the verdict fails where no cause does.
 func junit(v *story.Story) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.Each {

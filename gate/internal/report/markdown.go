@@ -57,7 +57,8 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	if len(body) > room {
 		body = whyMarkdown(v, room)
 	}
-	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains), v.Of(story.New, story.Gone))
+	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains),
+		v.Of(story.New, story.Gone))
 	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
@@ -134,7 +135,9 @@ func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
 		if r.Part {
 			mark = "↳"
 		}
-		t.Add(story.Wrapped("", mark, story.NB)+code(r.Subject)+below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)), story.Bind(prose(story.Wrapped("", r.Share, " of GPU time"))), prose(story.Elide(r.Geometry, 60))),
+		t.Add(story.Wrapped("", mark, story.NB)+code(r.Subject)+
+			below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)),
+				story.Bind(prose(story.Wrapped("", r.Share, " of GPU time"))), prose(story.Elide(r.Geometry, 60))),
 			story.Bind(prose(r.Values))+below(r.Runs()), story.Bind(prose(r.Change))+below(story.Join(", ", story.Bind(prose(r.Interval)), story.Bind(prose(story.Wrapped("limit ", r.Limit, ""))))))
 	}
 	return tableMarkdown(t, room)

@@ -81,7 +81,8 @@ func (p *page) fallRest(rows []story.FallRow) {
 		width = max(width, story.Columns(r.Text))
 	}
 	for _, r := range rows {
-		p.line(6, 6+width+3, span{strings.Repeat(story.NB, width-story.Columns(r.Text)) + r.Text + story.NB + story.NB + " ", dim}, span{r.What, dim})
+		p.line(6, 6+width+3, span{strings.Repeat(story.NB, width-story.Columns(r.Text)) + r.Text + story.NB + story.NB + " ",
+			dim}, span{r.What, dim})
 	}
 }
 

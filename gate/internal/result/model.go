@@ -88,9 +88,10 @@ type Finding struct {
 	ReasonArgs Args     `json:"reason_args,omitempty"`
 	Also       []Remark `json:"also,omitempty"`
 
-	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
-	// "choice" (with kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code generator's numbers), "place" (the only new kernel of its
-	// geometry in its range), "role" (same range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
+	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block), "choice" (with
+	// kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code generator's
+	// numbers), "place" (the only new kernel of its geometry in its range), "role" (same range), "rest" (all kernels that
+	// are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
@@ -150,8 +151,9 @@ type Drawn struct {
 
 // Counts is how many causes a report names. A cause is counted once, with all comparisons that it explains.
 type Counts struct {
-	Slower    int `json:"slower"`    // that fail the gate
-	Warned    int `json:"warned"`    // slower without failing it: by severity, at too small a cost, or as parts of a whole that is not
+	Slower int `json:"slower"` // that fail the gate
+	// slower without failing it: by severity, at too small a cost, or as parts of a whole that is not
+	Warned    int `json:"warned"`
 	Undecided int `json:"undecided"` // that could fail the gate
 	Increased int `json:"increased"` // counts without a limit
 	Faster    int `json:"faster"`
@@ -183,12 +185,13 @@ func (c *Calls) shown(as func(string) string) *Calls {
 
 // Group is a cause of a change with the comparisons that it explains.
 type Group struct {
-	Outcome Outcome  `json:"outcome"`
-	Fails   bool     `json:"fails"`         // the gate
-	Subject string   `json:"subject"`       // a kernel, copy, rank, range or cause of idle time, or the whole program
-	Cost    Number   `json:"cost"`          // added to a step, or to a run without steps, in ns; null where it is not a time
-	Why     []string `json:"why,omitempty"` // one sentence each
-	Do      string   `json:"do,omitempty"`  // what to look at in the code
+	Outcome Outcome `json:"outcome"`
+	Fails   bool    `json:"fails"`   // the gate
+	Subject string  `json:"subject"` // a kernel, copy, rank, range or cause of idle time, or the whole program
+	// added to a step, or to a run without steps, in ns; null where it is not a time
+	Cost Number   `json:"cost"`
+	Why  []string `json:"why,omitempty"` // one sentence each
+	Do   string   `json:"do,omitempty"`  // what to look at in the code
 	// Findings are the indices of the comparisons, first the one that names the cause.
 	Findings []int `json:"findings"`
 }
@@ -295,8 +298,8 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
-// ExitCode is that of the command which made the report: 0 for a pass, 1 for a regression, 3 for no verdict, 4 where a measured
-// program failed.
+// ExitCode is that of the command which made the report: 0 for a pass, 1 for a regression, 3 for no verdict, 4 where a
+// measured program failed.
 func (r *Report) ExitCode() int {
 	switch r.Verdict {
 	case Pass:

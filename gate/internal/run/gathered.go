@@ -32,7 +32,8 @@ type exports struct {
 
 // readJobs reads the exports of the ranks of all jobs in a confined child, because any process that writes to the
 // gather directory can have made them, and removes them.
-func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
+func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace,
+	error) {
 	note(Event{Stage: Reading})
 	asked := exports{Profiler: p.Profiler.Tool().Name}
 	var files []string

@@ -23,8 +23,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
-// reader reads the jobs in the directory that it is given, as nsgate does, and writes their traces. Started by itself, it
-// is the child that reads them, and leaves a sign.
+// reader reads the jobs in the directory that it is given, as nsgate does, and writes their traces. Started by itself,
+// it is the child that reads them, and leaves a sign.
 func reader() int {
 	if os.Args[1] == RunnerArg {
 		os.WriteFile(os.Getenv("READER_SIGN"), nil, 0o600)

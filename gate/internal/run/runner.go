@@ -128,7 +128,8 @@ func runner(file string, unprofiled bool) int {
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)}, out: json.NewEncoder(out)}
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)},
+		out: json.NewEncoder(out)}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
 	case <-orphaned: // nobody else will clean up

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	runGrace, leftGrace = 200*time.Millisecond, 100*time.Millisecond
 	interruptGrace, terminateGrace = 150*time.Millisecond, 150*time.Millisecond
 	shortStart = 500 * time.Millisecond
-	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim, "reader": reader}
+	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim,
+		"reader": reader}
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
 	}
@@ -291,7 +292,8 @@ func TestRefusals(t *testing.T) {
 			p.Head.Command = []string{"./file"}
 			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
 		}, want: "the workload could not be started in run 1 of 3: exec format error"},
-		{name: "no nsys", change: func(p *Plan) { p.Exe = "/not/there/nsys" }, want: "/not/there/nsys cannot be run: no such file or directory"},
+		{name: "no nsys", change: func(p *Plan) { p.Exe = "/not/there/nsys" },
+			want: "/not/there/nsys cannot be run: no such file or directory"},
 		{name: "nsys does not start", command: `:`, change: func(p *Plan) {
 			p.Exe = p.Head.Dir + "/nsys"
 			os.WriteFile(p.Exe, []byte("\x7fELF"), 0o755)

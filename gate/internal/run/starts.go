@@ -61,8 +61,8 @@ func (s spec) allowed(first Run) int {
 	return max(1, int(n))
 }
 
-// startLimit is how long the runs after this first one, which start together, may take to open the GPU. They are stopped
-// then, and go on when their turn comes.
+// startLimit is how long the runs after this first one, which start together, may take to open the GPU. They are
+// stopped then, and go on when their turn comes.
 func (r Run) startLimit() time.Duration { return 2*r.Opened + 10*time.Second }
 
 // together is how many runs from the i-th on start at the same time.
@@ -214,8 +214,8 @@ func (x *started) watch(wanted bool, file string) {
 // errTurns says that a run used the GPU before its turn.
 var errTurns = errors.New("a run used the GPU before its turn")
 
-// turns is [errTurns] where runs that started together, and their traces, show that a run was not held before it used the
-// GPU.
+// turns is [errTurns] where runs that started together, and their traces, show that a run was not held before it used
+// the GPU.
 func turns(traces [][]model.Trace, runs []Run) error {
 	for i, r := range runs {
 		if r.Held == nil {

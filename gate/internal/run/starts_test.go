@@ -28,8 +28,8 @@ type opened struct {
 
 func (o opened) File() string { return o.file }
 
-// overlapping prepares a session of a program that takes start, opens the GPU and then works; each writes to the log what it
-// does.
+// overlapping prepares a session of a program that takes start, opens the GPU and then works; each writes to the log
+// what it does.
 func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log func() []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,8 @@ func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log
 // startScript is a program that opens the GPU after a while. The first then works for longer than it takes to see that;
 // the others wait until they have been stopped and continued, however late that is.
 const startScript = `trap 'held=1' CONT; echo start >>$LOG; sleep 0.6; exec 9<$GPU_FILE
-	mkdir $LOG.first 2>/dev/null && sleep 0.5 && held=1; until [ "$held" ]; do sleep 0.02; done; echo go $$ >>$LOG; sleep 0.05; echo end $$ >>$LOG`
+	mkdir $LOG.first 2>/dev/null && sleep 0.5 && held=1; until [ "$held" ]; do sleep 0.02; done; echo go $$ >>$LOG
+	sleep 0.05; echo end $$ >>$LOG`
 
 // All runs but the first start at the same time, and go on one after the other in the order of the schedule.
 func TestStarts(t *testing.T) {
@@ -108,7 +109,8 @@ func alone(t *testing.T, res *Result, err error) {
 	}
 }
 
-// Where nothing is gained the runs are as ever: a program that opens the GPU at once or not at all, two builds, one start.
+// Where nothing is gained the runs are as ever: a program that opens the GPU at once or not at all, two builds, one
+// start.
 func TestStartsAlone(t *testing.T) {
 	for name, script := range map[string]string{"at once": `exec 9<$GPU_FILE; sleep 0.5`, "no GPU": `sleep 0.2`} {
 		t.Run(name, func(t *testing.T) {
@@ -137,9 +139,11 @@ func TestStartsAlone(t *testing.T) {
 	})
 }
 
-// A run that used no GPU, or that was over before it was held, has not waited for its turn: the session is measured again.
+// A run that used no GPU, or that was over before it was held, has not waited for its turn: the session is measured
+// again.
 func TestStartsRepeated(t *testing.T) {
-	p, log := overlapping(t, 2, 1, `echo start >>$LOG; sleep 0.6; mkdir $LOG.first 2>/dev/null && exec 9<$GPU_FILE; sleep 0.5; exit 0`)
+	p, log := overlapping(t, 2, 1,
+		`echo start >>$LOG; sleep 0.6; mkdir $LOG.first 2>/dev/null && exec 9<$GPU_FILE; sleep 0.5; exit 0`)
 	var said []string
 	res, err := Session(t.Context(), p, func(e Event) {
 		if e.Stage == Repeating {
@@ -156,10 +160,13 @@ func TestStartsRepeated(t *testing.T) {
 func TestStartsFail(t *testing.T) {
 	const first = `mkdir $LOG.first 2>/dev/null && sleep 0.5 || `
 	for _, tt := range []struct{ name, script, want string }{
-		{"crash before the GPU", `sleep 0.6; mkdir $LOG.first 2>/dev/null || exit 7; exec 9<$GPU_FILE; sleep 0.5`, "the workload exited with 7 in run 2 of 4"},
-		{"crash in its turn", `trap 'held=1' CONT; sleep 0.6; exec 9<$GPU_FILE; ` + first + `{ until [ "$held" ]; do sleep 0.02; done; exit 7; }`,
+		{"crash before the GPU", `sleep 0.6; mkdir $LOG.first 2>/dev/null || exit 7; exec 9<$GPU_FILE; sleep 0.5`,
 			"the workload exited with 7 in run 2 of 4"},
-		{"time limit in its turn", `trap 'held=1' CONT; sleep 0.6; exec 9<$GPU_FILE; ` + first + `{ until [ "$held" ]; do sleep 0.02; done; while :; do sleep 1; done; }`,
+		{"crash in its turn", `trap 'held=1' CONT; sleep 0.6; exec 9<$GPU_FILE; ` + first +
+			`{ until [ "$held" ]; do sleep 0.02; done; exit 7; }`,
+			"the workload exited with 7 in run 2 of 4"},
+		{"time limit in its turn", `trap 'held=1' CONT; sleep 0.6; exec 9<$GPU_FILE; ` + first +
+			`{ until [ "$held" ]; do sleep 0.02; done; while :; do sleep 1; done; }`,
 			"the workload did not end within 5s in run 2 of 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,6 +35,9 @@ func looping(prologue, turn string, n int, sleep int64) model.Trace {
 	return t
 }
 
+// mixed are launches without a cycle.
+const mixed = "xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz"
+
 // What a program without ranges repeats has a period, in which a pause of the host counts.
 func TestCycle(t *testing.T) {
 	for _, tt := range []struct {
@@ -50,8 +53,8 @@ func TestCycle(t *testing.T) {
 		{"layers, and what comes once", "", "abababc", 10, 5_000, 9, 89},
 		{"one kernel over and over", "", "a", 50, 0, 49, 12},
 		{"too few turns", "xy", "abc", 4, 0, math.NaN(), math.NaN()},
-		{"a long start-up", strings.Repeat("xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz", 2), "abc", 20, 0, 19, 36},
-		{"a tail of a long run", strings.Repeat("xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz", 12), "abc", 12, 0, math.NaN(), math.NaN()},
+		{"a long start-up", strings.Repeat(mixed, 2), "abc", 20, 0, 19, 36},
+		{"a tail of a long run", strings.Repeat(mixed, 12), "abc", 12, 0, math.NaN(), math.NaN()},
 		{"kernels of the cycle were tried before", "abbcaxcbyabzxxbaac", "abc", 20, 0, 19, 36},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,7 +76,8 @@ func (c *cut) placeGraphs() error {
 	for i, k := range places.List {
 		byGraph[k] = int32(i) + 1
 	}
-	return c.nameGraphs(launches, len(places.List), func(l *model.Launch) int32 { return cmp.Or(byGraph[l.Kernel], byLaunch[l]) })
+	return c.nameGraphs(launches, len(places.List),
+		func(l *model.Launch) int32 { return cmp.Or(byGraph[l.Kernel], byLaunch[l]) })
 }
 
 // graphsOfSteps are the launches of graphs in each step, in the order of calls. Of cycles, what was launched in the

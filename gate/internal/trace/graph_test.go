@@ -7,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// graphs is a run that launches two graphs and a kernel in each of 20 steps, of 6, 170 and 10 µs, after a graph of the start-up. The
-// numbers of the graphs begin with first, and increase with every step where they are instantiated anew.
+// graphs is a run that launches two graphs and a kernel in each of 20 steps, of 6, 170 and 10 µs, after a graph of the
+// start-up. The numbers of the graphs begin with first, and increase with every step where they are instantiated anew.
 func graphs(first int32, anew bool) model.Trace {
 	t := model.Trace{Environment: model.Environment{GPUs: 1, Tick: 32}}
 	known := map[int32]int32{}

@@ -117,7 +117,8 @@ func (s *sectioning) divide() {
 	gaps = min(gaps, end-begin)
 	s.warm = warm
 	last := max(s.run.End, s.work.End, end)
-	earlier, later := s.phasesIn(model.Interval{Start: start, End: warm}), s.phasesIn(model.Interval{Start: end, End: last})
+	earlier, later := s.phasesIn(model.Interval{Start: start, End: warm}),
+		s.phasesIn(model.Interval{Start: end, End: last})
 	s.out[beforeSteps].elapsed = warm - start - earlier
 	s.out[inWarmup].elapsed = begin - warm
 	s.out[inSteps].elapsed = end - begin - gaps

@@ -108,7 +108,8 @@ func TestLifetime(t *testing.T) {
 	second := madeUp{steps: 40, warm: 5, at: 1_000_000_000}.trace()
 	second.Overlapped = true
 	both := one(t, Options{}, x, second)
-	if row, ok := both.Find(measure.Before, measure.Elapsed.Name); !ok || row.Values[0] != before.Values[0] || !math.IsNaN(row.Values[1]) {
+	if row, ok := both.Find(measure.Before, measure.Elapsed.Name); !ok || row.Values[0] != before.Values[0] ||
+		!math.IsNaN(row.Values[1]) {
 		t.Errorf("before the steps of both: %v, want %v", row.Values, before.Values)
 	}
 	for _, wrong := range []model.Interval{{}, {Start: first, End: x.End() + 70}, {Start: first - 1_000_000, End: x.End() - 1}} {

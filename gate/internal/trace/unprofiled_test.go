@@ -32,7 +32,8 @@ func TestAddUntraced(t *testing.T) {
 	}, []measure.Output{rate, cost})
 
 	for i, want := range []map[string]model.Values{
-		{"gpu_time": {5, nan, nan, nan}, "wall_time": {nan, 3e9, 2e9, nan}, "rate": {nan, 10, 11, 13}, "cost": {nan, 1, 2, 4}},
+		{"gpu_time": {5, nan, nan, nan}, "wall_time": {nan, 3e9, 2e9, nan}, "rate": {nan, 10, 11, 13},
+			"cost": {nan, 1, 2, 4}},
 		{"gpu_time": {5, nan}, "wall_time": {nan, 4e9}, "rate": {nan, 12}, "cost": {nan, 3}},
 	} {
 		s := &sessions[i]

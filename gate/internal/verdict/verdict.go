@@ -131,7 +131,8 @@ func gather(t Gate, d *result.Decision) gathered {
 	}
 	if open > 0 {
 		f := findings[firstOpen]
-		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason, Others: open > 1}))
+		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason,
+			Others: open > 1}))
 	}
 	return g
 }
@@ -147,7 +148,8 @@ var remedies = map[string]string{
 func judged(findings []result.Finding) int {
 	n := 0
 	for i := range findings {
-		if f := &findings[i]; (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New && f.Outcome != result.Gone && !f.NotJudged() {
+		if f := &findings[i]; (f.Outcome != result.Slower || f.Increased()) && f.Outcome != result.New &&
+			f.Outcome != result.Gone && !f.NotJudged() {
 			n++
 		}
 	}

@@ -35,7 +35,8 @@ func Slower(findings []result.Finding, all bool) (indices []int) {
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
-		case f.Scope != measure.ScopeKernel || f.Outcome != result.Slower || !slices.Contains(explainable, f.Metric) && !replaced,
+		case f.Scope != measure.ScopeKernel || f.Outcome != result.Slower || !slices.Contains(explainable, f.Metric) &&
+			!replaced,
 			!f.Gates && !all,
 			Hangs(f.Kernel),
 			slices.ContainsFunc(indices, func(o int) bool { return findings[o].Subject() == f.Subject() }):

@@ -17,7 +17,8 @@ import (
 func regression(name string) result.Finding {
 	return result.Finding{
 		Kernel: name, Name: "void " + name + "<float>(int)", Scope: measure.ScopeKernel, Metric: "time", Unit: "ns",
-		Outcome: result.Slower, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
+		Outcome: result.Slower, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046,
+		High:  0.052,
 		Limit: 0.03, Reason: "beyond the limit", Evidence: []string{"registers 32 → 255"},
 	}
 }
@@ -162,8 +163,10 @@ func TestOutputsAndSummary(t *testing.T) {
 		"GITHUB_OUTPUT": filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"),
 	}
 	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{
-		{Kernel: "a", Name: "a", Scope: "kernel", Outcome: result.Slower, Gates: true}, {Kernel: "b", Name: "b", Scope: "kernel", Outcome: result.Faster},
-		{Kernel: "c", Name: "c", Scope: "kernel", Outcome: result.Faster}, {Kernel: "d", Name: "d", Scope: "kernel", Outcome: result.Undecided, Undecided: true}}}
+		{Kernel: "a", Name: "a", Scope: "kernel", Outcome: result.Slower, Gates: true},
+		{Kernel: "b", Name: "b", Scope: "kernel", Outcome: result.Faster},
+		{Kernel: "c", Name: "c", Scope: "kernel", Outcome: result.Faster},
+		{Kernel: "d", Name: "d", Scope: "kernel", Outcome: result.Undecided, Undecided: true}}}
 	o := Options{Getenv: func(k string) string { return env[k] }}
 	if err := Publish(r, "## fail\n", 1, o); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,8 @@ type advice struct {
 var advices = []advice{
 	{func(v *Story, c *Cause) bool { return c.Rank && v.Report.Ranks.Straggler.Late },
 		"see what this rank does between its collectives: copies, input data, its CPU"},
-	{func(_ *Story, c *Cause) bool { return c.Rank }, "balance the work of the ranks, or see why this one computes longer"},
+	{func(_ *Story, c *Cause) bool { return c.Rank },
+		"balance the work of the ranks, or see why this one computes longer"},
 	{func(_ *Story, c *Cause) bool { return Group(c.Rows).of(measure.SyncCalls.Name) != nil },
 		"remove the new synchronising call, or move it out of the step: the next operation is issued after it"},
 	{func(_ *Story, c *Cause) bool { return len(c.totals) > 0 },

@@ -57,7 +57,8 @@ func (v *Story) fastest() (most *Row) {
 	saved := func(r *Row) float64 { return -float64(r.F.Change) * float64(r.F.Share) }
 	for i := range v.Rows {
 		r := &v.Rows[i]
-		if r.Class == Faster && r.F.Scope == measure.ScopeKernel && r.F.Unit == NS && (most == nil || saved(r) > saved(most)) {
+		if r.Class == Faster && r.F.Scope == measure.ScopeKernel && r.F.Unit == NS &&
+			(most == nil || saved(r) > saved(most)) {
 			most = r
 		}
 	}
@@ -109,7 +110,8 @@ func (v *Story) headlines() {
 	}
 }
 
-// doubted is the row of the comparison that a gate without a verdict is undecided about, nil where it has another reason.
+// doubted is the row of the comparison that a gate without a verdict is undecided about, nil where it has another
+// reason.
 func (v *Story) doubted() *Row {
 	at, ok := v.Report.ReasonArgs["finding"].(result.Number)
 	key := v.Report.ReasonKey

@@ -7,9 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Largest is the largest certain change of a gate that passes, as a part of its limit or floor: "saxpy 84.55 → 86.21 µs  +2.0 %
-// (limit 3 %)"; "" where the
-// headline or what got faster says it, or nothing changed for certain.
+// Largest is the largest certain change of a gate that passes, as a part of its limit or floor: "saxpy 84.55 → 86.21
+// µs +2.0 % (limit 3 %)"; "" where the headline or what got faster says it, or nothing changed for certain.
 func (v *Story) Largest() string {
 	if v.Report.Verdict != result.Pass || !(v.Report.Alpha > 0) || len(v.Gains) > 0 {
 		return ""
@@ -29,7 +28,8 @@ func (v *Story) Largest() string {
 	if most.F.Outcome == result.BelowFloor {
 		bound = Join(", ", bound, "floor "+Quantity(most.F.Floor, most.F.Unit))
 	}
-	return Bind(Elide(most.effectName(), 40)) + " " + most.Values + NB + " " + roughly(most.F.Change) + Wrapped(" (", bound, ")")
+	return Bind(Elide(most.effectName(), 40)) + " " + most.Values + NB + " " + roughly(most.F.Change) +
+		Wrapped(" (", bound, ")")
 }
 
 // used is how much of its limit or floor a change takes, 0 where it has none.

@@ -6,10 +6,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// TestLargest wants the certain change that takes most of its limit or floor, and none that is uncertain or in the headline.
+// TestLargest wants the certain change that takes most of its limit or floor, and none that is uncertain or in the
+// headline.
 func TestLargest(t *testing.T) {
 	row := func(name string, scope string, change, p, limit float64) result.Finding {
-		return result.Finding{Kernel: name, Name: name, Scope: "kernel", Metric: "time", Unit: "ns", Base: 1e5, Head: result.Number(1e5 * (1 + change)),
+		return result.Finding{Kernel: name, Name: name, Scope: "kernel", Metric: "time", Unit: "ns", Base: 1e5,
+			Head:   result.Number(1e5 * (1 + change)),
 			Change: result.Number(change), P: result.Number(p), Limit: result.Number(limit), Outcome: result.WithinLimit}
 	}
 	step := row("", "workload", 0.04, 1e-9, 0.05)
@@ -20,7 +22,8 @@ func TestLargest(t *testing.T) {
 		findings []result.Finding
 		want     string
 	}{
-		{[]result.Finding{row("a", "kernel", 0.02, 1e-9, 0.03), row("b", "kernel", 0.025, 0.5, 0.03)}, "a 100.0 → 102.0 µs  +2.0 % (limit 3 %)"},
+		{[]result.Finding{row("a", "kernel", 0.02, 1e-9, 0.03), row("b", "kernel", 0.025, 0.5, 0.03)},
+			"a 100.0 → 102.0 µs  +2.0 % (limit 3 %)"},
 		{[]result.Finding{row("a", "kernel", 0.02, 0.2, 0.03)}, ""},
 		{[]result.Finding{step, row("a", "kernel", 0.01, 1e-9, 0.03)}, ""},
 		{[]result.Finding{startup, row("a", "kernel", 0.005, 1e-9, 0.03)},

@@ -52,7 +52,8 @@ func newRow(f result.Finding) Row {
 	if f.Change.Known() {
 		r.Change = Changed(f.Change)
 	}
-	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput && f.Scope != measure.ScopeBenchmark && f.Scope != measure.ScopeSection {
+	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput &&
+		f.Scope != measure.ScopeBenchmark && f.Scope != measure.ScopeSection {
 		r.Share = Share(f.Share)
 	}
 	r.Allowed = allowed(f)

@@ -10,8 +10,8 @@ import (
 // besideHead is the next step of what more runs on this host do not settle.
 const besideHead = "measure the base build beside the head"
 
-// settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build measured beside
-// the head, with the time that it takes by the runs of this measurement.
+// settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build
+// measured beside the head, with the time that it takes by the runs of this measurement.
 func (v *Story) settle() {
 	open := v.Judged() && v.Report.Undecided
 	if open && len(v.Next) == 0 {
@@ -28,7 +28,8 @@ func (v *Story) settle() {
 	}
 	call := v.paired()
 	for i, next := range v.Next {
-		if before, after, ok := strings.Cut(next, besideHead); ok && call != "" && (after == "" || strings.HasPrefix(after, " (")) {
+		if before, after, ok := strings.Cut(next, besideHead); ok && call != "" &&
+			(after == "" || strings.HasPrefix(after, " (")) {
 			v.Next[i] = before + besideHead + ": " + call
 		}
 	}

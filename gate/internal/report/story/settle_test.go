@@ -44,7 +44,8 @@ func TestSettle(t *testing.T) {
 // TestAdvice wants each cause of a slower program to have its advice, and none where it is not known.
 func TestAdvice(t *testing.T) {
 	kernel := func(metric string, facts ...result.Remark) result.Finding {
-		return result.Finding{Kernel: "k", Name: "k", Scope: "kernel", Metric: metric, Unit: "ns", Base: 100, Head: 200, Change: 1,
+		return result.Finding{Kernel: "k", Name: "k", Scope: "kernel", Metric: metric, Unit: "ns", Base: 100, Head: 200,
+			Change:  1,
 			Outcome: result.Slower, Gates: true, Match: "exact", Facts: facts}
 	}
 	count := func(scope, metric string) result.Finding {
@@ -67,11 +68,16 @@ func TestAdvice(t *testing.T) {
 		want     string
 	}{
 		{[]result.Finding{kernel("time")}, ""},
-		{[]result.Finding{kernel("total"), count("kernel", "launches")}, "look at the loop that launches it, and batch the launches"},
-		{[]result.Finding{replaced}, "compare data types, layouts, shapes and library versions: another kernel does the work"},
-		{[]result.Finding{kernel("time", result.Remark{Key: result.KeyAttribute, Args: result.Args{"metric": "local_memory", "base": result.Number(0),
-			"head": result.Number(64)}})}, "lower the registers a thread needs: __launch_bounds__, smaller tiles, fewer values in flight"},
-		{[]result.Finding{copies("copy_time", result.Remark{Key: result.KeyMemory, Args: result.Args{"base": "pinned to device", "head": "pageable to device"}})},
+		{[]result.Finding{kernel("total"), count("kernel", "launches")},
+			"look at the loop that launches it, and batch the launches"},
+		{[]result.Finding{replaced}, "compare data types, layouts, shapes and library versions: another kernel does the " +
+			"work"},
+		{[]result.Finding{kernel("time", result.Remark{Key: result.KeyAttribute, Args: result.Args{"metric": "local_memory",
+			"base": result.Number(0),
+			"head": result.Number(64)}})},
+			"lower the registers a thread needs: __launch_bounds__, smaller tiles, fewer values in flight"},
+		{[]result.Finding{copies("copy_time", result.Remark{Key: result.KeyMemory,
+			Args: result.Args{"base": "pinned to device", "head": "pageable to device"}})},
 			"copy from pinned memory: cudaMallocHost, pin_memory=True"},
 		{[]result.Finding{copies("copy_time"), copies("copies")}, "copy once, in larger pieces, or keep the data on the GPU"},
 		{[]result.Finding{copies("copy_time"), copies("copy_bytes")}, "copy less, or keep the data on the GPU"},

@@ -57,7 +57,8 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	})
 	for _, x := range all {
 		size := result.Number(math.Abs(float64(x.Change)))
-		if len(f.Rows) == fallRows || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own) {
+		if len(f.Rows) == fallRows || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) ||
+			known && !certain(x.Own) {
 			f.Rest = append(f.Rest, x)
 		} else {
 			f.Rows = append(f.Rows, x)

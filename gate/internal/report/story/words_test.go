@@ -9,9 +9,11 @@ import (
 func TestColumns(t *testing.T) {
 	for s, want := range map[string]int{
 		"": 0, "saxpy": 5, "84.53 µs ± 0.1 %": 16, "a → b …": 7,
-		"行列積": 6, "かな": 4, "한국어": 6, "\u1112\u1161\u11ab": 2, "ｆｐ１６": 8, "ﾊﾝ": 2, // East Asian, composed, wide, halfwidth
+		// East Asian, composed, wide, halfwidth
+		"行列積": 6, "かな": 4, "한국어": 6, "\u1112\u1161\u11ab": 2, "ｆｐ１６": 8, "ﾊﾝ": 2,
 		"e\u0301te\u0301": 3, "a\u0300\u0301\u0302b": 2, "का": 1, "שָׁלוֹם": 4, // combining characters
-		"🚀": 2, "❤\ufe0f": 2, "👩\u200d💻": 2, "👍🏽": 2, "🇩🇪": 2, "1\ufe0f\u20e3": 2, // emoji, joined, toned, flags, keycaps
+		// emoji, joined, toned, flags, keycaps
+		"🚀": 2, "❤\ufe0f": 2, "👩\u200d💻": 2, "👍🏽": 2, "🇩🇪": 2, "1\ufe0f\u20e3": 2,
 	} {
 		if got := Columns(s); got != want {
 			t.Errorf("%q takes %d columns, want %d", s, got, want)
