@@ -33,7 +33,7 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 		}
 		if n := baseline.Kept(sessions); n < len(sessions) {
 			return nil, model.Refuse(model.NotSeparable, "scrub the recordings of each session by themselves",
-				"%s holds %d sessions, of which %d can be kept apart", path, len(sessions), n)
+				"%s holds %d sessions; only %d can be separated", path, len(sessions), n)
 		}
 		return out, nil
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -42,7 +43,7 @@ func (c Class) Idle() bool { return c >= Starved && c != Profiler }
 func (c Class) String() string {
 	return [...]string{
 		"compute", "exposed communication", "exposed copies", "memsets",
-		"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler", "unknown",
+		measure.IdleLaunch, measure.IdleSync, measure.IdleDependency, measure.IdleGaps, "profiler", measure.IdleUnknown,
 	}[c]
 }
 

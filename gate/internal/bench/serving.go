@@ -131,7 +131,7 @@ func readLlama(r *run) error {
 	return nil
 }
 
-// llamaSettings are the settings of a test by which its row is named, where they are not llama-bench's defaults.
+// llamaSettings are settings of a test and their defaults in llama-bench; other values stand in the name of the row.
 var llamaSettings = []struct{ key, usual string }{
 	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"},
 	{"n_gpu_layers", "99"},

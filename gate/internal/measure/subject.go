@@ -71,8 +71,17 @@ var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeI
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "
 
-// IdleSubject is a cause of idle time: its class ("launch-starved") and where the host was in that time, "" where it plays no
-// part ("micro gaps").
+// The classes of idle time, as baselines and the JSON name them.
+const (
+	IdleLaunch     = "launch-starved"     // the GPU waits for the CPU to issue the next operation
+	IdleSync       = "blocking"           // the host waited for the GPU, and issued late
+	IdleDependency = "dependency-stalled" // an issued operation waits for an event or another stream
+	IdleGaps       = "micro gaps"         // gaps of a few µs between operations that were issued in time
+	IdleUnknown    = "unknown"            // the recording does not tell when the next operation was issued
+)
+
+// IdleSubject is a cause of idle time: its class, such as [IdleLaunch], and the code that the host ran in that time, ""
+// where the host plays no part, as in [IdleGaps].
 func IdleSubject(class, where string) Subject {
 	if where != "" {
 		class += idleWhere + where

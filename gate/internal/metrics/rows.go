@@ -145,7 +145,7 @@ var (
 	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed)
 	FlopRate  = row("flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed, "FLOP rate")
 	Memory    = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
-	// Value is a number of which nobody said whether more is better.
+	// Value is a number without a known direction.
 	Value = row("value", "", Neither, amount, alone, unprofiled)
 )
 

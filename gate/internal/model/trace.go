@@ -76,7 +76,7 @@ type KernelInfo struct {
 	Raw string
 	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
 	Registers, StaticShared, DynamicShared, LocalMemory int64
-	// Graph tells CUDA graphs that were traced as a whole apart, in one process: from 1, 0 of a kernel.
+	// Graph tells CUDA graphs that were recorded as a whole apart, in one process: from 1, 0 of a kernel.
 	Graph int32
 }
 

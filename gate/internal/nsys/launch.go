@@ -70,7 +70,7 @@ func (r *reader) readLaunches() error {
 	})
 }
 
-// readGraphs reads the graphs that were traced as a whole: each is a launch of the kernel "(CUDA graph)", without a
+// readGraphs reads the graphs that were recorded as a whole: each is a launch of the kernel "(CUDA graph)", without a
 // geometry, numbered by the graph that was launched.
 func (r *reader) readGraphs() error {
 	if err := r.db.require(graphTable, "start", "end"); err != nil {

@@ -136,6 +136,6 @@ type variant struct {
 
 const (
 	noName     = math.MinInt64 // in place of a StringIds number
-	wholeGraph = noName + 1    // the name of a graph that was traced as a whole
+	wholeGraph = noName + 1    // the name of a graph that was recorded as a whole
 	mostGraphs = 1000          // that are told apart in a process: one may instantiate a graph for each launch
 )

@@ -60,7 +60,7 @@ type Task struct {
 // Repetition is a second attempt to record.
 type Repetition struct {
 	Options
-	Doing   string // what is done, for the progress; "" where the first attempt ran nothing
+	Doing   string // a phrase for the progress; "" where the first attempt ran nothing
 	Warning string // of the result, "" for none
 }
 

@@ -191,7 +191,7 @@ type Group struct {
 	// added to a step, or to a run without steps, in ns; null where it is not a time
 	Cost Number   `json:"cost"`
 	Why  []string `json:"why,omitempty"` // one sentence each
-	Do   string   `json:"do,omitempty"`  // what to look at in the code
+	Do   string   `json:"do,omitempty"`  // advice on the code
 	// Findings are the indices of the comparisons, first the one that names the cause.
 	Findings []int `json:"findings"`
 }

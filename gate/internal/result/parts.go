@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Waterfall is the change of the typical step from base to head as the sum of the changes of those who own its time: kernels,
@@ -25,8 +26,8 @@ type Own struct {
 
 // WaterfallPart is a class of owners, or a cause of idle time.
 type WaterfallPart struct {
-	// Class is "compute", "exposed communication", "exposed copies", "memsets", "profiler", or what kind of idle time it is:
-	// "launch-starved", "blocking", "dependency-stalled", "micro gaps", "unknown".
+	// Class is "compute", "exposed communication", "exposed copies", "memsets", "profiler", or a class of idle time
+	// such as [measure.IdleLaunch].
 	Class string `json:"class"`
 	Idle  bool   `json:"idle,omitempty"`
 	// Where says where the host was in idle time: "host code in step after cudaDeviceSynchronize", "" where it plays no part.
@@ -38,11 +39,11 @@ type WaterfallPart struct {
 
 // IdleCauses names the classes of idle time in words.
 var IdleCauses = map[string]string{
-	"launch-starved":     "waiting for the CPU",
-	"blocking":           "synchronisation",
-	"dependency-stalled": "dependency",
-	"micro gaps":         "launch gaps",
-	"unknown":            "unknown cause",
+	measure.IdleLaunch:     "waiting for the CPU",
+	measure.IdleSync:       "synchronisation",
+	measure.IdleDependency: "dependency",
+	measure.IdleGaps:       "launch gaps",
+	measure.IdleUnknown:    "unknown cause",
 }
 
 // CauseName is a class of [WaterfallPart] in words.

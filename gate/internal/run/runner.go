@@ -36,7 +36,7 @@ type spec struct {
 	Dir      string             `json:"-"`        // the private directory
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
-	Env      map[string]*string `json:"env"`    // what the profiler was given other values for; nil for unset
+	Env      map[string]*string `json:"env"`    // variables that the profiler has other values of; nil for unset
 	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
 	File     string             `json:"file"`   // see [device.Tool.File]
 

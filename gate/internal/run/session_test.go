@@ -425,7 +425,7 @@ func TestRepeat(t *testing.T) {
 			if mode := map[bool]string{true: model.WithoutNVTX}[again]; res.Traces[0][0].Mode != mode {
 				t.Errorf("mode %q, want %q", res.Traces[0][0].Mode, mode)
 			}
-			// What worked is used from the start.
+			// The next session begins with the options that worked.
 			p.AllDomains, p.NoNVTX = res.Recorded.AllDomains, res.Recorded.NoNVTX
 			if res, err = Session(t.Context(), p, nil); err != nil || res.Repeated != "" {
 				t.Errorf("the next session: %v, %+v", err, res)

@@ -31,8 +31,8 @@ type loop struct {
 	from, to int32 // its first and last launch of the kernel
 	gap      int32 // launches of a cycle
 	cycles   int   // from one launch of the kernel to the next
-	// launches and busy are its shares of the launches and kernel time of the run, pastLaunches and pastBusy those of
-	// what comes before.
+	// launches and busy are its shares of the launches and kernel time of the run, pastLaunches and pastBusy the shares
+	// of the launches before it.
 	launches, busy, pastLaunches, pastBusy float64
 	// same is the share of the launches that are those of the cycle before, even that of those in cycles as long as
 	// most.
@@ -136,9 +136,9 @@ func (c *cut) loops(byName bool) map[measure.Subject][]loop {
 	return out
 }
 
-// regularParts are the parts of a kernel's places, at most so many, in which most distances between neighbours are the
-// same: for the most common distance the part with the largest sum, in which that distance counts 1 and another one
-// what makes the sum of an irregular part negative; then likewise to the left and to the right of it.
+// regularParts are the parts of a kernel's places, at most so many, with nearly equal distances between neighbours. The
+// first is the subarray of maximum sum (Kadane's algorithm), where the most common distance counts 1 and any other a
+// negative number; the places to its left and to its right follow in the same way.
 func regularParts(places []int32, most int) (out []loop) {
 	parts := [][]int32{places}
 	for len(parts) > 0 && len(out) < most {

@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// CUDA graphs that were traced as a whole are kernels. Their numbers differ between runs: what a graph is, its place in
+// CUDA graphs that were recorded as a whole are kernels. Their numbers differ between runs: what a graph is, its place in
 // the step says.
 
 // numberGraphs tells the graphs of a run apart by the order of their first launches, those that it launches often:
@@ -106,7 +106,7 @@ func (c *cut) graphsOfSteps(launches []model.Launch) [][]*model.Launch {
 	return out
 }
 
-// hasGraphs reports whether graphs were traced as a whole.
+// hasGraphs reports whether graphs were recorded as a whole.
 func (c *cut) hasGraphs() bool {
 	return slices.ContainsFunc(c.whole.Kernels, func(k model.KernelInfo) bool { return k.Graph > 0 })
 }

@@ -40,7 +40,7 @@ func graphs(first int32, anew bool) model.Trace {
 	return t
 }
 
-// Graphs that were traced as a whole are told apart by their place in the step, whatever their numbers.
+// Graphs that were recorded as a whole are told apart by their place in the step, whatever their numbers.
 func TestGraphs(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -62,8 +62,8 @@ func (p *candidatePhase) isOf(s *model.Session) bool {
 
 func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
 
-// setPhases finds the loops that every run without steps has, lays the cycles of the largest over the runs, and takes
-// what comes before the first for their start-up. Runs that have no loop in common stay as they are. The loop of a
+// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs. The
+// launches before the first loop are their start-up. Runs that have no loop in common stay as they are. The loop of a
 // finished session is preferred: it was repeated so many times, 0 where there is none.
 func setPhases(cuts []*cut, like *model.Session) (found bool, err error) {
 	if len(cuts) == 0 {

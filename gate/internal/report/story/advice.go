@@ -9,16 +9,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// idleAdvice says what to look at where a part of idle time got longer, by its class.
+// idleAdvice is the advice on code for each class of idle time that got longer.
 var idleAdvice = map[string]string{
-	"launch-starved":     "move the host's work out of the step, or issue larger kernels or a CUDA graph",
-	"blocking":           "remove the wait: .item(), a synchronous copy, cudaDeviceSynchronize",
-	"dependency-stalled": "check the order of streams and events, and that no other program uses the GPU",
-	"micro gaps":         "launch fewer, larger kernels, or a CUDA graph",
-	"unknown":            "record with --trace=cuda,nvtx, which holds the CUDA calls",
+	measure.IdleLaunch:     "move the host's work out of the step, or issue larger kernels or a CUDA graph",
+	measure.IdleSync:       "remove the wait: .item(), a synchronous copy, cudaDeviceSynchronize",
+	measure.IdleDependency: "check the order of streams and events, and that no other program uses the GPU",
+	measure.IdleGaps:       "launch fewer, larger kernels, or a CUDA graph",
+	measure.IdleUnknown:    "record with --trace=cuda,nvtx, which holds the CUDA calls",
 }
 
-// advice is a row of the table of what to look at in the code.
+// advice is a row of the table of advice on code.
 type advice struct {
 	when func(*Story, *Cause) bool
 	text string

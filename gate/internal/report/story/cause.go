@@ -19,7 +19,7 @@ type Cause struct {
 	Subject string // "saxpy", "rank 1", "GPU idle: waiting for the CPU"
 	Short   string // change in a few words: "saxpy +4.8 %"
 	Why     []string
-	Do      string        // what to look at in the code, "" where that is not known
+	Do      string        // advice on the code, "" where none is known
 	Cost    result.Number // added to a step, in ns
 	idle    *FallRow      // of idle time
 	Rank    bool
@@ -195,7 +195,8 @@ func (v *Story) idle(step Row, program []Row) (Cause, bool) {
 		return Cause{}, false
 	}
 	part := v.Fall.Rows[0]
-	launched := Group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
+	// More kernels bring more gaps.
+	launched := Group(program).of(measure.Launches.Name) != nil && part.Class == measure.IdleGaps
 	if result.IdleCauses[part.Class] == "" || launched || !(part.Change/(v.Fall.Head-v.Fall.Base) >= 0.5) {
 		return Cause{}, false
 	}

@@ -227,13 +227,13 @@ func waits(part FallRow, every, per string, calls *Row) string {
 	_, where, _ := strings.Cut(part.What, ", ")
 	text := ""
 	switch part.Class {
-	case "launch-starved":
+	case measure.IdleLaunch:
 		text = "The GPU waits " + more + every + " for the CPU"
-	case "blocking":
+	case measure.IdleSync:
 		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + every
-	case "dependency-stalled":
+	case measure.IdleDependency:
 		text = "Issued work waits " + more + every + " for an event, another stream or another program on the GPU"
-	case "micro gaps":
+	case measure.IdleGaps:
 		text = "Gaps between operations take " + more + every
 	default:
 		text = "The GPU is idle " + more + every
