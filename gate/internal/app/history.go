@@ -16,9 +16,17 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log of the baselines
-// still holds, and saved reports on it. None is no error. shallow is true where the clone may lack a part of the log.
-func Histories(ctx context.Context, root, workload string, reports []*result.Report) (histories []*history.History, shallow bool, err error) {
+// Result is a file that a history takes: a saved report, or the results of a benchmark harness.
+type Result struct {
+	Report  *result.Report
+	Session *model.Session // nil beside a report
+	File    string
+}
+
+// Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log
+// of the baselines still holds, saved reports on it and results of a harness. None is no error. shallow is true where
+// the clone may lack a part of the log.
+func Histories(ctx context.Context, root, workload string, results []Result) (histories []*history.History, shallow bool, err error) {
 	baselines, err := openBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
 		return nil, false, err
@@ -53,8 +61,13 @@ func Histories(ctx context.Context, root, workload string, reports []*result.Rep
 	for _, sessions := range past {
 		add(sessions)
 	}
-	for _, r := range reports {
-		if r.Workload == "" || r.Workload == workload {
+	for _, x := range results {
+		switch r := x.Report; {
+		case r == nil:
+			m := history.MomentOf(x.Session)
+			m.File = filepath.Base(x.File)
+			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
+		case r.Workload == "" || r.Workload == workload:
 			m := history.MomentOfReport(r)
 			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 type historyVerb struct {
@@ -37,15 +37,18 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 	}
 	workload := cmp.Or(v.workload, names(p.Workloads), "default")
-	var reports []*result.Report
+	var results []app.Result
 	for _, file := range args.own {
-		r, err := readReport(file)
+		x := app.Result{File: file}
+		if x.Session, err = profile.Benchmarks(file); err == nil && x.Session == nil {
+			x.Report, err = readReport(file)
+		}
 		if err != nil {
 			return err
 		}
-		reports = append(reports, r)
+		results = append(results, x)
 	}
-	all, shallow, err := app.Histories(ctx, baselineRoot(v.root, p.File), workload, reports)
+	all, shallow, err := app.Histories(ctx, baselineRoot(v.root, p.File), workload, results)
 	if err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	}
 	switch {
 	case len(all) == 0:
-		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no report is given", workload)}
+		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given", workload)}
 	case len(all) > 1 && v.out.format != "text":
 		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
 	}
@@ -69,5 +72,5 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	return nil
 }
 
-// maxReports is how many saved reports a history may take.
+// maxReports is how many files a history may take.
 const maxReports = 10000

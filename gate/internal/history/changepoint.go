@@ -45,27 +45,34 @@ func split(series []float64, p float64) []int {
 	return slices.Compact(all)
 }
 
-// divide splits a series where its parts differ most as long as they differ.
+// divide splits a series where its parts differ most as long as they differ. Where one cut divides nothing, an excursion
+// may: a level that returns, which a cut at either end leaves in one part with what it differs from.
 func divide(series []float64, p float64) []int {
-	cuts := []int{0, len(series)}
+	var cuts []int
 	d := distances(series)
-	for {
-		best, at := math.Inf(-1), -1
-		for i := range len(cuts) - 1 {
-			if q, j := d.widest(cuts[i], cuts[i+1]); q > best {
-				best, at = q, j
-			}
+	var within func(start, end int)
+	within = func(start, end int) {
+		if end-start < 2 {
+			return
 		}
-		if at < 0 {
-			break
+		if _, at := d.widest(start, end); at > start && test(series[start:at], series[at:end]).P <= p {
+			cuts = append(cuts, at)
+			within(start, at)
+			within(at, end)
+			return
 		}
-		i, _ := slices.BinarySearch(cuts, at)
-		if test(series[cuts[i-1]:at], series[at:cuts[i]]).P > p {
-			break
+		i, j := d.excursion(start, end)
+		outside := slices.Concat(series[start:i], series[j:end])
+		if i < j && test(outside, series[i:j]).P <= p/float64(end-start) { // as many more choices as the one cut has
+			cuts = append(cuts, i, j)
+			within(start, i)
+			within(i, j)
+			within(j, end)
 		}
-		cuts = slices.Insert(cuts, i, at)
 	}
-	return cuts[1 : len(cuts)-1]
+	within(0, len(series))
+	slices.Sort(cuts)
+	return cuts
 }
 
 // sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the
@@ -109,6 +116,26 @@ func (s sums) widest(start, end int) (best float64, at int) {
 		}
 	}
 	return best, at
+}
+
+// excursion is the part of a range, of two values or more, that differs most from the values on both sides of it
+// (circular binary segmentation; Olshen and Venkatraman, 2004, by the distance of E-divisive); start twice for none.
+func (s sums) excursion(start, end int) (from, to int) {
+	best := math.Inf(-1)
+	from, to = start, start
+	for i := start + 1; i < end; i++ {
+		for j := i + 2; j < end; j++ {
+			n, m := float64(j-i), float64(end-start-(j-i))
+			inside, outside := s.between(i, j, i, j), s.between(start, i, start, i)+s.between(j, end, j, end)+
+				2*s.between(start, i, j, end)
+			across := s.between(start, i, i, j) + s.between(i, j, j, end)
+			q := 2/(m+n)*across - m/(m+n)/(n-1)*inside - n/(m+n)/(m-1)*outside
+			if q > best {
+				best, from, to = q, i, j
+			}
+		}
+	}
+	return from, to
 }
 
 // merge removes the weakest point until all are significant.

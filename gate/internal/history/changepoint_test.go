@@ -62,7 +62,25 @@ func TestStep(t *testing.T) {
 	})
 }
 
-// What does not change has hardly any change points.
+// An excursion of a few nights is found at both of its ends, and no other change.
+func TestExcursion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at, nights := rapid.IntRange(12, 60).Draw(t, "at"), rapid.IntRange(2, 8).Draw(t, "nights")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		series := make([]float64, 100)
+		for i := range series {
+			series[i] = 1 + 0.02*r.NormFloat64()
+			if i >= at && i < at+nights {
+				series[i] += 2
+			}
+		}
+		if got := indexes(changePoints(series, trendP/50)); !slices.Equal(got, []int{at, at + nights}) {
+			t.Fatalf("%v, want %d and %d", got, at, at+nights)
+		}
+	})
+}
+
+// A series without a change has hardly any change points.
 func TestFalsePoints(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := 0

@@ -42,6 +42,7 @@ const HistorySchema = "nsgate.history/1"
 type Moment struct {
 	At          time.Time         `json:"at"`
 	Commit      string            `json:"commit,omitempty"`
+	File        string            `json:"file,omitempty"`   // of a benchmark harness
 	Reason      string            `json:"reason,omitempty"` // untrusted
 	Environment model.Environment `json:"environment"`
 	Step        string            `json:"step,omitempty"`
@@ -90,7 +91,7 @@ type LevelChange struct {
 	After  result.Number `json:"after"`
 	Change result.Number `json:"change"`
 	P      result.Number `json:"p"`
-	// From and To are the commits between which it came about, "" where they are not known.
+	// From and To are the commits between which it came about, or the files of a harness, "" where neither is known.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Elsewhere lists the changes of the environment there, which explain the change: "driver", "board", "clock".
@@ -119,17 +120,21 @@ func MomentOfReport(r *result.Report) Moment {
 	return m
 }
 
+// origin is the commit of a moment, else its file.
+func (m *Moment) origin() string { return cmp.Or(m.Commit, m.File) }
+
 func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
 	if !math.IsNaN(v) {
 		m.values[number{s, metric}] = point{v, unit}
 	}
 }
 
-// trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of
-// kernels.
+// trended reports whether a number is followed: the program's outputs, step and GPU time, the rows of benchmarks, and
+// the total times of kernels.
 func trended(s measure.Subject, metric string) bool {
 	m := measure.Metric{Name: metric}
-	return m.Followed() && (s == measure.Workload || s.Scope == measure.ScopeOutput || s.Scope == measure.ScopeKernel)
+	followed := []measure.Scope{measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeKernel}
+	return m.Followed() && (s == measure.Workload || slices.Contains(followed, s.Scope))
 }
 
 // NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another
@@ -172,7 +177,8 @@ func NewHistory(moments []Moment) *History {
 }
 
 func order(s measure.Scope) int {
-	return slices.Index([]measure.Scope{measure.ScopeOutput, measure.ScopeWorkload, measure.ScopeKernel}, s)
+	of := []measure.Scope{measure.ScopeOutput, measure.ScopeWorkload, measure.ScopeBenchmark, measure.ScopeKernel}
+	return slices.Index(of, s)
 }
 
 // movedBy is how far the levels of a trend are apart.
@@ -278,7 +284,7 @@ func (h *History) levels(t *Trend) {
 	for _, p := range changePoints(logs, trendP/float64(len(h.Trends))) {
 		before, here := at[p.Index-1], at[p.Index]
 		c := LevelChange{Moment: here, Before: result.Number(math.Exp(p.Before)), After: result.Number(math.Exp(p.After)), Change: result.Number(math.Expm1(p.After - p.Before)),
-			P: result.Number(p.P), From: h.Moments[before].Commit, To: h.Moments[here].Commit}
+			P: result.Number(p.P), From: h.Moments[before].origin(), To: h.Moments[here].origin()}
 		if math.Abs(float64(c.Change)) < trendLeast {
 			continue
 		}

@@ -7,11 +7,20 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // mostFiles bounds the files and directories of one run that are looked at.
 const mostFiles = 10_000
+
+// Benchmarks reads a file that a benchmark harness wrote in one process, nil for a file of another kind.
+func Benchmarks(file string) (*model.Session, error) {
+	if f, err := formatOf(file); err != nil || f == nil || !f.benchmarks {
+		return nil, err
+	}
+	return bench.Open(file)
+}
 
 // benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files
 // below it are of its process. Links are not followed.

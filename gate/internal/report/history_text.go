@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -16,18 +17,23 @@ const historyRows = 15
 func historyText(h *history.History, o story.Options) (string, error) {
 	p := newPage(o)
 	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
-	p.line(0, 2, span{fmt.Sprintf("%s of %s on %s, %s to %s", story.Count(len(h.Moments), "session"), cmp.Or(story.Clean(h.Workload), "the workload"), story.Clean(h.GPU), story.Day(first.At), story.Day(last.At)), none})
+	p.line(0, 2, span{story.Join(", ", fmt.Sprintf("%s of %s%s", story.Count(len(h.Moments), "session"),
+		cmp.Or(story.Clean(h.Workload), "the workload"), story.Wrapped(" on ", story.Clean(h.GPU), "")),
+		story.When(first)+" to "+story.When(last)), none})
 	levels, none := story.LevelTable(h, story.Source{})
 	p.title("Changes of level")
-	for _, r := range levels.Rows {
-		c := r.Cells
-		p.line(2, 4, span{c[2].Text + " ", styles[r.Tone]}, span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
-	}
-	p.dim(2, none)
 	most := historyRows
 	if o.Verbose {
 		most = math.MaxInt
 	}
+	for _, r := range levels.Rows[:min(most, len(levels.Rows))] {
+		c := r.Cells
+		p.line(2, 4, span{c[2].Text + " ", styles[r.Tone]}, span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
+	}
+	if more := len(levels.Rows) - most; more > 0 {
+		none = story.Join("", strconv.Itoa(more), " smaller", story.Wrapped(" (", o.ShowAll, ")"))
+	}
+	p.dim(2, none)
 	t := story.TrendTable(h, max(10, min(40, p.Width-76)), most)
 	t.More = story.Join("; ", t.More, story.Wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
 	p.title("Trends")

@@ -25,8 +25,8 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	s := &sheet{Title: name + ": history · nsgate", Kicker: story.Join(" · ", "nsgate history", name, story.Trimmed(h.GPU)), Headline: story.Count(len(h.Moments), "session")}
 	line := plot.Timeline{Anchor: h.Anchor()}
 	for i, m := range h.Moments {
-		line.Tips = append(line.Tips, story.Join(" · ", story.Day(m.At), story.Elide(story.Clean(m.Commit), 12), story.Elide(story.Trimmed(m.Reason), 100)))
-		line.Marks = append(line.Marks, story.Join(" ", story.Day(m.At), story.Elide(story.Clean(m.Commit), 8)))
+		line.Tips = append(line.Tips, story.Join(" · ", story.When(m), story.Elide(story.Clean(m.Commit), 12), story.Elide(story.Trimmed(m.Reason), 100)))
+		line.Marks = append(line.Marks, story.Join(" ", story.When(m), story.Elide(story.Clean(m.Commit), 8)))
 		if slices.Contains(m.Since, "host") {
 			line.Hosts = append(line.Hosts, i)
 		}
@@ -34,7 +34,7 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 			line.Others = append(line.Others, i)
 		}
 	}
-	s.Headline += ", " + story.Day(h.Moments[0].At) + " to " + story.Day(h.Moments[len(h.Moments)-1].At)
+	s.Headline += ", " + story.When(h.Moments[0]) + " to " + story.When(h.Moments[len(h.Moments)-1])
 	levels, none := story.LevelTable(h, o.Source)
 	s.add(part{ID: "levels", Title: "Changes of level", Table: levels, Said: story.Nonempty(none)})
 	t := story.TrendTable(h, 40, maxTrends)

@@ -3,6 +3,7 @@ package story
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -40,24 +41,42 @@ func AnchorOf(h *history.History) string {
 
 // LevelTable lists every change of level; none is the sentence where there are none.
 func LevelTable(h *history.History, source Source) (t *Table, none string) {
-	t = &Table{Title: "When the level of a number changed", Columns: []Column{{Title: "Name"}, {Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"}, {Title: "Where", Class: "wide"}}}
-	enough := false
-	for _, x := range h.Trends {
-		enough = enough || x.Enough
-		m, _ := measure.MetricByName(x.Metric)
-		for _, c := range x.Changes {
-			r := TableRow{Tone: Bad}
-			class, where := "worse", "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
-			if (c.Change < 0) == (m.Better != measure.Higher) {
-				class, r.Tone = "better", Good
-			}
-			if len(c.Elsewhere) > 0 {
-				class, r.Tone, where = "doubt", Doubtful, "with another "+Clean(strings.Join(c.Elsewhere, " and "))+", which is no change of the code"
-			}
-			r.Cells = []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName), Note: m.Title()}, {Text: pair(c.Before, c.After, x.Unit, 4)}, {Text: Changed(c.Change), Class: class},
-				{Text: Day(h.Moments[c.Moment].At)}, {Text: where, Link: source.Commit(c.To)}}
-			t.Rows = append(t.Rows, r)
+	t = &Table{Title: "When the level of a number changed", Columns: []Column{{Title: "Name"},
+		{Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"},
+		{Title: "Where", Class: "wide"}}}
+	type level struct {
+		*history.Trend
+		history.LevelChange
+	}
+	enough, levels := false, []level{}
+	for i := range h.Trends {
+		enough = enough || h.Trends[i].Enough
+		for _, c := range h.Trends[i].Changes {
+			levels = append(levels, level{&h.Trends[i], c})
 		}
+	}
+	slices.SortStableFunc(levels, func(a, b level) int {
+		return cmp.Compare(math.Abs(float64(b.LevelChange.Change)), math.Abs(float64(a.LevelChange.Change)))
+	})
+	for _, x := range levels {
+		c, at := x.LevelChange, h.Moments[x.Moment]
+		m, _ := measure.MetricByName(x.Metric)
+		r := TableRow{Tone: Bad}
+		class, where := "worse", "between "+origin(c.From, at)+" and "+origin(c.To, at)
+		if (c.Change < 0) == (m.Better != measure.Higher) {
+			class, r.Tone = "better", Good
+		}
+		if len(c.Elsewhere) > 0 {
+			class, r.Tone = "doubt", Doubtful
+			where = "with another " + Clean(strings.Join(c.Elsewhere, " and ")) + ", which is no change of the code"
+		}
+		r.Cells = []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName), Note: m.Title()},
+			{Text: pair(c.Before, c.After, x.Unit, 4)}, {Text: Changed(c.Change), Class: class}, {Text: When(at)},
+			{Text: where}}
+		if at.Commit != "" {
+			r.Cells[4].Link = source.Commit(c.To)
+		}
+		t.Rows = append(t.Rows, r)
 	}
 	switch {
 	case !enough:
@@ -68,12 +87,20 @@ func LevelTable(h *history.History, source Source) (t *Table, none string) {
 	return t, ""
 }
 
+// When is the day of a moment, or the file that a harness wrote without one.
+func When(m history.Moment) string {
+	if m.At.IsZero() && m.File != "" {
+		return Elide(Clean(m.File), MaxName)
+	}
+	return Day(m.At)
+}
+
 // Elsewhere lists the sessions since which the driver, the clock or the like is another.
 func Elsewhere(h *history.History) []string {
 	var lines []string
 	for _, m := range h.Moments {
 		if what := Others(m); len(what) > 0 {
-			lines = append(lines, Day(m.At)+": another "+Clean(strings.Join(what, ", ")))
+			lines = append(lines, When(m)+": another "+Clean(strings.Join(what, ", ")))
 		}
 	}
 	return lines
@@ -84,4 +111,11 @@ func Others(m history.Moment) []string {
 	return slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" })
 }
 
-func orUnknown(commit string) string { return cmp.Or(Elide(Clean(commit), 12), "an unknown commit") }
+// origin is the commit of a level, or the file where the moment has none.
+func origin(of string, at history.Moment) string {
+	most := 12
+	if at.Commit == "" && at.File != "" {
+		most = MaxName
+	}
+	return cmp.Or(Elide(Clean(of), most), "an unknown commit")
+}
