@@ -18,7 +18,7 @@ func main() {
 // collectLate has the first collection of garbage wait for 64 MB, and leaves the later ones as they are: a small comparison, which makes
 // less than that, would spend much of its time on collecting a few megabytes again and again.
 func collectLate() {
-	const usualLeast, least = 4 << 20, 64 << 20 // the heap from which on the collector runs, at its usual 100 per cent and here
+	const usualLeast, least = 4 << 20, 64 << 20 // heap in bytes at which the collector starts, by default and here
 	usual := debug.SetGCPercent(100 * least / usualLeast)
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }

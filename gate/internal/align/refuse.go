@@ -36,8 +36,8 @@ func First[Of any](rows []Refusal[Of], x Of) *result.Remark {
 
 const again = "measure both sides with the same settings"
 
-// sessionRefusals are the reasons for which the sessions of a head cannot be compared with those of a baseline. Each
-// row relies on the rows above.
+// sessionRefusals are the refusals to compare the sessions of a head with those of a baseline. Each row relies on the
+// rows above.
 var sessionRefusals = []Refusal[*sides]{
 	{"no session", model.NoSession, func(s *sides) bool { return len(s.base) == 0 || len(s.head) == 0 },
 		func(s *sides) (string, string) {
@@ -196,7 +196,7 @@ func (s *sides) models() (out []string) {
 	return out
 }
 
-// sideWhere names the first side of which a condition holds.
+// sideWhere names the first side that meets a condition.
 func (s *sides) sideWhere(condition func([]model.Session) bool) string {
 	if condition(s.base) {
 		return "baseline"

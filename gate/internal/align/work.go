@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// CycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
+	// CycleSlack is the part that the numbers of cycles of two runs may differ by, and one cycle at least.
 	CycleSlack = 0.1
 	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
 	proportional = 0.9
@@ -85,8 +85,8 @@ func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
 	return math.Abs(w.of(s, count)/w.ratio-1) < slack
 }
 
-// factor is what a series of the head is multiplied by to be for as many repeats as the baseline has, 1 for what is
-// no sum over them. The workload's own time and launches follow from its kernels.
+// factor scales a series of the head to as many repeats as the baseline has. It is 1 for a metric that is no sum over
+// the repeats. The workload's own time and launches follow from its kernels.
 func (w *repeats) factor(x *model.Series) float64 {
 	switch s := x.Subject; {
 	case s.Scope == measure.ScopeKernel && (x.Metric == measure.Total || x.Metric == measure.Launches):

@@ -15,7 +15,7 @@ import (
 
 // Base is another build of the workload. It lies ready, unless [Base.At] makes it one of a revision.
 type Base struct {
-	// Build is what to run: of a revision, in its worktree.
+	// Build is the build to run, in the revision's worktree where there is one.
 	Build Build
 	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
 	Script string
@@ -107,7 +107,7 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 	return b.ready(ctx, func(e Event) { tell(observe, e) })
 }
 
-// Commands are what makes the base build ready.
+// Commands are the commands that prepare the base build.
 func (b *Base) Commands() []string {
 	if b.revision == nil {
 		return nil

@@ -32,13 +32,13 @@ type Check struct {
 	// the baselines say.
 	Base   *Base
 	Paired bool
-	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
-	// next while something is undecided. The chance of a false alarm is shared out among them.
+	// Looks are the numbers of runs a side after which to judge, ascending, at least one. The measurement goes on to
+	// the next while something is undecided. The looks share the chance of a false alarm.
 	Looks []int
 	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs: after the
 	// first look it is known how many fit.
 	Budget time.Duration
-	// Profiler chooses the sessions of the baselines that the head is compared with; "" is the profiler of the head.
+	// Profiler selects the sessions of the baselines to compare the head with; "" is the profiler of the head.
 	Profiler model.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
@@ -256,8 +256,8 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 	return r, nil
 }
 
-// prefer has the next look take the kind of runs that what is open is measured in, profiled or unprofiled: of the other kind none, or
-// the one that a session needs. The first look, before which there is no report, takes both.
+// prefer limits the next look to the runs, profiled or unprofiled, that measure the undecided findings. Of the other
+// kind it takes none, or the one that a session needs. The first look has no report yet and takes both.
 func (c *Check) prefer(r *result.Judgement) {
 	m := c.Live
 	if m == nil || m.Unprofiled == 0 {
@@ -326,7 +326,7 @@ func answer(r *result.Judgement) string {
 	return string(r.Verdict)
 }
 
-// Commands are what Run would run at most, with a [Live]. DIR and XXXXXX stand for what is not known before.
+// Commands are the commands of Run at most, with a [Live]. DIR and XXXXXX stand for names that are unknown before.
 func (c *Check) Commands() []string {
 	m := c.Live
 	c.nameKernels()

@@ -29,7 +29,7 @@ type Compare struct {
 	Policy *thresholds.Policy // must be given
 	Rule   profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
 	Tools  profile.Tools      // that reading some formats takes
-	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
+	// Counters are two pages of ncu, of base and head, that explain slower kernels; "" for none.
 	Counters [2]string
 	// Draw adds to the report what pictures show.
 	Draw bool

@@ -236,7 +236,7 @@ func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	}
 }
 
-// What a session may need on disk, in bytes: tens of megabytes for a short workload, a gigabyte for a long one.
+// The free disk space in bytes for a session: tens of megabytes for a short workload, a gigabyte for a long one.
 const (
 	minRoom  = 200 << 20
 	goodRoom = 2 << 30

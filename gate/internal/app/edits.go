@@ -20,12 +20,12 @@ import (
 // Review is a change under review, as a CI host describes it.
 type Review struct {
 	Branch string // the target, a branch of origin, "" where the host names a commit
-	Commit string // at which the change left its target, "" where the host does not know
+	Commit string // base of the change, "" where the host does not know it
 	Target string // commit of the target by the host's event, "" where it names none
 	Merge  string // the host's own merge of both, which is checked out; "" where the host makes none
 
 	repository git.Repository
-	base       string // commit at which the change left its target, "" where git does not know it
+	base       string // base of the change, "" where git does not know it
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
@@ -57,20 +57,20 @@ func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok boo
 	return r, true
 }
 
-// mergeRef is the ref under which GitHub and Azure keep their merge of a change with its target.
+// mergeRef matches the ref of GitHub's and Azure's merge of a change with its target.
 var mergeRef = regexp.MustCompile(`^refs/pull/[0-9]+/merge$`)
 
-// Edit is a file by which the change under review is judged and which it edits itself.
+// Edit is a baseline or policy file that judges the change under review and that the change edits.
 type Edit struct {
 	What  string // "baseline" or "policy"
 	File  string // relative to the repository, with slashes
 	Lines int    // added or deleted, whichever is more
-	// How is "edited", "untracked" for a file that no commit holds, "linked" for a symbolic link, whose target nobody
-	// reviews, "submodule" for one that is another, or "outside" for what lies outside of the repository.
+	// How is "edited", "untracked" (in no commit), "linked" (a symbolic link, whose target is not reviewed),
+	// "submodule" (in another repository), or "outside" (beyond the repository).
 	How string
 }
 
-// Judged are the baselines (directories) and policy files by which a change is judged. What is "" is left out.
+// Judged are the baselines (directories) and policy files that judge a change. "" is left out.
 type Judged struct{ Baselines, Policies []string }
 
 // Edits says which of the files the change under review edits, since it left its target. known is false where git does
@@ -191,9 +191,9 @@ func linked(root, name string) string {
 	return ""
 }
 
-// leftAt is the commit at which the change under review left its target, "" where git does not know it. The host's own
-// merge of both, which is checked out, has the target as its first parent; a merge by the author says nothing. What the
-// host says of the target goes before branches, which the code of a change may move.
+// leftAt is the commit where the change under review left its target, "" where git does not know it. The host's own
+// merge, if checked out, has the target as its first parent; a merge by the author proves nothing. The host's statement
+// precedes branches, since the code of a change may move those.
 func (r Review) leftAt(ctx context.Context) string {
 	ask := func(args ...string) string {
 		out, _ := r.repository.Output(ctx, args...)

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// judged is the verdict on the input with what the measurement itself explains, in words.
+// judged is the judgement of the input with its explanations and the given warnings.
 func judged(in decide.Input, warnings []string) *result.Judgement {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
@@ -41,7 +41,7 @@ func (r Screened) String() string {
 var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
 	"The committed baseline decided, so the base build was not built.")
 
-// BaseNotNeeded is a verdict on the committed baseline beside which no base build was measured.
+// BaseNotNeeded is a verdict on the committed baseline that made a base build unnecessary.
 type BaseNotNeeded struct{}
 
 func (BaseNotNeeded) String() string {
@@ -51,7 +51,7 @@ func (BaseNotNeeded) String() string {
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
 const maxDistributions = 24
 
-// draw is what the pictures of a report show of its recordings.
+// draw returns the drawings of the recordings for the pictures of a report.
 func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
@@ -98,7 +98,7 @@ func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 	return err
 }
 
-// Explained is the report with the causes of what got slower.
+// Explained is the report with the causes of slower kernels.
 func (p *Pair) Explained(ctx context.Context) (*result.Judgement, error) {
 	return p.check.explained(ctx, p.Judgement, &p.base)
 }

@@ -40,7 +40,7 @@ type Measurement struct {
 	Place model.Environment
 	// Warnings do not forbid a judgement; none is repeated.
 	Warnings []string
-	// Throttled is what slowed the GPU down more than is normal, "" for nothing.
+	// Throttled is the reason for an unusual slowdown of the GPU, "" for none.
 	Throttled string
 	// Longest is how long the longest run took, 0 where that is not known.
 	Longest time.Duration

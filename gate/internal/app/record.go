@@ -35,7 +35,7 @@ type Record struct {
 	Reason string
 	// Replace puts the session in place of all sessions of the baseline.
 	Replace bool
-	// Anchor, where not "", is the name of the session from which drift is measured.
+	// Anchor, where not "", names the session as the anchor of drift.
 	Anchor string
 }
 
@@ -43,9 +43,9 @@ type Record struct {
 type Recorded struct {
 	Dir      string            // directory of the baseline
 	Sessions [][]model.Session // that were measured, by profiler
-	Files    []string          // that were written, or that hold the very same already
+	Files    []string          // written, or present with the very same content
 	Total    int               // sessions that are in effect now
-	Ignored  string            // the rule by which git ignores these files, "FILE:LINE:PATTERN", "" for none
+	Ignored  string            // the ignore rule of git for these files, "FILE:LINE:PATTERN", "" for none
 	// Replaced are the sessions that the new ones replace.
 	Replaced []model.Session
 	// Noise is the spread between the runs of the last session of times, none with too few runs.
@@ -58,7 +58,7 @@ type Recorded struct {
 	Unwritten *result.Judgement
 }
 
-// Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned together with what is known of it.
+// Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned with its known part.
 func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err := cmp.Or(git.Outward(ctx, c.Root), baseline.Writable(c.Root)); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	return out, err
 }
 
-// Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
+// Commands are the commands of Run; the kernels for Nsight Compute are known only afterwards.
 func (c *Record) Commands() []string {
 	m := c.Live
 	out := m.Commands([]int{c.Runs}, nil)

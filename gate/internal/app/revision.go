@@ -109,7 +109,7 @@ func ask(ctx context.Context, dir string, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// ignoredBy is the rule by which git ignores a file, "FILE:LINE:PATTERN", "" for none.
+// ignoredBy is the pattern in git's ignore files that matches a file, "FILE:LINE:PATTERN", "" for none.
 func ignoredBy(ctx context.Context, file string) string {
 	rule, _, _ := strings.Cut(ask(ctx, filepath.Dir(file), "check-ignore", "-v", "--", filepath.Base(file)), "\t")
 	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
@@ -133,10 +133,10 @@ func commit(ctx context.Context) (string, error) {
 	return id[:12], nil
 }
 
-// dirty ends the name of a commit to which something was changed that is not committed, apart from baselines.
+// dirty ends the name of a commit where files other than baselines have uncommitted changes.
 const dirty = "-dirty"
 
-// GitDir is the directory in which git keeps the repository of the working directory, "" where there is none.
+// GitDir is the git directory of the working directory, "" where there is none.
 func GitDir(ctx context.Context) string { return ask(ctx, "", "rev-parse", "--absolute-git-dir") }
 
 // Origin is the address that a checkout was cloned from, "" where git does not say.

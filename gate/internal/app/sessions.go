@@ -58,7 +58,7 @@ func (m *Measurement) commit(ctx context.Context) string {
 	return id
 }
 
-// place fills in what the pages of ncu do not say of a session that was measured here.
+// place fills in the environment of a session measured here, which the pages of ncu omit.
 func (m *Measurement) place(s *model.Session) {
 	if at := m.Place; at.Tool != "" {
 		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware

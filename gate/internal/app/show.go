@@ -57,7 +57,7 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	return out, nil
 }
 
-// countersOf is what the first of some sessions with counters says of a kernel, nil where none does.
+// countersOf are the counters of a kernel in the first session that has them, nil where none has.
 func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counters.Record) *result.SummaryCounters {
 	for _, session := range sessions {
 		records := session[kernel]
@@ -84,7 +84,7 @@ func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counter
 	return nil
 }
 
-// untimed are the kernels of the newest session, of which no time is known.
+// untimed are the kernels of the newest session, without times.
 func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	unknown := result.Number(math.NaN())
 	seen := map[measure.Subject]bool{}

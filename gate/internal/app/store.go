@@ -48,7 +48,7 @@ type StoredSession struct {
 	Removes string    `json:"removes,omitempty"`
 	// State is "in effect", "in part", "replaced" or "removed".
 	State string `json:"state"`
-	// Unmeasured is how many of its kernels and sums another branch changed as well, so that nobody measured the merge.
+	// Unmeasured is the number of its kernels and sums that another branch also changed, without a measured merge.
 	Unmeasured int `json:"unmeasured,omitempty"`
 }
 
@@ -134,7 +134,7 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; write more of it, or name the workload", id, len(matches), strings.Join(matches, ", "))
 }
 
-// Session is what one session holds, summed up.
+// Session is the summary of one session.
 func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) {
 	b, e, err := s.find(ctx, id)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 	return out, err
 }
 
-// Diff judges one session against another, of what both hold.
+// Diff judges one session against another, by the subjects of both.
 func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Judgement, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {

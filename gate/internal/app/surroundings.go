@@ -24,7 +24,7 @@ func (s surroundings) profilingForAll() (open, known bool) {
 	return m != nil && m[1] == "0", m != nil
 }
 
-// administers reports whether this process has CAP_SYS_ADMIN, with which the counters may be read.
+// administers reports whether this process has CAP_SYS_ADMIN, which permits reading the counters.
 func (s surroundings) administers() bool {
 	m := regexp.MustCompile(`(?m)^CapEff:\s*([0-9a-f]+)$`).FindStringSubmatch(s.read("proc/self/status"))
 	if m == nil {

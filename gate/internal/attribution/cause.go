@@ -24,9 +24,9 @@ const (
 	Memset
 	// Starved is idle time in which the host had not issued the next operation.
 	Starved
-	// Blocking is that in which the host waited for the GPU, in a call that synchronises.
+	// Blocking is idle time while the host waited for the GPU, in a call that synchronises.
 	Blocking
-	// Stalled is that in which the next operation was issued and waited for another stream.
+	// Stalled is idle time while the next operation was issued and waited for another stream.
 	Stalled
 	// Micro is the time between operations that were queued, under MicroGap each.
 	Micro
@@ -52,8 +52,8 @@ type Cause struct {
 	Class  Class
 	Kernel int32          // of Compute and Communication: index into Trace.Kernels
 	Copy   model.CopyKind // of Copy
-	// Call is the CUDA call in which the host was: the one that blocked, or what kept it from issuing the next operation. -1 is
-	// none: code of the host. After is the synchronising call that this code came after, -1 for none.
+	// Call is the CUDA call of the host: the one that blocked, or the one that delayed the next operation. -1 is none:
+	// code of the host. After is the synchronising call before this code, -1 for none.
 	Call, After int32
 	// Range is the name of the innermost NVTX range of the host in that time, -1 for none.
 	Range int32
@@ -85,7 +85,7 @@ func CallOf(where string) string {
 	return ""
 }
 
-// hostCode is what the host executes outside of CUDA calls.
+// hostCode names the code of the host outside of CUDA calls.
 const hostCode = "host code"
 
 var namesCall = input.Pattern(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
@@ -113,10 +113,10 @@ func Communicates(name string) bool {
 	return slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// operation is what a kernel of NCCL does: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
+// operation matches the operation in the name of a kernel of NCCL: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
 var operation = input.Pattern(`^n?r?ccl(?:Dev)?Kernel_([A-Za-z0-9]+)`)
 
-// Operation is what a kernel that communicates does, by its short name: "AllReduce", else that name.
+// Operation is the operation of a communicating kernel, by its short name: "AllReduce", else that name.
 func Operation(short string) string {
 	if m := operation().FindStringSubmatch(short); m != nil {
 		return m[1]

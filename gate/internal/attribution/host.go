@@ -79,7 +79,7 @@ func (h *host) callAfter(thread int32, time int64) model.CallCursor {
 	return p.call
 }
 
-// spend gives the time in which a thread had not issued the next operation to what it did instead.
+// spend attributes the time before a thread issued the next operation to its activity in that time.
 func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
 	call := h.callAfter(thread, a)
 	for a < b {

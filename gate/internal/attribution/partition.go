@@ -22,11 +22,11 @@ type Part struct {
 type Breakdown struct {
 	model.Interval
 	Parts []Part
-	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
+	// Hidden is the time in ns of collectives behind a kernel that computes, which costs nothing.
 	Hidden int64
 }
 
-// Partition divides the periods of one device, which are sorted and do not overlap, among their owners.
+// Partition divides the periods of one device, which are sorted and do not overlap, among their causes.
 func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
 	p := partition{t: t, host: newHost(t), sums: map[Cause]int64{}}
 	for _, x := range periods {
@@ -99,7 +99,7 @@ func (p *partition) operations(device int32) []work {
 	return out
 }
 
-// nobody is an owner for which neither a kernel nor the host plays a part.
+// nobody is a cause without a kernel, call or range.
 func nobody(class Class) Cause {
 	return Cause{Class: class, Kernel: -1, Call: -1, After: -1, Range: -1}
 }
@@ -127,7 +127,7 @@ func (p *partition) close() {
 	p.at++
 }
 
-// give gives a time in which the same operations ran to the steps that it lies in, and there to the owner.
+// give attributes a time with the same running operations to a cause in each step that it lies in.
 func (p *partition) give(from, to int64, active []work, next *work) {
 	for !p.done() {
 		step := &p.steps[p.at]

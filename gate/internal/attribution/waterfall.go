@@ -118,8 +118,8 @@ func Stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bo
 	return out
 }
 
-// Owned are the parts of the kept runs; of what a session does not know, they own nothing. Where only what was accepted is known of a
-// session, all else takes as long as it did in the others.
+// Owned are the parts of the step in the kept runs, zero for a cause that a session lacks. Subjects missing from an
+// accepted session keep the average of the others.
 func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 	var out []float64
 	sessions := s.Values(subject, model.Owned.Name)
@@ -152,7 +152,7 @@ func own(runs [2][]float64) result.Own {
 	}
 	v := stats.Satterthwaite([]float64{1 / float64(len(runs[0])), 1 / float64(len(runs[1]))},
 		[]stats.Variance{stats.SampleVariance(runs[0]), stats.SampleVariance(runs[1])})
-	margin := 0.0 // of what is the same in all runs
+	margin := 0.0 // of a part that is constant in all runs
 	if v.S2 > 0 {
 		margin = stats.Margin(v, result.Confidence)
 	}

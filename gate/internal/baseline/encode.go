@@ -19,8 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are
-// given.
+// encodeEntry gives the name and the contents of an entry's file, independent of the order of its series.
 func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	if e.Removes == "" {
 		if err := e.Check(); err != nil {

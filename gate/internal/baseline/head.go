@@ -20,7 +20,7 @@ type headKey struct {
 	read  func(c *cells, cell string, e *Entry)
 }
 
-// headKeys are the keys in the order in which they are written.
+// headKeys are the keys in the order of the file.
 var headKeys = []headKey{
 	{name: "what", write: (*Entry).Kind},
 	text("gpu", func(e *Entry) *string { return &e.GPU }),

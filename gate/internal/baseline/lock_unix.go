@@ -10,9 +10,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// lock waits until no one else writes the baseline in dir, and keeps it so until unlock. The lock is on the directory
-// itself, so nothing is left behind. A file system without locks gives none: files are still written whole. Where dir
-// was removed meanwhile the error is [fs.ErrNotExist].
+// lock waits until no other process writes the baseline in dir, and keeps it so until unlock. The lock is on the
+// directory itself, so nothing is left behind. A file system without locks gives none: files are still written whole.
+// Where dir was removed meanwhile the error is [fs.ErrNotExist].
 func lock(dir string) (unlock func(), err error) {
 	d, err := input.Directory(dir)
 	if err != nil {

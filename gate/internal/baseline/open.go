@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Read reads the sessions of a baseline that are in effect, the oldest first. Where there is none the error is
-// [fs.ErrNotExist]; every other error says what is wrong with which line of which file.
+// Read reads the sessions of a baseline that are in effect, the oldest first. Without any the error is
+// [fs.ErrNotExist]; every other error names the file and line.
 func Read(dir string) ([]model.Session, error) {
 	b, err := Open(dir)
 	if err != nil {

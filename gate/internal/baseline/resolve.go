@@ -61,12 +61,12 @@ func (e *Entry) known() []string {
 	return slices.Compact(out)
 }
 
-// state is what follows from all entries together, by their place.
+// state is derived from all entries together, by their place.
 type state struct {
 	b       *Baseline
 	at      map[string]int
 	removed []bool
-	knows   []places // those before it that an entry knows, directly or through others
+	knows   []places // earlier entries that an entry knows, directly or through others
 	kept    []bool   // not removed, and among the newest
 }
 
@@ -109,7 +109,7 @@ func (b *Baseline) state() *state {
 	return s
 }
 
-// overtaken marks the entries of which a newer one replaces all.
+// overtaken marks the entries that a newer one replaces as a whole.
 func (s *state) overtaken() []bool {
 	out := make([]bool, len(s.b.Entries))
 	for j := range s.b.Entries {
@@ -128,11 +128,11 @@ type places []uint64
 func (p places) add(i int)      { p[i/64] |= 1 << (i % 64) }
 func (p places) has(i int) bool { return i/64 < len(p) && p[i/64]>>(i%64)&1 == 1 }
 
-// claims is what there is of a subject by one profiler.
+// claims are the entries on a subject by one profiler.
 type claims struct {
 	live []int // kept entries that hold the subject, and that nothing replaces for it, in their order
 	gone []int // kept entries that replace it, and hold it no longer
-	// apart are those of live and gone that come from two branches, at least one of which replaces the subject, sorted.
+	// apart are the entries of live and gone from two branches, at least one of which replaces the subject, sorted.
 	apart []int
 }
 
@@ -189,8 +189,8 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are entries of a subject that come from two branches, at least one of which replaces it: neither knows
-// the other.
+// contested are entries of a subject from two branches that do not know each other. At least one of the branches
+// replaces the subject.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
 	words := len(s.b.Entries)/64 + 1
@@ -210,7 +210,7 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 		if changing.has(i) {
 			with = all
 		}
-		for k, known := range s.knows[i] { // of those before it; one after it finds it in turn
+		for k, known := range s.knows[i] { // entries before it; one after it finds it in turn
 			apart := with[k] &^ known
 			if k == i/64 {
 				apart &= 1<<(i%64) - 1
@@ -338,14 +338,14 @@ func Kept(sessions []model.Session) (n int) {
 	return n
 }
 
-// Standing is what became of an entry.
+// Standing is the state of an entry.
 type Standing struct {
-	Live, Of int  // subjects of it that are in effect, of those that it holds
+	Live, Of int  // subjects of it that are in effect, out of all its subjects
 	Removed  bool // another takes it back
-	Apart    int  // subjects that another branch changed as well, and nobody measured the merge
+	Apart    int  // subjects that another branch changed as well, with an unmeasured merge
 }
 
-// Standings are those of all entries, in their order.
+// Standings are the standings of all entries, in their order.
 func (b *Baseline) Standings() []Standing {
 	s := b.state()
 	out := make([]Standing, len(b.Entries))

@@ -154,8 +154,7 @@ func Writable(root string) error {
 	}
 }
 
-// unwritten says what became of a baseline that could not be written. The error of the system names a temporary file
-// that nobody knows.
+// unwritten is the error of a failed write of a baseline, without the name of the temporary file in the system's error.
 func unwritten(dir string, err error) error {
 	return fmt.Errorf("no baseline can be written to %s: %w; what was there is unchanged: make room or let it be written, "+
 		"and try again", dir, proc.Cause(err))

@@ -24,10 +24,10 @@ type Bisect struct {
 	Good, Bad string // git revisions; the line between them is that of first parents
 	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
 	Looks     []int  // numbers of runs a side, ascending: the next is taken while a reading is open
-	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what
-	// matters most of what got slower.
+	// Kernel and Metric select the finding to follow: by the name in reports or the short one, and by metric name. ""
+	// takes the slower finding that matters most.
 	Kernel, Metric string
-	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
+	// MaxTime ends the search, 0 for never; the answer is then the range found so far.
 	MaxTime time.Duration
 	Explain app.Explain
 	// Getenv looks up variables that may lead into the checkout here; nil for none.
@@ -171,7 +171,7 @@ func names(f *result.Finding) []string {
 	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
 }
 
-// follow is the followed finding in a report, by any of its names, all of which it learns; nil if a commit lacks it.
+// follow is the followed finding in a report, by any of its names, and learns all its names; nil if a commit lacks it.
 func (b *bisection) follow(findings []result.Finding) *result.Finding {
 	for i := range findings {
 		f := &findings[i]

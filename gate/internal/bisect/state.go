@@ -15,7 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// state is what a search has measured, kept in the git directory until it has ended.
+// state holds the measurements of a search, kept in the git directory until the search has ended.
 type state struct {
 	file     string
 	began    time.Time
@@ -52,7 +52,7 @@ func readState(ctx context.Context, key string) state {
 // took is the duration of the search in seconds, interrupted parts included.
 func (s *state) took() float64 { return s.before + time.Since(s.began).Seconds() }
 
-// write keeps the state for the next search, whole or as it was: what a kill interrupts is what was kept before.
+// write keeps the state for the next search. A kill during the write leaves the previous state.
 func (s *state) write() error {
 	if s.file == "" {
 		return nil

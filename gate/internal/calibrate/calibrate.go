@@ -21,9 +21,9 @@ import (
 
 // The constants of a calibration.
 const (
-	// calibrationRuns is the fewest runs from which something can be said: two a side.
+	// calibrationRuns is the fewest runs that a calibration needs: two a side.
 	calibrationRuns = 4
-	// driftP and driftSize are from when on the workload's GPU time drifts.
+	// driftP and driftSize are the p-value and the size from which the GPU time of the workload drifts.
 	driftP, driftSize = 0.01, 0.005
 	// PlanEffect is the slowdown that a plan has to find, in limits: one of exactly the limit is no regression yet.
 	PlanEffect = 1.5
@@ -36,13 +36,13 @@ const (
 // planThresholds are the limits that a plan is made for, beside the policy's.
 var planThresholds = []float64{0.01, 0.02, 0.03, 0.05}
 
-// mdeRuns are the numbers of runs a side for which the MDE is stated.
+// mdeRuns are the numbers of runs a side with a stated MDE.
 var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
 
-// Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates of that many runs
-// a side would have failed, and what can be found with how many. It wants at least four runs; of several sessions it takes the last.
-// perRun is the wall time of a run, 0 where it is not known. A measurement that says nothing about gates (too few runs, no steady
-// state, a drift from run to run) gives a calibration that is not sound.
+// Calibrate judges a session of one unchanged program against itself. It gives its spread between runs, the false alarm
+// rate of such gates, and the detectable change for each number of runs. It wants at least four runs; of several
+// sessions it takes the last. perRun is the wall time of a run, 0 where unknown. A measurement with too few runs, no
+// steady state, or drift between runs gives a calibration that is not sound.
 func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
 	c, last, forecasts := foretell(sessions, policy, runs, perRun)
 	if last != nil {

@@ -31,13 +31,13 @@ type Calibration struct {
 	Gates UnchangedGates `json:"gates"`
 	MDE   []MDE          `json:"mde"`  // by runs
 	Plan  []Plan         `json:"plan"` // by threshold
-	// Host is how this host compares with the baseline's sessions, see [Fingerprint]; none where nobody asked.
+	// Host compares this host with those of the baseline's sessions, see [Fingerprint]; none unless asked.
 	Host     []result.Remark `json:"host,omitempty"`
 	Warnings []string        `json:"warnings,omitempty"`
-	Doubts   []result.Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
+	Doubts   []result.Remark `json:"doubts,omitempty"` // warnings from the calibration itself, as data
 }
 
-// Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
+// Noise is the spread between and within runs of one metric of a kernel, of the workload's GPU time, or of an output.
 type Noise struct {
 	result.Named
 	Scope    measure.Scope `json:"scope"`
@@ -87,9 +87,9 @@ type MDE struct {
 	Limited  result.Number `json:"limited"`  // of all these and the outputs, under the policy's limits
 }
 
-// Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
-// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many unprofiled
-// runs, in each output, while base and head are of one session.
+// Plan is the smallest number of runs a side that finds a slowdown of 1.5 limits in 80 % of cases. It covers the
+// workload's GPU time, each kernel from 5 % of it and, with as many unprofiled runs, each output. Baseline and head are
+// of one session.
 type Plan struct {
 	Threshold result.Number `json:"threshold"`
 	Runs      int           `json:"runs"`    // a side, 0 where more than 40 would be needed

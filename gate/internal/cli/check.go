@@ -240,7 +240,7 @@ func others(r *result.Judgement, j *job) []string {
 	return []string{meant("--workload ", j.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
 }
 
-// untestable is the exit code by which git bisect run skips a commit. Others from 1 to 127 call it bad.
+// untestable is the exit code that makes git bisect run skip a commit. Others from 1 to 127 call it bad.
 const untestable = 125
 
 // forGit gives an error the exit code for git bisect run, which skips everything but a pass and a regression.

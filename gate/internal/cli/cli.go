@@ -74,8 +74,8 @@ func (e *env) listen(parent context.Context) (stop func()) {
 // endGrace is how long a command may take to end after the first signal.
 const endGrace = 5 * time.Second
 
-// abandon ends this process in the middle of what it does after a signal, as the second signal would, unless its
-// command ends with a program that got the signal as well.
+// abandon ends this process in the middle of its work after a signal, as a second signal would. It does nothing if the
+// command follows a program that got the signal too.
 func (e *env) abandon(by interrupted, end func(code int)) {
 	if e.follows.Load() {
 		return
@@ -111,7 +111,7 @@ const (
 	ExitProgram   = 4 // the measured program failed
 )
 
-// Streams are what a command reads and writes. Reports go to Out, everything else to Err.
+// Streams are the output streams of a command. Reports go to Out, everything else to Err.
 type Streams struct {
 	Out, Err io.Writer
 }

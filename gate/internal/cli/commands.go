@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// commands are the subcommands, in the order in which help lists them.
+// commands are the subcommands, in the order of the help.
 func commands() []command {
 	schemas := manual.Schemas()
 	shells := []string{"bash", "zsh", "fish", "powershell"}

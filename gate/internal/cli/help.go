@@ -73,7 +73,7 @@ func overview(root *cobra.Command, e *env) string {
 	return reflow(helpText("nsgate", all), max(width(e), 40))
 }
 
-// flagGroups are the parts in which --help all lists flags; the others come last.
+// flagGroups are the sections of flags in --help all; other flags come last.
 var flagGroups = []struct {
 	title string
 	flags []string

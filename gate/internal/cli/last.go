@@ -71,7 +71,7 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 	return found(read), file, err
 }
 
-// found is what a saved report found, without the commands in it; nil for none.
+// found is the judgement of a saved report, without the commands in it; nil for none.
 func found(r *result.Report) *result.Judgement {
 	if r == nil {
 		return nil

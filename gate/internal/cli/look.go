@@ -14,7 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// finds is what init saw in a repository.
+// finds are the CI files and programs that init found in a repository.
 type finds struct {
 	github, gitlab bool
 	pipeline       bool        // there is a .gitlab-ci.yml, and it does not include nsgate's job

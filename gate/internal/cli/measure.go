@@ -99,7 +99,7 @@ type job struct {
 	looks    []int               // numbers of runs after which to judge
 }
 
-// resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file.
+// resolve returns the workloads to measure and their policies: the command after "--", or those of the policy file.
 func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, quiet bool) ([]*job, error) {
 	p, err := policy.load()
 	if err != nil {
@@ -234,7 +234,7 @@ func (m *measureFlags) build(w *thresholds.Workload, command []string) (b app.Bu
 	return b, err
 }
 
-// plan are the numbers of runs after which to judge. A budget is that of a check of times that are measured here.
+// plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
 func (m *measureFlags) plan(w *thresholds.Workload) ([]int, error) {
 	usual := cmp.Or(fixedRuns(w.Runs), m.usual, fixedRuns(app.DefaultRuns))
 	if m.by.ByLaunch() {

@@ -277,8 +277,8 @@ func offered(r *result.Judgement) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }
 
-// patchOf is what accept would do to the baselines. again, where not nil, is the policy by which the sessions of a
-// report from a file are judged again.
+// patchOf is the patch of the baselines that accept would make. again, where not nil, is the policy for judging the
+// sessions of a report file again.
 func (o *outputFlags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {

@@ -45,7 +45,6 @@ func (o *single) String() string { return string(*o) }
 
 func (o *single) Type() string { return "string" }
 
-// mapped is what a function makes of each item.
 func mapped[T any](items []T, of func(T) string) (out []string) {
 	for _, x := range items {
 		out = append(out, of(x))
@@ -65,8 +64,8 @@ func meant(mark, word string, known []string) string {
 // runPlan is the value of --runs: a number, or LO..HI to go on from LO to HI while a comparison is undecided; zero is unset.
 type runPlan struct{ first, most int }
 
-// checkRuns are those of a check where nobody says: of an unchanged program 3.0 to 4.2 on average, and a change is found as often as
-// with 5 (error-rates.md).
+// checkRuns are the default runs of a check. An unchanged program takes 3.0 to 4.2 on average; changes are found as
+// often as with 5 (error-rates.md).
 var checkRuns = runPlan{3, 5}
 
 // fixedRuns is a fixed number of runs, the zero value for 0.
@@ -109,7 +108,7 @@ func (p runPlan) String() string {
 
 func (p *runPlan) Type() string { return "N" }
 
-// looks are the numbers of runs after which to judge: the first, one half-way where that saves a run or two, and the last.
+// looks are the numbers of runs to judge after: the first, one half-way if that saves a run or two, and the last.
 func (p runPlan) looks() []int {
 	if p.most-p.first < 4 {
 		return slices.Compact([]int{p.first, p.most})

@@ -27,8 +27,8 @@ var ways = map[string]string{
 // Ways lists the kinds of refusals that have one.
 func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 
-// WayOut is what to do about a refusal, with the flags that do it: "start the baseline anew (--replace)". A step that names its way
-// already stays.
+// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". A step that already names
+// its flags stays.
 func WayOut(key, next string) string { return withWay(ways[key], next) }
 
 func withWay(way, next string) string {

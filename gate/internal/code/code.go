@@ -107,7 +107,7 @@ func Limits(c *result.Code) (out []result.Remark) {
 	return out
 }
 
-// Alone is the reason of the verdict where nothing but device code was judged.
+// Alone is the reason of the verdict on device code alone.
 func Alone(c *result.Code, baseline []model.Session) *result.Remark {
 	changed := reason.CodeChanged{CodeCounts: counts(c)}
 	if notes := notes(c, baseline); len(notes) > 0 {
@@ -116,7 +116,7 @@ func Alone(c *result.Code, baseline []model.Session) *result.Remark {
 	return new(result.Say(changed))
 }
 
-// counts are the numbers of kernels by what became of their code.
+// counts are the numbers of kernels with changed, added, removed and same code.
 func counts(c *result.Code) reason.CodeCounts {
 	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }
@@ -216,7 +216,7 @@ func sameCode(baseline, heads []model.Session, change float64) reason.SameCode {
 	return reason.SameCode{}
 }
 
-// smClock is the SM clock in MHz of the newest session in which it was sampled, 0 where it was in none.
+// smClock is the SM clock in MHz of the newest session that sampled it, 0 where none did.
 func smClock(sessions []model.Session) int {
 	for i := len(sessions) - 1; i >= 0; i-- {
 		if mhz := sessions[i].ClockMHz; mhz > 0 {

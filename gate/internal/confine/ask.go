@@ -10,13 +10,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// question is what a child reads from its standard input.
+// question is the input of a child, on its standard input.
 type question[Q any] struct {
 	Limits  Limits
 	Request Q
 }
 
-// reply is what a child writes to its standard output: an answer, an error, or neither at the end.
+// reply is the output of a child, on its standard output: an answer, an error, or neither at the end.
 type reply[A any] struct {
 	Answer *A
 	Failed *failure

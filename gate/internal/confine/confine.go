@@ -23,7 +23,7 @@ type Limits struct {
 	Files, Dirs []string
 }
 
-// How much processor time the reading of files may take, whatever their size, and for each of their megabytes.
+// The processor time for reading files, whatever their size, and for each of their megabytes.
 const (
 	leastCPU = 10 * time.Minute
 	cpuOfMB  = time.Second

@@ -27,8 +27,7 @@ type Profile struct {
 	index map[alike][]int // of Records, made by the first Find
 }
 
-// alike is what [Profile.Find] looks launches up by: the subject itself, or its short name, with its geometry or
-// without.
+// alike is the key of a launch in [Profile.Find]: the subject itself, or its short name, with its geometry or without.
 type alike struct {
 	subject         measure.Subject
 	short, geometry string
@@ -43,8 +42,8 @@ type Record struct {
 	Metrics map[string]float64
 	// Evidence are the values of [Evidence], which explain a change and are in no session.
 	Evidence map[string]float64
-	// Raw are the cells by their own names, of those that metrics and evidence come from. The others, over two
-	// thousand with --set full, are read and checked, and not kept.
+	// Raw are the cells that metrics and evidence use, by their own names. The others, over two thousand with --set
+	// full, are read and checked, and not kept.
 	Raw map[string]Value
 }
 
@@ -87,7 +86,7 @@ func (p *Profile) Find(s measure.Subject) (found []Record) {
 	return found
 }
 
-// What explains a change without being a metric of a session.
+// The counters that explain a change without being a metric of a session.
 var (
 	// SharedWavefronts is how many times the passes through shared memory exceed those that the accesses need, whatever
 	// their width: 1 where there are no bank conflicts.
@@ -107,8 +106,8 @@ var (
 // Evidence lists what [Record.Evidence] may hold.
 var Evidence = []measure.Metric{SharedWavefronts, GlobalSectors, ActiveThreads, UnmaskedThreads, TensorPeak, TensorBusy}
 
-// Records are the runs of a stored session as one record each, by subject: what a committed baseline still knows of
-// them. A run without counters of a subject has no record.
+// Records are the runs of a stored session as one record each, by subject, with the counters that a committed baseline
+// keeps. A run without counters of a subject has no record.
 func Records(s *model.Session) map[measure.Subject][]Record {
 	counters := map[measure.Subject][]*model.Series{}
 	for i := range s.Series {
