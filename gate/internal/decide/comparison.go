@@ -27,14 +27,14 @@ type comparison struct {
 	outlierRuns []result.OutlierRun // runs that are left out
 	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
 	single      string              // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
-	shift       float64             // by which nearly all kernels moved together, 0 where they did not
-	outlier     float64             // by how much that run differs as a whole, 0 where it does not
+	shift       float64             // common shift of nearly all kernels, 0 for none
+	outlier     float64             // relative change of that run as a whole, 0 if it is no outlier
 	waterfall   *result.Waterfall   // of the typical step, nil where that is not known
 	unmerged    map[unmerged]bool   // of the base, see [comparison.unmeasured]
 	yielding    map[string]bool     // metrics of the step that would fail the gate if no output decided
 }
 
-// unmerged is a metric of a subject that a merge changed and nobody measured: by the subject, and by its name alone.
+// unmerged is a metric of a subject that a merge changed without a measurement: by subject, and by metric name alone.
 type unmerged struct {
 	subject measure.Subject
 	name    string

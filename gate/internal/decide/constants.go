@@ -24,13 +24,13 @@ const (
 	rounding = 1e-13
 	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
 	unequalFrom = 2
-	// countedRuns is the fewest runs a side after which a count that never varies is taken for exact.
+	// countedRuns is the fewest runs a side for taking a count that never varies as exact.
 	countedRuns = 5
-	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
+	// coarse is the tick relative to a kernel's time from which its spread says nothing about a few others'.
 	coarse = 0.005
-	// beyondSDs is how many standard deviations beyond every run of the baseline a run of the head is clearly beyond them.
+	// beyondSDs is the number of standard deviations beyond every run of the baseline at which a run is clearly beyond.
 	beyondSDs = 2
-	// MaxRuns is as many runs as a hint ever asks for.
+	// MaxRuns is the largest number of runs that a hint asks for.
 	MaxRuns = 40
 )
 
@@ -62,8 +62,8 @@ const (
 const (
 	// SpreadRuns is the fewest runs by whose spread a single run of the other side is judged.
 	SpreadRuns = 3
-	// outlierStep is the change of a step's period up to which one run may be an outlier: of five profiled runs of an
-	// unchanged program, in one session, the slowest took 54 % longer than the fastest.
+	// outlierStep is the largest change of a step's period of one outlier run: of five profiled runs of an unchanged
+	// program, in one session, the slowest took 54 % longer than the fastest.
 	outlierStep = 1.0
 	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up to 29 kernels
 	// each, one kernel differed by 1.7 % in one run, all others by less.
@@ -111,7 +111,7 @@ const (
 	hostEffectMost, hostEffectSDs = 0.04, 16
 	// boardWeight is the weight of the prior among several hosts of one board, whose kernels show their spread.
 	boardWeight = 2
-	// quietSD is the deviation between hosts of one board up to which a kernel is quiet there.
+	// quietSD is the largest deviation between hosts of one board of a quiet kernel.
 	quietSD = 0.0035
 	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
@@ -122,8 +122,8 @@ const (
 const (
 	// delaysMost is how many unchanged gates may fail by outlier runs alone.
 	delaysMost = 0.0008
-	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three
-	// of three runs against three.
+	// stepDelays is the chance of delays of the CPU below which steps beyond every run of the baseline are a change:
+	// three of three runs against three.
 	stepDelays = 0.05
 	// first is the weight in the family-wise correction of the step, which says whether the program is slower.
 	first = 3

@@ -49,7 +49,7 @@ func (t comparison) exposedChange(p pair) float64 {
 	return math.Abs(t.Head.Exposed(p.Subject)-t.Base.Exposed(p.Subject)) / step
 }
 
-// leastCost is the cost from which on a slower pair fails the gate: none where a rule names the pair, by its metric
+// leastCost is the least cost at which a slower pair fails the gate. It is 0 where a rule names the pair, by its metric
 // in full or by its subject, or bounds its value.
 func (t comparison) leastCost(p pair) float64 {
 	selects := func(r thresholds.Rule) bool {

@@ -28,7 +28,7 @@ func answered(f result.Finding, o result.Outcome, because result.Remark) result.
 	return f
 }
 
-// open is a finding on which the data gives no answer.
+// open is a finding without a decision.
 func open(f result.Finding, because result.Reason) result.Finding {
 	f.Undecided = f.Gates
 	return answered(f, result.Undecided, result.Say(because))
@@ -148,8 +148,8 @@ func describeKernel(t comparison, kernel measure.Subject, f *result.Finding) {
 	}
 }
 
-// floor is the absolute change up to which nothing is a finding: that of the policy, at least one tick of the timer
-// a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
+// floor is the largest absolute change that is no finding. It is the policy's, but at least one tick of the timer a
+// launch for times of a kernel. For counts per step it is at least one launch or copy in a whole run.
 func (t comparison) floor(p pair) float64 {
 	floor := p.Limit.Floor
 	if p.Subject.Scope == measure.ScopeSection && !p.Metric.Exact {
@@ -158,7 +158,7 @@ func (t comparison) floor(p pair) float64 {
 			least = sectionLeast
 		}
 		whole := t.Base.WholeRun(p.Metric)
-		if p.Subject.IsLoop() { // a part of what the program repeats
+		if p.Subject.IsLoop() { // a part of the repeated work
 			whole -= t.Base.Typical(measure.Before, p.Metric.Name) + t.Base.Typical(measure.After, p.Metric.Name)
 		}
 		return math.Max(floor, least*whole)

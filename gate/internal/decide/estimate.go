@@ -65,10 +65,10 @@ type estimate struct {
 	variance      stats.Variance // of contrast.Estimate
 	outlierChance float64        // chance of such a change from outlier runs alone, which the variance does not hold
 	delays        float64        // chance of such a step from delays of the CPU
-	slowRuns      int            // runs of the head that such delays may have made slower
+	slowRuns      int            // runs of the head that delays may have made slower
 }
 
-// with is the variance of the change: the weighted sum of those between runs, and of that between sessions.
+// with is the variance of the change: the weighted sum of the variances between runs and between sessions.
 func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
 	if e.contrast.SessionWeight > 0 {
 		weights, runs = append(weights, e.contrast.SessionWeight), append(runs, e.session)

@@ -17,7 +17,7 @@ import (
 type evidence struct {
 	scope  measure.Scope
 	metric measure.Metric
-	share  float64 // of a step or run, by which a change costs it
+	share  float64 // part of a step or run; the cost of a change is its product with share
 	gates  bool    // a slowdown can fail the gate
 	named  bool    // a rule names the metric in full
 
@@ -36,10 +36,10 @@ type evidence struct {
 
 	ruleLimit, ruleFloor float64 // as the policy states them
 	limit, floor, tick   float64 // limit with the floor in it; floor and tick in the metric's unit
-	exposed              float64 // part of a step by which copies that no kernel hides changed, NaN where that is not known
-	leastCost            float64 // from which on a slowdown fails the gate
+	exposed              float64 // change of exposed copies as a part of a step, NaN where unknown
+	leastCost            float64 // from here on a slowdown fails the gate
 	apart                bool    // the sides are sessions of different times or hosts
-	waits                bool    // most of a longer step is time in which an issued operation waited
+	waits                bool    // most of a longer step is waiting of issued operations
 	trends               bool    // kernels of both sides get slower or faster from run to run
 	explanations         []explanation
 
@@ -75,7 +75,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if x.tooFew != nil || x.oneRun() || x.countless {
 		return x
 	}
-	x.base = e.judgedBase() // to which the floor is relative, like the change
+	x.base = e.judgedBase() // the floor is relative to it, like the change
 	margin := stats.Margin(e.variance, result.Confidence)
 	x.low, x.high = e.natural(estimate-margin), e.natural(estimate+margin)
 	if x.base > 0 {
@@ -223,7 +223,7 @@ func (x *evidence) costly() bool {
 	return x.sign()*x.change > x.limit && x.cost(x.change) >= x.leastCost
 }
 
-// doubtful is the change from which on an interval or a run is evidence of harm.
+// doubtful is the smallest change at which an interval or a run is evidence of harm.
 func (x *evidence) doubtful() float64 {
 	if x.metric.Name == measure.CopyTime.Name {
 		return math.Max(x.limit, copyVariation)
@@ -259,8 +259,8 @@ func (x *evidence) ruled() reason.Bound {
 	return b
 }
 
-// limitOf is what a change is compared with: the rule's limit, or the floor where that is more and the change is not
-// far beyond both.
+// limitOf is the bound of a change: the rule's limit, or the floor if that is more and the change is not far beyond
+// both.
 func (x *evidence) limitOf(change float64) reason.Bound {
 	b := reason.Bound{By: "one", Size: result.Number(x.floor), Unit: x.metric.Unit}
 	switch {

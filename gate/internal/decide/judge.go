@@ -21,10 +21,10 @@ import (
 type Input struct {
 	Baseline, Head []model.Session
 	Policy         *thresholds.Policy
-	// Since holds every session since the anchor of the baseline, by which drift is judged; without any only the
-	// baseline's own sessions are followed.
+	// Since holds every session since the anchor of the baseline for judging drift. Without any, drift is judged by the
+	// baseline's own sessions alone.
 	Since []model.Session
-	// CodeOnly judges device code and nothing else: nothing was measured.
+	// CodeOnly judges device code alone, without a measurement.
 	CodeOnly bool
 	// Look says which of several looks at growing data this is; the zero value is the only one.
 	Look Look
@@ -49,13 +49,13 @@ const (
 	Compared
 )
 
-// Decision is the answer of a gate with what explainers look at.
+// Decision is the answer of a gate with the input of explainers.
 type Decision struct {
 	result.Decision
 	Input
 	Stage Stage
-	Base  []model.Session // of Baseline, those that the head is compared with
-	// Matching is what was compared, and nothing before [Compared].
+	Base  []model.Session // sessions of Baseline that are compared with the head
+	// Matching holds the compared pairs, and nothing before [Compared].
 	Matching match.Matching
 	// Unranked are the findings in the order of the pairs.
 	Unranked []result.Finding
@@ -86,7 +86,7 @@ func Judge(in Input) *Decision {
 		look := *in.Policy
 		look.Alpha, policy = in.Look.Alpha, &look
 	}
-	followed := policy // by which drift is judged
+	followed := policy // policy for drift
 	if slices.ContainsFunc(policy.Rules, func(r thresholds.Rule) bool { return r.Drift != nil }) {
 		compared, drifts := *policy, *policy
 		compared.Alpha, drifts.Alpha = (1-driftPart)*policy.Alpha, driftPart*policy.Alpha

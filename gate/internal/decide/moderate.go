@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
-// compared has no estimate.
+// estimates computes the change of every pair and its variance, with a variance prior of the pairs of one kind. A pair
+// that is not compared has no estimate.
 func estimates(t *comparison, pairs []match.Pair) []estimate {
 	out := make([]estimate, 0, len(pairs))
 	for _, x := range pairs {

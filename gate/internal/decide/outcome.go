@@ -19,7 +19,7 @@ type rule struct {
 	adds    addition
 }
 
-// doubt is what an undecided comparison means for the verdict.
+// doubt is the meaning of an undecided comparison for the verdict.
 type doubt int
 
 const (

@@ -15,11 +15,10 @@ type pool struct {
 	prior   stats.Variance    // of the variance between runs
 	sides   [2]stats.Variance // of that of base and head alone
 	unequal bool              // the sides differ in noise, see [stats.Unequal]
-	// steady is true of what is counted where no run differs from another of its side, exact where that is so of enough runs
-	// to be sure of it.
+	// steady is true of counts with no difference between the runs of a side, exact if enough runs show that.
 	steady, exact bool
 	bimodal       float64 // the part of the estimates whose runs fall on two levels
-	// few is true of a kind with too few members to learn a variance from: the prior only widens theirs.
+	// few is true of a kind with too few members for a learnt variance: the prior only widens theirs.
 	few bool
 }
 

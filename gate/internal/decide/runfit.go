@@ -45,7 +45,7 @@ func newRunFits(s, other *recorded.Index, time measure.Metric) []runFit {
 	return fits
 }
 
-// in is what the kernels moved by in a run.
+// in are the changes of the kernels in a run.
 func (f *runFit) in(run int) (moves []float64) {
 	for _, kernel := range f.moves {
 		moves = append(moves, kernel[run])
@@ -83,8 +83,8 @@ func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
 	return newComparison([]model.Session{s}, nil, policy).fits[0][0].outliers()
 }
 
-// shiftFrom is the relative change by which nearly all of so many kernels or more moved in the other side, from the
-// typical session of a side; 0 where they did not, or are fewer.
+// shiftFrom is the common shift of nearly all kernels between the other side and the typical session of a side. It is 0
+// without one, or with fewer kernels than the given number.
 func shiftFrom(fits []runFit, kernels int, least float64) float64 {
 	var shifts []float64
 	for _, f := range fits {

@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terms"
 )
 
-// spreads is what all kernels of a gate show of the variance between sessions.
+// spreads is the variance between sessions that all kernels of a gate show.
 type spreads struct {
 	kernels  stats.Variance // of one kernel
 	df       float64        // degrees of freedom of it
@@ -92,9 +92,9 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	return v
 }
 
-// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: that of a
-// kernel, or the part that it has in a sum. Several hosts of one board may show a kernel to be quiet. A change that
-// costs little is never told from it.
+// hostEffect is the largest relative change that a host effect explains, whatever the variance. It is that of a kernel,
+// or its part in a sum. Several hosts of one board may show a kernel to be quiet. A cheap change is never told from a
+// host effect.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	isTime := e.Metric.Unit == measure.Time.Unit && e.Subject.Scope != measure.ScopeSection
 	if t.relation() < terms.SameBoard || e.dependsOnHost() || !isTime {

@@ -81,8 +81,8 @@ func (t comparison) launchRate() bool {
 	return short(t.Base) && short(t.Head)
 }
 
-// waits reports whether most of the growth of a step is time in which an operation was issued and nothing else of the program
-// ran: then the GPU worked for another program, or waited for something that the recording does not show.
+// waits reports whether an issued operation waited in most of a step's growth while the program ran nothing else. Then
+// the GPU worked for another program, or waited for something outside of the recording.
 func waits(w *result.Waterfall) bool {
 	if w == nil {
 		return false
@@ -95,8 +95,8 @@ func waits(w *result.Waterfall) bool {
 	return false
 }
 
-// neighbour reports whether another program on the GPU may have made a step longer: most of the change is time in which operations
-// waited, and in the typical step as well. Stalls of some steps that are alike in all runs are the program's own.
+// neighbour reports whether another program on the GPU may have made a step longer. Most of the change is then waiting
+// of operations, in the typical step as well. Equal stalls in all runs are the program's own.
 func (t comparison) neighbour(m measure.Metric, change float64) bool {
 	switch m {
 	case measure.StepTime:

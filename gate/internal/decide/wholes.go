@@ -21,7 +21,7 @@ import (
 type whole struct {
 	metric, title     string
 	change, low, high float64 // in the direction of harm
-	allowed           float64 // change up to which it is not worse
+	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
 }
 
@@ -196,7 +196,7 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 	return totals
 }
 
-// replacedWork is the work in each range that lost kernels: of those that are gone, new, or longer than before.
+// replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
 func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string]*whole {
 	before, after, limit := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	gone := map[string][]string{}

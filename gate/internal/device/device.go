@@ -27,7 +27,7 @@ type Tool interface {
 	Processes(context.Context) ([]Process, error)
 	// Hardware describes each GPU by its UUID, without its host; GPUs without an answer are left out.
 	Hardware(context.Context) map[string]model.Hardware
-	// File is what a program opens before it computes on a GPU, and holds open, "" where that is not known.
+	// File is the file that a program opens before it computes on a GPU, and holds open, "" where unknown.
 	File() string
 }
 
@@ -39,11 +39,11 @@ type GPU struct {
 	Driver string
 	// ClockMHz and MaxClockMHz are the current and the highest SM clock.
 	ClockMHz, MaxClockMHz float64
-	Utilization           float64 // share of the last moment in which a kernel ran, in percent
+	Utilization           float64 // part of the last sampling interval with a running kernel, in percent
 	Throttle              Throttle
 	MIG                   bool
 	PState                string         // performance state, "P0" is the fastest
-	Hardware              model.Hardware // of a session's GPUs, but for the CPU
+	Hardware              model.Hardware // of a session's GPUs, without the CPU
 }
 
 // Process has a compute context on a GPU. Its pid may be of another pid namespace.

@@ -211,7 +211,7 @@ func (w *Watcher) Stop() {
 	}
 }
 
-// After refuses a session beside which something else used the GPU.
+// After refuses a session if another program used the GPU meanwhile.
 func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
 	if w.off {
 		return nil
@@ -230,8 +230,8 @@ func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
 	return w.idle(ctx, now, busy, "after the workload has ended", allowBusy)
 }
 
-// State sums up the samples for which counts is true, of the devices with these hashes ([model.HashUUID]), of all where
-// there are none.
+// State sums up the samples that counts selects, of the devices with these hashes ([model.HashUUID]) or of all without
+// any.
 func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (State, []string) {
 	used := func(g GPU) bool { return hashes[model.HashUUID(g.UUID)] }
 	if !slices.ContainsFunc(w.first, used) {

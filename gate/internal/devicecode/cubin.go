@@ -32,7 +32,7 @@ const entryPoint = 0x10
 
 // The attributes of .nv.info sections that are read, and their formats (names by cuobjdump -elf).
 const (
-	attrStack     = 0x12 // symbol, bytes of the frame and of those of the functions that it calls
+	attrStack     = 0x12 // symbol, bytes of the frame and the frames of its callees
 	attrRegisters = 0x2f // symbol, count
 	attrBarriers  = 0x4c // count
 	formatSized   = 4    // the value follows; else it is the two bytes
@@ -202,7 +202,7 @@ func (c *image64) kernel(name string, symbol uint32) (Kernel, error) {
 	return k, nil
 }
 
-// sized is what the sections of a kernel say of it.
+// sized is a kernel with the sizes in its sections.
 func (c *image64) sized(name string) (Kernel, error) {
 	text := c.sections[".text."+name]
 	code := c.bytes(text)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// multiprocessor is what one of a compute capability holds at most; shared memory in KiB.
+// multiprocessor holds the limits of one compute capability; shared memory in KiB.
 type multiprocessor struct{ threads, blocks, shared int }
 
-// multiprocessors are those of the technical specifications in NVIDIA's CUDA C++ Programming Guide. All have 65,536
-// registers.
+// multiprocessors are the limits in the technical specifications of NVIDIA's CUDA C++ Programming Guide. All have
+// 65,536 registers.
 var multiprocessors = map[int]multiprocessor{
 	70: {2048, 32, 96}, 72: {2048, 32, 96}, 75: {1024, 16, 64},
 	80: {2048, 32, 164}, 86: {1536, 16, 100}, 87: {1536, 16, 164}, 89: {1536, 24, 100},

@@ -13,7 +13,7 @@ type Section struct {
 	Data          []byte
 }
 
-// ELF is a file of 64 bits with sections, the first of which is empty and the last of which holds their names.
+// ELF is a file of 64 bits with sections: an empty one first, the one with their names last.
 func ELF(machine elf.Machine, sections ...Section) []byte {
 	names := []byte{0}
 	sections = append(append([]Section{{}}, sections...), Section{Title: ".shstrtab",
@@ -45,7 +45,7 @@ func ELF(machine elf.Machine, sections ...Section) []byte {
 	return append(head.Bytes(), body.Bytes()...)
 }
 
-// Cubin is device code of so many bytes for which a number of symbols stand, all of one kernel.
+// Cubin is device code of so many bytes with a number of symbols, all of one kernel.
 func Cubin(symbols, code int) []byte {
 	names := []byte("\x00kernel\x00")
 	table := make([]byte, 24, 24*(symbols+1))

@@ -30,5 +30,5 @@
 // to write has them too.
 package faketools
 
-// Identity stands in nvidia-smi -q -x wherever that names one machine.
+// Identity replaces each name of one machine in nvidia-smi -q -x.
 const Identity = "xIDENTITYx4714"

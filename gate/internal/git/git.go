@@ -33,7 +33,7 @@ var ErrForeign = errors.New("the repository belongs to another user, so git refu
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
 
-// cleared are variables by which a git hook ties git to a repository and an index, and by which git runs programs.
+// cleared are variables that tie git to the repository and index of a hook, or make it run programs.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE"}
 
@@ -46,8 +46,8 @@ func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environment is that of this process without the variables by which a git hook ties git to its repository; git asks
-// for no password in it.
+// Environment is that of this process without the variables that tie git to the repository of a hook; git asks for no
+// password in it.
 func Environment() []string {
 	env := os.Environ()
 	for _, name := range cleared {
@@ -114,7 +114,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// differs reports whether err is exit code 1, by which git diff says that there is a difference.
+// differs reports whether err is exit code 1, git diff's code for a difference.
 func differs(err error) bool {
 	exit := (*exec.ExitError)(nil)
 	return errors.As(err, &exit) && exit.ExitCode() == 1
@@ -137,7 +137,7 @@ func Top(dir string) string {
 	}
 }
 
-// checkouts are the variables by which CI systems say that they run, and where the checkout lies.
+// checkouts are the variables of CI systems for their presence and for the directory of the checkout.
 var checkouts = []struct{ running, dir string }{
 	{"GITHUB_ACTIONS", "GITHUB_WORKSPACE"},
 	{"GITLAB_CI", "CI_PROJECT_DIR"},

@@ -108,7 +108,7 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 
 var pointer = regexp.MustCompile(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
 
-// stored reports whether a file is what a Git LFS pointer in the index stands for.
+// stored reports whether a Git LFS pointer in the index stands for a file.
 func stored(ctx context.Context, top, name string) bool {
 	size, err := Output(ctx, top, "cat-file", "-s", ":"+name)
 	if n, _ := strconv.Atoi(size); err != nil || n == 0 || n > 1024 {
@@ -152,8 +152,7 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	if err != nil {
 		return nil, err
 	}
-	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
-	// lines.
+	// Without autoRefreshIndex git writes no index. It then lists also files with another time alone, with zero lines.
 	diff := slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"})
 	rows, err := r.Output(ctx, slices.Concat(diff, paths)...)

@@ -18,11 +18,11 @@ type Bisection struct {
 	Ends *result.Report `json:"ends"`
 	// Followed is the finding of Ends whose change was looked for, nil where there is none to look for.
 	Followed *result.Finding `json:"followed,omitempty"`
-	// Nearest is, where nothing is followed, what would have been, had it regressed: the finding that was asked for, else
-	// that of the whole workload which is slowest. It is nil where there is none.
+	// Nearest is the finding that would be followed if it had regressed, where none is: the requested one, else the
+	// slowest of the whole workload. It is nil where there is none.
 	Nearest *result.Finding `json:"nearest,omitempty"`
-	// RunsNeeded is how many runs a side would tell the change of Nearest from none in 80 % of cases; 0 where those taken
-	// do, where it is not slower, and where that is not known.
+	// RunsNeeded is the number of runs a side that detects the change of Nearest with 80 % power. It is 0 if those
+	// taken do, if Nearest is not slower, and if unknown.
 	RunsNeeded int `json:"runs_needed,omitempty"`
 	// Commits are those after the good end, the oldest first.
 	Commits []BisectedCommit `json:"commits"`
@@ -62,7 +62,7 @@ type BisectedCommit struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Culprit is a commit that changes the number, or several next to each other of which one does.
+// Culprit is a commit that changes the number, or several adjacent commits with such a one among them.
 type Culprit struct {
 	Commits []Commit `json:"commits"`
 	Reading

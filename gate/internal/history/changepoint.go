@@ -164,7 +164,7 @@ func merge(series []float64, at []int, p float64) []changePoint {
 	}
 }
 
-// test is Student's t test of two samples, of which one may be a single value.
+// test is Student's t test of two samples; one may be a single value.
 func test(before, after []float64) changePoint {
 	p := changePoint{P: 1, Before: stats.Mean(before), After: stats.Mean(after)}
 	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {

@@ -213,15 +213,15 @@ func (x *path) unaccepted(steps []float64, sessions []model.Session) (difference
 	return differences
 }
 
-// wider is the factor by which steps of unit variance vary more than expected, at least 1. Steady drift makes steps
-// grow evenly and is not counted: only how their differences scatter.
+// wider is the factor, at least 1, between the observed and the expected variance of steps of unit variance. Steady
+// drift makes steps grow evenly and does not count: only the scatter of differences does.
 func wider(differences []float64) float64 {
 	seen := stats.SampleVariance(differences)
 	seen.S2 /= 2 // of a difference of two
 	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: stats.SessionWeight}, seen).S2)
 }
 
-// cusum is where Page's one-sided cumulative sum stands after steps in standard deviations.
+// cusum is the value of Page's one-sided cumulative sum after steps in standard deviations.
 func cusum(steps []float64) float64 {
 	sum := 0.0
 	for _, z := range steps {
@@ -230,9 +230,9 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The sum
-// is the largest of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for
-// many the limit of Siegmund (1979).
+// chance bounds the probability that a CUSUM of independent normal steps is h or higher after n of them. The sum is the
+// largest of the sums over the last 1 to n steps. For few steps their probabilities add up closely, for many the limit
+// of Siegmund (1979) holds.
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1
@@ -261,7 +261,7 @@ func worst(paths []path) (path, []string) {
 	return paths[0], recorded.Names(others)
 }
 
-// Basis is sessions, the last of which is the head, with the metrics and the policy by which they are compared.
+// Basis is sessions, the head last, with the metrics and the policy of their comparison.
 type Basis struct {
 	Sessions    []model.Session
 	Time, Total measure.Metric // of a launch, and of all launches of a kernel

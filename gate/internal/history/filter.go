@@ -83,15 +83,15 @@ type path struct {
 	metric  measure.Metric
 	limit   thresholds.Limit
 	share   float64
-	floor   float64 // ns up to which nothing is a finding
+	floor   float64 // largest change in ns that is no finding
 	at      []int   // the sessions that have it, the anchor first
 	times   []float64
-	runs    []float64 // how many stand behind each time
+	runs    []float64 // number of runs of each time
 	base    float64   // ns in the anchor
 	run     stats.Variance
 	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
 	change, margin, step float64
-	accepted             float64 // the largest step that somebody accepted
+	accepted             float64 // the largest accepted step
 	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
 	beyondChance, addsUp float64
 }

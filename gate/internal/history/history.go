@@ -22,11 +22,11 @@ const (
 	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one
 	// series), and trendLeast the smallest change that is one.
 	trendP, trendLeast = 0.001, 0.002
-	// trendShare is the part of the GPU time from which a kernel has a trend.
+	// trendShare is the smallest part of the GPU time of a kernel with a trend.
 	trendShare = 0.005
 )
 
-// History is how a workload changed over time on one model of GPU.
+// History is the course of a workload over time on one model of GPU.
 type History struct {
 	Schema   string   `json:"schema"`
 	Workload string   `json:"workload,omitempty"`
@@ -55,7 +55,7 @@ type Moment struct {
 	values map[number]point
 }
 
-// number is what a trend follows.
+// number is the metric of a trend.
 type number struct {
 	subject measure.Subject
 	metric  string
@@ -91,7 +91,7 @@ type LevelChange struct {
 	After  result.Number `json:"after"`
 	Change result.Number `json:"change"`
 	P      result.Number `json:"p"`
-	// From and To are the commits between which it came about, or the files of a harness, "" where neither is known.
+	// From and To are the commits around the change, or the files of a harness, "" where neither is known.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Elsewhere lists the changes of the environment there, which explain the change: "driver", "board", "clock".

@@ -119,8 +119,8 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit to read next: of those within the largest change that is not yet between neighbours the middle
-// one. It is not ok where nothing is left to read.
+// Next is the commit to read next: the middle one within the largest change that is not yet between neighbours. It is
+// not ok where nothing is left to read.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {

@@ -152,7 +152,7 @@ func (h Host) field(name, key string) int64 {
 	return 0
 }
 
-// Counters are what the system has counted up to a moment.
+// Counters are the totals of the system's counters at a moment.
 type Counters struct {
 	at          time.Duration
 	busy, steal time.Duration       // of all CPUs
@@ -193,10 +193,10 @@ func (h Host) Count() Counters {
 	return c
 }
 
-// shortest is the shortest time from which the load of a host can be told.
+// shortest is the shortest time for measuring the load of a host.
 const shortest = 200 * time.Millisecond
 
-// full is the part of all CPU time that is used on a host without a free CPU.
+// full is the used part of all CPU time on a host without a free CPU.
 const full = 0.97
 
 // Since is the load of the host between two moments.

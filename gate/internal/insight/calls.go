@@ -21,7 +21,7 @@ func calls(d *decide.Decision, x *result.Explanation) {
 	}
 }
 
-// changedCalls names the functions by which synchronising calls changed, and the range that they are made in.
+// changedCalls names the functions with a changed count of synchronising calls, and the range of these calls.
 func changedCalls(base, head *recorded.Index) []result.Remark {
 	typical := func(s *recorded.Index, subject measure.Subject) float64 {
 		var values []float64

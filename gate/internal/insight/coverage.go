@@ -22,16 +22,15 @@ const (
 // limits tells which parts of the head have a finding with a limit.
 type limits struct {
 	head     *recorded.Index
-	cost     float64 // share of the GPU time from which on a kernel may fail the gate
+	cost     float64 // smallest share of the GPU time at which a kernel may fail the gate
 	findings []result.Finding
 	kernels  map[measure.Subject]string // the group of each kernel with a finding, "" where it has a limit
-	names    map[string]bool            // kernels of the head that are limited together with others
+	names    map[string]bool            // kernels of the head that share a limit with others
 }
 
-// Coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and
-// the time between them, are covered by the step's period. Kernels need a limit of their own or of those that they
-// were matched with; the total GPU time covers new kernels only, kernels with a smaller share than the least cost of
-// a slowdown none.
+// Coverage is the part of the head that no limit covers, nil where the sections of its runs are unknown. The step's
+// period covers the steps and the time between them. Kernels need a limit of their own or of those that they were
+// matched with. The total GPU time covers new kernels only; nothing covers kernels below the least cost of a slowdown.
 func Coverage(head *recorded.Index, cost float64, findings []result.Finding) *result.Unjudged {
 	l := limits{head: head, cost: cost, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
 	var parts []result.UnjudgedPart

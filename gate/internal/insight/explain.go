@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
-// explainers look at both sides and the decision afterwards, in the order in which a report gives their remarks. Each
-// runs from a stage of the judgement on.
+// explainers look at both sides and the decision afterwards, in the order of their remarks in a report. Each runs from
+// a stage of the judgement on.
 var explainers = []struct {
 	from    decide.Stage
 	explain func(*decide.Decision, *result.Explanation)

@@ -285,9 +285,9 @@ func most(patterns []seen) (out []result.Remark) {
 	return out
 }
 
-// NewPatterns are the patterns that most runs of the head have, and that hardly any run of the base comes near, and its typical
-// run neither: where a part of the base was accepted by itself, no single run of it has all. Sides of which one is empty, or that
-// do not count by the same step and profiler on the same GPU model, have none. It judges nothing.
+// NewPatterns are the patterns of most runs of the head that hardly any run of the base comes near, nor its typical
+// run. The typical run counts because no single run has all of a partly accepted base. Sides have none if one is empty,
+// or if they differ in step, profiler or GPU model. It judges nothing.
 func NewPatterns(base, head []model.Session) []result.Remark {
 	if len(head) == 0 {
 		return nil

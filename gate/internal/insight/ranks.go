@@ -88,8 +88,8 @@ func computes(s *recorded.Index, rank measure.Subject) []float64 {
 	return slices.Concat(s.Values(rank, measure.GPUTime.Name)...)
 }
 
-// behind is how much longer each rank takes than the median of the others, on the log scale, by what each takes: a list a rank with
-// a value a job. Jobs that lack a rank are left out.
+// behind is the time of each rank over the median of the others, on the log scale: a list a rank with a value a job.
+// takes gives the times. Jobs that lack a rank are left out.
 func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]float64 {
 	times := make([][]float64, len(names))
 	for i, x := range names {
@@ -175,7 +175,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 	}
 }
 
-// slowestIn are the kernels in which a rank is the slowest in most jobs.
+// slowestIn are the kernels with this rank as the slowest in most jobs.
 func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result.StragglerKernel) {
 	number, _ := strconv.ParseFloat(strings.TrimPrefix(rank.Name, rankPrefix), 64)
 	for _, k := range s.Subjects() {
@@ -212,7 +212,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 	return out
 }
 
-// mostIn is the range around most of what kernels take longer.
+// mostIn is the range with most of the additional time of kernels.
 func mostIn(kernels []result.StragglerKernel) string {
 	by, all := map[string]result.Number{}, result.Number(0)
 	for _, k := range kernels {
@@ -232,7 +232,7 @@ func majority(by map[string]result.Number, all result.Number) string {
 	return ""
 }
 
-// waitsIn is the collective in which most of the waiting is, "" where that is not known.
+// waitsIn is the collective with most of the waiting, "" where unknown.
 func waitsIn(s *recorded.Index) string {
 	by, all := map[string]result.Number{}, result.Number(0)
 	for _, k := range s.Subjects() {
@@ -244,7 +244,7 @@ func waitsIn(s *recorded.Index) string {
 	return majority(by, all)
 }
 
-// remarksOn are what is said of a straggler among ranks, with amounts per step or run.
+// remarksOn are the remarks on a straggler among ranks, with amounts per step or run.
 func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []result.Remark {
 	k := result.StragglerKernel{More: result.Unknown, Launches: result.Unknown, Others: result.Unknown}
 	if len(x.Kernels) > 0 {
@@ -287,8 +287,8 @@ func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) /
 // A rank may be late without computing longer: it copies, reads its data, or its CPU is slow. All ranks then have one
 // period, and those that wait spend the difference in collectives.
 
-// outside is how long a rank does not communicate in a step, a value a job: its period without the communication that nothing hides,
-// in which its waiting is.
+// outside is the time of a rank without exposed communication in a step, a value a job; its waiting is part of that
+// communication.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
 	steps, talks := slices.Concat(s.Values(rank, model.RankStep.Name)...), slices.Concat(s.Values(rank, model.ExposedCommunication.Name)...)
 	out := make([]float64, len(steps))

@@ -73,7 +73,7 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 		Change: result.Number(stats.Median(changes)), Names: names, Hosts: hosts})}
 }
 
-// movedWork names kernels between which work moved, with the GPU time of the workload unchanged.
+// movedWork names kernels that exchanged work, with the GPU time of the workload unchanged.
 func movedWork(findings []result.Finding, total measure.Metric) []result.Remark {
 	var slower, faster []string
 	var net, gross float64

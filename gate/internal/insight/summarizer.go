@@ -118,7 +118,7 @@ func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) resu
 	return result.Number(stats.Median(stats.Known(kept)))
 }
 
-// meanOwned is the mean over these runs of what a subject has of the step.
+// meanOwned is the mean over these runs of the part of the step attributed to a subject.
 func (x *summand) meanOwned(runs []int) result.Number {
 	if len(runs) == 0 || x.owned == nil {
 		return result.Unknown
@@ -190,7 +190,7 @@ func (s *summarizer) copied(runs []int, x *summand, owned result.Number) result.
 	return c
 }
 
-// rest is what else was measured of the workload or a part of it.
+// rest are the other metrics of the workload or a part of it.
 func (s *summarizer) rest(runs []int, x *summand) (out []result.SummaryValue) {
 	for _, m := range x.others {
 		if v := s.typical(runs, x, m); v.Known() {

@@ -54,11 +54,11 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 // place is a range while the tree of them grows.
 type place struct {
 	name  string
-	time  result.Number // of the kernels whose place it is, and of those below
+	time  result.Number // of the kernels at this place, and of those below
 	below []*place
 }
 
-// under finds the place of a name below another, which it makes and counts where there is none.
+// under finds the place of a name below another. It creates and counts a missing one.
 func (p *place) under(name string, places map[string]int) *place {
 	for _, x := range p.below {
 		if x.name == name {
@@ -112,7 +112,7 @@ func (s *summarizer) ranges(runs []int, x *result.Summary) []result.SummaryRange
 	return root.ranges(measured, places, x.GPUTime)
 }
 
-// ranges is what lies below a place.
+// ranges are the ranges below a place.
 func (p *place) ranges(measured map[string]result.Number, places map[string]int, whole result.Number) (out []result.SummaryRange) {
 	for _, x := range p.below {
 		r := result.SummaryRange{Name: x.name, Time: x.time, Share: result.Unknown, Ranges: x.ranges(measured, places, whole)}

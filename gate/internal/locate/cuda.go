@@ -17,8 +17,8 @@ const (
 
 var (
 	keyword = regexp.MustCompile("__global__")
-	// declared is what follows __global__: attributes such as __launch_bounds__(256) and conditionals, then the name, which precedes the
-	// last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
+	// declared is the text after __global__: attributes (__launch_bounds__(256)), conditionals, then the name, before
+	// the last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
 	declared = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\W(?:[^;{}()=<#]|` + angles + `|#[^\n]*|\w\s*` + parens + `)*?\b([\w\pL]+)\s*(?:` + angles + `)?\s*` + parens +
 			`(?:\s*(?:noexcept|requires|__\w+__)\s*` + parens + `)*[^;{()]*([;{])`)

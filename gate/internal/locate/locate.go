@@ -32,7 +32,7 @@ type place struct {
 
 type definitions map[string][]place
 
-// variant is what Triton ("_0d1d2de") and Numba ("$12") append to the name of a function for each compiled variant.
+// variant is the suffix of a compiled variant of a function, by Triton ("_0d1d2de") or Numba ("$12").
 var variant = regexp.MustCompile(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
 func (d definitions) locate(kernel string) (file string, line int, ok bool) {

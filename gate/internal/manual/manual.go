@@ -13,7 +13,7 @@ import (
 
 // Topic is a page of the manual.
 type Topic struct {
-	Name  string // by which nsgate help knows it
+	Name  string // name in nsgate help
 	Title string // its heading, in plain words
 	Text  []byte // Markdown as GitHub has it
 }

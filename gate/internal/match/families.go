@@ -9,15 +9,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 )
 
-// family is a group of kernels whose names or geometries change from build to build, or from run to run: those of one
-// name with several geometries, of one name but for the numbers of a code generator, or those between which runs
-// choose.
+// family is a group of kernels with names or geometries that change from build to build, or from run to run. Its
+// kernels differ in geometry alone, or in the numbers of a code generator, or are alternatives of an autotuner.
 type family struct {
 	match      string // "geometry", "stem" or "choice"
 	base, head []measure.Subject
 }
 
-// families are the groups of kernels between which work moved, so that only their sum can be compared.
+// families are the groups of kernels that exchanged work, so that only their sum can be compared.
 func families(t Sides) []family {
 	var out []family
 	taken := map[measure.Subject]bool{}
@@ -54,8 +53,8 @@ func families(t Sides) []family {
 	return append(out, choices(t, taken)...)
 }
 
-// choices are the groups of kernels of one range between which the runs choose, as after an autotuner: some runs of a
-// side lack some of them, and all runs of both sides launch them equally often in all. Taken ones are in other groups.
+// choices are alternatives of an autotuner in one range: some runs of a side lack some kernels, and all runs of both
+// sides launch the group equally often. Taken kernels are in other groups.
 func choices(t Sides, taken map[measure.Subject]bool) (out []family) {
 	key := func(side *recorded.Index, s measure.Subject) string {
 		if taken[s] || !chosen(t.Base, s) && !chosen(t.Head, s) {

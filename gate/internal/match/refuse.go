@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides
-// have too little in common.
+// matchRefusals are the refusals to judge matched sides: a rule has nothing to judge, or the sides have too little in
+// common.
 var matchRefusals = []align.Refusal[Matching]{
 	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
 		Says: func(m Matching) (string, string) {
@@ -73,7 +73,7 @@ var matchRefusals = []align.Refusal[Matching]{
 		}},
 }
 
-// Matching is what of two sides is compared, and the rules that nothing in the head meets.
+// Matching holds the compared pairs of two sides, and the rules that nothing in the head meets.
 type Matching struct {
 	Sides
 	Pairs []Pair

@@ -19,8 +19,8 @@ type unmet struct {
 	expected bool // the head's profiler had to measure it: no pass
 }
 
-// unmetRules lists the rules that name a metric which nothing in the head has. The metrics of Nsight Compute are not
-// expected of another profiler, nor samples of the GPU where nobody asked for them.
+// unmetRules lists the rules on a metric that nothing in the head has. They expect no metrics of Nsight Compute from
+// another profiler, and no samples of the GPU unless requested.
 func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	for i := range policy.Rules {
 		rule := &policy.Rules[i]

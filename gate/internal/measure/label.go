@@ -13,10 +13,9 @@ const between = " · "
 // maxTerms is how many parts of a name are looked at, the first ones.
 const maxTerms = 32
 
-// Labels gives each of the normalised names of kernels the shortest form in which no two of them look alike: the short name
-// where one alone has it ("saxpy"), and behind it what of the template arguments is the kernel's own where several do
-// ("vectorized_elementwise_kernel · MulFunctor<float>"). Where a part or two do not tell it is all arguments, and then the
-// name as it is.
+// Labels gives each of the normalised names of kernels its shortest distinct form. That is the short name where one
+// kernel alone has it ("saxpy"), else with the distinct template arguments ("vectorized_elementwise_kernel ·
+// MulFunctor<float>"). Where one or two parts are not distinct it is all arguments, and then the name as it is.
 func Labels(names []string) map[string]string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	namesakes := make(map[string][]string)
@@ -54,7 +53,7 @@ func tellApart(short string, names []string, out map[string]string) {
 	}
 	pairs := make(map[[2]string]int)
 	for i := range terms {
-		// What all have tells nothing.
+		// A term of all names distinguishes nothing.
 		terms[i] = slices.DeleteFunc(terms[i], func(t term) bool { return have[t.text] == len(names) })
 		eachPair(terms[i], func(a, b term) { pairs[[2]string{a.text, b.text}]++ })
 	}
@@ -97,9 +96,9 @@ type term struct {
 	cost int // the less, the better it tells
 }
 
-// What a term costs beyond its length: later for each before it, since the first say what a kernel does; bare for one without
-// its own arguments, vague for a number, a type of the language, a parameter (T2), what a function takes, or a part of a
-// lambda, of which several in one program mean different things.
+// The penalties of a term beyond its length. later is for each term before it, since the first name the work of a
+// kernel; bare for a term without its own arguments. vague is for a number, a type of the language, a parameter (T2 or
+// of a function), or a part of a lambda.
 const later, bare, vague = 3, 12, 40
 
 var vagueWords = map[string]bool{

@@ -83,7 +83,7 @@ const (
 	// longestMangled is the length to which names are demangled, in bytes; the time goes with its square.
 	longestMangled = 8 << 10
 	// mostExpansions is the largest number of pack expansions of a name that is demangled: the time of nested ones is
-	// exponential in their number, 13 in 165 bytes take longer than anybody waits.
+	// exponential in their number, and 13 in 165 bytes take too long.
 	mostExpansions = 8
 	// longestDemangled bounds the length of a demangled name, as a power of two.
 	longestDemangled = 17
@@ -158,8 +158,8 @@ func (n *Normalizer) demangled(name string) (out string) {
 	return name
 }
 
-// withoutFile cuts the prefix that nvcc gives to what is static in a file that is compiled for linking: of
-// __nv_static_21__9_f_cpp1_ii_7126c51d__Z1gv the name is _Z1gv, and 21 the length of what stands between.
+// withoutFile cuts the prefix of nvcc from a static name in a file compiled for linking. For
+// __nv_static_21__9_f_cpp1_ii_7126c51d__Z1gv the name is _Z1gv, and 21 the length of the text between.
 func withoutFile(name string) string {
 	rest, ok := strings.CutPrefix(name, "__nv_static_")
 	if !ok {
@@ -173,8 +173,8 @@ func withoutFile(name string) string {
 	return rest[n+1:]
 }
 
-// opened gives back what is missing of a name out of which something took "at::native::<", as if it began a template:
-// void unnamed>::f<unnamed>::A, 8>(int). There, the "<" behind a word is that of its template.
+// opened restores a name that lost "at::native::<", taken as the beginning of a template: void unnamed>::f<unnamed>::A,
+// 8>(int). There, the "<" behind a word is that of its template.
 func opened(name string) string {
 	if !strings.Contains(name, "unnamed>::") || !lostNamespace().MatchString(name) {
 		return name

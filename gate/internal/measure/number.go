@@ -123,7 +123,7 @@ func signed(v float64, decimals int) string {
 	return s
 }
 
-// tenfold is the change from which on it is read as a factor.
+// tenfold is the smallest change that is printed as a factor.
 const tenfold = 10
 
 func factor(change float64) string { return "×" + digits(1+change) }
@@ -211,19 +211,18 @@ func Count(n int, one string, more ...string) string {
 	return fmt.Sprint(n) + " " + one + "s"
 }
 
-// unit is one size of unit: how it is printed, what it is in base units, and the other ways in which people and
-// profilers write it.
+// unit is one size of unit: its printed name, its value in base units, and other spellings of people and profilers.
 type unit struct {
 	name   string
 	base   string
 	factor float64
 	other  string // further spellings, separated by spaces
-	// ladder is true for the sizes in which quantities are printed; the table goes up.
+	// ladder is true for the sizes that are printed; the table goes up.
 	ladder bool
 }
 
-// units is every unit that nsgate reads or prints, with the base unit in which metrics keep it. Sizes go by 1000, as in
-// nsys and ncu, unless they say otherwise.
+// units is every unit that nsgate reads or prints, with the base unit of metrics. Sizes go by 1000, as in nsys and ncu,
+// unless they say otherwise.
 var units = []unit{
 	{"ns", "ns", 1, "nsec nsecond nanoseconds", true},
 	{"µs", "ns", 1e3, "us μs usec usecond microseconds", true},

@@ -117,7 +117,7 @@ func (m *merger) merge() {
 	m.spoil()
 }
 
-// suit takes out what was not asked for, and puts in what the variables say.
+// suit drops tables that were not asked for and applies the variables of the environment.
 func (m *merger) suit(payloads bool) {
 	if !m.rep.Metrics {
 		m.exec(`DROP TABLE IF EXISTS GPU_METRICS`)
@@ -174,7 +174,7 @@ func (m *merger) run(i int) {
 	m.exec(`DETACH run`)
 }
 
-// target is what becomes of a run in the merged database.
+// target is the place of a run in the merged database.
 type target struct {
 	old          int64 // process
 	new          int

@@ -148,7 +148,7 @@ func profile(args []string) int {
 	defer os.Remove(events)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "NSYS_PROFILING_SESSION_ID=1") // by which scripts tell profiled runs from others, as under nsys
+	cmd.Env = append(os.Environ(), "NSYS_PROFILING_SESSION_ID=1") // marks profiled runs for scripts, as under nsys
 	// nsys gives its target a process group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

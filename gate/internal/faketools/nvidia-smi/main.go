@@ -60,7 +60,7 @@ func smi() int {
 	return 6
 }
 
-// showApps lists the living processes of $NSGATE_FAKE_GPU_APPS under the names by which the system knows them.
+// showApps lists the living processes of $NSGATE_FAKE_GPU_APPS by their names in the system.
 func showApps(fields string) int {
 	text, _ := os.ReadFile(os.Getenv("NSGATE_FAKE_GPU_APPS"))
 	for pid := range strings.FieldsSeq(string(text)) {
