@@ -52,7 +52,7 @@ const (
 	ScopeRange    Scope = "range"
 	ScopeDevice   Scope = "device" // one of several GPUs of a run
 	ScopeWorkload Scope = "workload"
-	// ScopeIdle is a cause for which the GPU had nothing to do.
+	// ScopeIdle is a cause of idle time of the GPU.
 	ScopeIdle Scope = "idle"
 	// ScopeCall is a function of the CUDA API.
 	ScopeCall Scope = "call"
@@ -98,8 +98,8 @@ func (s Subject) Idle() (class, where string) {
 	return class, where
 }
 
-// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, one of several devices, the whole workload, one kind
-// of copy of the whole workload, a cause of idle time, or a number that the workload prints. It is comparable and holds nothing that one run numbers for itself.
+// Subject is the object of a metric, see [Scope]: a kernel with its geometry, an NVTX range, a device, the workload, a
+// kind of copy, or a printed number. It is comparable and independent of numbering within a run.
 type Subject struct {
 	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
@@ -115,8 +115,8 @@ var Workload = Subject{Scope: ScopeWorkload}
 // Device is one of several devices of a run, by its number.
 func Device(n int32) Subject { return Subject{Scope: ScopeDevice, Name: fmt.Sprintf("GPU %d", n)} }
 
-// Short is the name by which people call the subject: a kernel's base name without template arguments and
-// parameters, a range's, device's, copy kind's or output's name, "workload" for the whole.
+// Short is the subject's short name: a kernel's base name without template arguments and parameters, a range's,
+// device's, copy kind's or output's name, "workload" for the whole.
 func (s Subject) Short() string {
 	switch {
 	case s.Scope == ScopeKernel:

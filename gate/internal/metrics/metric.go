@@ -35,7 +35,7 @@ var (
 	known = map[string]knowledge{}
 )
 
-// knowledge is what a row says that is no part of a stored metric.
+// knowledge is a row without the stored metric's own fields.
 type knowledge struct {
 	metric Metric
 	title  string
@@ -43,7 +43,7 @@ type knowledge struct {
 	is     mark
 }
 
-// kind is what a metric measures.
+// kind is the kind of quantity of a metric.
 type kind uint8
 
 const (
@@ -160,8 +160,8 @@ func (m Metric) Raw() string {
 	return raw
 }
 
-// Title is what people call the metric: "GPU time", "bytes copied". One that nsgate does not know, of a file perhaps,
-// is its name with spaces.
+// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
+// with spaces.
 func (m Metric) Title() string {
 	if k, ok := known[m.Name]; ok {
 		return k.title
@@ -196,7 +196,7 @@ func (m Metric) Unprofiled() bool { return known[m.Name].is&unprofiled != 0 }
 // OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
 func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
 
-// OutsideSteps reports whether a time is of what a process does besides its steps, which moves by tens of per cent
+// OutsideSteps reports whether a time is outside of the steps of a process. Such a time varies by tens of per cent
 // between runs.
 func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 

@@ -72,18 +72,17 @@ var (
 	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the
 	// mean over ranks. A late rank makes the others wait; the collectives themselves are counted without this time.
 	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, 0, "wait in collectives")
-	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the
-	// mean over those others.
-	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, 0, "wait that it causes")
-	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that
-	// computes; HiddenCommunication that in which both did. Both are of the steps of MeanStep, of several ranks the
+	// CausedWait is the wait of the other ranks in collectives that a rank joined last, per step (or per run): their
 	// mean.
+	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, 0, "wait that it causes")
+	// ExposedCommunication is the time of a step with a running collective, waiting included, and no computing kernel;
+	// HiddenCommunication is that with both. Both are of the steps of MeanStep, and the mean of several ranks.
 	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, 0)
 	HiddenCommunication  = row("hidden_communication", "ns", Neither, time, perStep|overRanks, 0)
 	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the
 	// other ranks are not known: these keep their waiting.
 	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, perStep|overRanks, 0)
-	// LostLaunches is the number of launches, per step (or per run), of whose kernels the profiler lost the record.
+	// LostLaunches is the number of launches, per step (or per run), whose kernel records the profiler lost.
 	LostLaunches = row("lost_launches", "count", Neither, exact, perStep|overRanks, 0, "launches without a record")
 	// SilentCalls is the number of CUDA calls, per step (or per run), that no launch, copy or memset has the number of,
 	// of a recording that lists no calls. Most of them asked the GPU for nothing.
@@ -96,13 +95,13 @@ var (
 	RankStep = row("rank_step_time", "ns", Neither, time, perStep, 0, "step time of the rank")
 	// RankCopies is how long a rank's copies take, per step (or per run).
 	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, 0, "copy time of the rank")
-	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
-	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
+	// SlowestRank is the number of the rank with the most time in a kernel, where the ranks differ; SlowestTotal and
+	// SlowestLaunches are its total time and launches there, per step (or per run).
 	SlowestRank     = row("slowest_rank", "number", Neither, exact, alone, 0)
 	SlowestTotal    = row("slowest_total", "ns", Neither, time, perStep, 0, "total time in the slowest rank")
 	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, 0, "launches in the slowest rank")
-	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself:
-	// over all of them it adds up to MeanStep. It explains, and is not judged.
+	// Owned is the part of the same steps' period that is attributed to a kernel, a kind of copy or a cause of idle
+	// time. All of them add up to MeanStep. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, 0, "time of the step")
 	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was
 	// traced: what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
@@ -127,7 +126,7 @@ var (
 // The metrics of unprofiled runs: profiling slows the CPU down, so that unprofiled runs decide and profiled runs
 // explain.
 var (
-	// Rate and Cost are numbers that the program prints of itself, in what unit only it knows: see measure.Output.
+	// Rate and Cost are numbers that the program prints, in its own unit: see measure.Output.
 	Rate = row("rate", "", Higher, rate, alone, unprofiled|judged|followed, "output")
 	Cost = row("cost", "", Lower, amount, alone, unprofiled|judged|followed, "output")
 	// WallTime is how long the process took from its start to its end, what it does before and after its steps
@@ -145,7 +144,7 @@ var (
 	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed)
 	FlopRate  = row("flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed, "FLOP rate")
 	Memory    = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
-	// Value is a number without a known direction.
+	// Value is a number without a direction.
 	Value = row("value", "", Neither, amount, alone, unprofiled)
 )
 
@@ -195,8 +194,8 @@ var (
 	// access neighbouring floats, 32 where each touches a sector of its own.
 	LoadSectors  = counter("load_sectors", "sectors/request", Lower, rate)
 	StoreSectors = counter("store_sectors", "sectors/request", Lower, rate)
-	// AchievedOccupancy is the warps that were active, TheoreticalOccupancy those that the launch allows, both as a
-	// percentage of what an SM can hold.
+	// AchievedOccupancy is the number of active warps, TheoreticalOccupancy that of warps that the launch allows, both
+	// as a percentage of an SM's maximum.
 	AchievedOccupancy    = counter("achieved_occupancy", "%", Higher, share)
 	TheoreticalOccupancy = counter("theoretical_occupancy", "%", Higher, exact)
 	// The limits are how many blocks an SM could hold if only this resource counted: the smallest limits occupancy.
@@ -225,7 +224,7 @@ var (
 	PeakFP64 = counter("peak_fp64", "FLOP/s", Neither, rate)
 	PeakFP32 = counter("peak_fp32", "FLOP/s", Neither, rate)
 	PeakFP16 = counter("peak_fp16", "FLOP/s", Neither, rate)
-	// The stalls are the cycles that a warp waits between two instructions, by what it waits for.
+	// The stalls are the cycles that a warp waits between two instructions, by cause.
 	StallLongScoreboard  = counter("stall_long_scoreboard", "cycles/inst", Neither, rate)
 	StallShortScoreboard = counter("stall_short_scoreboard", "cycles/inst", Neither, rate)
 	StallMIO             = counter("stall_mio_throttle", "cycles/inst", Neither, rate)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Hardware is the kind of machine of a session. Nothing in it names one machine: no serial number, no UUID, no host. Unknown
-// values are zero, and so are numbers in which the GPUs of a session differ.
+// Hardware is the kind of machine of a session. Nothing in it names one machine: no serial number, no UUID, no host. A
+// value is zero if it is unknown, or if it is a number and the GPUs of a session differ in it.
 type Hardware struct {
 	// Board is the part number of the GPU's board, revision included ("692-2G520-0282-001"), each of several once and
 	// joined as by [Models].

@@ -1,6 +1,6 @@
 package model
 
-// Interned numbers values in the order in which they are first seen.
+// Interned numbers values in the order of their first appearance.
 type Interned[T comparable] struct {
 	Number map[T]int32
 	List   []T

@@ -6,16 +6,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// mostDevices is the largest number of devices on which one process may launch kernels. The driver knows 32 GPUs of a
-// host, and the time of a judgement grows with devices times launches.
+// mostDevices is the largest number of devices with kernels of one process. The driver knows 32 GPUs of a host, and the
+// time of a judgement grows with devices times launches.
 const mostDevices = 64
 
 // MostSubjects is the largest number of subjects of a session, and of kernels, by name and geometry, of a trace. The
 // largest programs that are known have some thousands; a judgement of so many takes a gigabyte.
 const MostSubjects = 50_000
 
-// NameKernels gives the kernels of a trace their subjects, by Raw and the geometry that is there, and merges those of
-// one subject. A trace of too many devices or kernels is a *[Refusal].
+// NameKernels gives the kernels of a trace their subjects, by Raw and their geometry, and merges the kernels of one
+// subject. A trace of too many devices or kernels is a *[Refusal].
 func (t *Trace) NameKernels(file string, names *KernelNames) error {
 	if n := len(Devices(t.Launches)); n > mostDevices {
 		return Refuse(TooLarge, "record the workload with nsys profile again; no host has so many GPUs",

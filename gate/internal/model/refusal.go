@@ -35,8 +35,7 @@ func KindOf(err error) Kind {
 // Kind is the class of a refusal. Reports hold it as reason_key; it stays the same from release to release.
 type Kind string
 
-// Program reports whether the program that was measured is what failed: it cannot be run, it ended badly or not in
-// time.
+// Program reports whether the measured program failed: it cannot be run, it ended badly or not in time.
 func (k Kind) Program() bool { return k == NoWorkload || k == WorkloadTimeout || k == WorkloadFailed }
 
 // Kinds lists every kind of refusal with its meaning, as the manual shows them.

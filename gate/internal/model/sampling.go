@@ -43,7 +43,7 @@ type Request struct {
 	Bytes int64
 }
 
-// Caller is a call stack from which a process called CUDA.
+// Caller is a call stack of a process at its CUDA calls.
 type Caller struct {
 	// Kernel is the launched kernel, an index into Trace.Kernels; -1 for a call that launched nothing.
 	Kernel int32

@@ -73,8 +73,7 @@ type Environment struct {
 	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
 }
 
-// WithoutNVTX is the [Environment.Mode] of a session in which nsys recorded no NVTX ranges, because it loses events
-// with them.
+// WithoutNVTX is the [Environment.Mode] of a session without NVTX ranges, because nsys loses events with them.
 const WithoutNVTX = "without NVTX"
 
 // Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
@@ -84,7 +83,7 @@ func (e *Environment) Profiler() Profiler {
 	return Profiler(name)
 }
 
-// HashUUID gives the short form in which a GPU's identity may be written down.
+// HashUUID is the short form of a GPU's identity for files.
 func HashUUID(uuids ...string) string {
 	uuids = distinct(uuids)
 	if len(uuids) == 0 {
@@ -116,7 +115,7 @@ type Session struct {
 	Environment
 	// Step is the NVTX range that the workload repeats; "" where samples are per run instead of per step.
 	Step string `json:"step"`
-	// Warmup is the rule by which the warm-up was skipped: "auto", a number, or "capture".
+	// Warmup is the rule that skipped the warm-up: "auto", a number, or "capture".
 	Warmup string   `json:"warmup"`
 	Runs   []Run    `json:"runs"`   // the profiled ones, then the unprofiled ones
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
@@ -128,11 +127,11 @@ type Session struct {
 	Reason  string        `json:"reason"` // why it was recorded or accepted
 	// Accepted is true if it holds only the accepted part of a measurement.
 	Accepted bool `json:"accepted,omitempty"`
-	// Anchor names the state from which drift is counted ("v1.2", "yes"); "" for none.
+	// Anchor names the state that drift is counted from ("v1.2", "yes"); "" for none.
 	Anchor string `json:"anchor,omitempty"`
 }
 
-// SortSeries puts the series into the stable order that files and reports rely on.
+// SortSeries sorts the series into the stable order of files and reports.
 func (s *Session) SortSeries() {
 	slices.SortFunc(s.Series, inOrder)
 }

@@ -2,16 +2,16 @@ package model
 
 import "slices"
 
-// ticks are the steps in ns in which the timers of GPUs are known to tick, the longest first.
+// ticks are the known steps in ns of the timers of GPUs, the longest first.
 var ticks = []int64{1024, 1000, 512, 256, 128, 64, ShortestTick}
 
 // ShortestTick is the finest known step in ns, that of an H200. It is the default for an unknown timer.
 const ShortestTick = 32
 
-// Tick finds the resolution of the GPU's timer in ns: the longest known step of which at least nine in ten of n durations
-// in ns are a multiple to within so many ns. By chance (2 within + 1) in T would be. Each duration counts once, so that a
-// program of many launches that all last 1024 ns says nothing. With fewer than 20 different durations, and where no step
-// fits, the answer is 0. Of very many durations some are looked at.
+// Tick finds the resolution of the GPU's timer in ns. It is the longest known step T with at least nine in ten of n
+// durations in ns within so many ns of a multiple; by chance (2 within + 1) in T would be. Each duration counts once,
+// so that many launches of 1024 ns prove nothing. With fewer than 20 different durations, and where no step fits, the
+// answer is 0. Of very many durations it reads some.
 func Tick(n int, duration func(i int) int64, within int64) float64 {
 	const enough, many = 20, 10_000
 	var durations []int64

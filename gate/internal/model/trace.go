@@ -34,7 +34,7 @@ type Trace struct {
 	Kernels    []KernelInfo
 	Launches   []Launch // sorted by Start
 	Copies     []Copy   // sorted by Start
-	// Lost are the times of the CUDA calls that launched a kernel of which the profiler kept no record.
+	// Lost are the times of the CUDA calls that launched a kernel without a record.
 	Lost []int64
 	// Silent are the numbers that CUDA gave to calls and that no launch and no copy has, of a trace that lists no
 	// calls; nil where it does not number them.
@@ -55,7 +55,7 @@ type Trace struct {
 	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
 	// where no stop was called.
 	Captures []Interval
-	// MemoryPeak is the high-water mark of device memory in bytes, -1 where memory use was not traced.
+	// MemoryPeak is the high-water mark of device memory in bytes, -1 where memory use was not recorded.
 	MemoryPeak int64
 	// Requests are the requests for device memory that were not given back when the peak was reached, sorted by time.
 	Requests []Request
@@ -76,7 +76,7 @@ type KernelInfo struct {
 	Raw string
 	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
 	Registers, StaticShared, DynamicShared, LocalMemory int64
-	// Graph tells CUDA graphs that were recorded as a whole apart, in one process: from 1, 0 of a kernel.
+	// Graph numbers CUDA graphs that were recorded as a whole, in one process: from 1, 0 of a kernel.
 	Graph int32
 }
 

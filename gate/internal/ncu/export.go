@@ -18,7 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// ExportArgs are the arguments with which [Export] runs ncu.
+// ExportArgs are the arguments of ncu in [Export].
 func ExportArgs(report string) []string {
 	return []string{"--import", report, "--csv", "--page", "raw", "--print-units", "base", "--config-file", "off"}
 }

@@ -48,7 +48,7 @@ var labels = map[string]string{
 	roofline + ": Theoretical DRAM Bytes Accessible":         "dram__bytes.sum.peak_sustained",
 	roofline + ": Theoretical Predicated-On DFMA Operations": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
 	roofline + ": Theoretical Predicated-On FFMA Operations": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
-	// The reasons for which warps wait, with --print-details all.
+	// The stall reasons of warps, with --print-details all.
 	states + ": Stall Long Scoreboard":    stalled("long_scoreboard"),
 	states + ": Stall Short Scoreboard":   stalled("short_scoreboard"),
 	states + ": Stall MIO Throttle":       stalled("mio_throttle"),
@@ -67,8 +67,8 @@ const (
 // labelled matches names printed by --print-metric-name label-name: "Duration (gpu__time_duration.sum)".
 var labelled = input.Pattern(`^.* \((\w+__[\w.:]+)\)$`)
 
-// counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name, the
-// page has the real names.
+// counter is the stored name of a cell of the details page. With --metrics, and with --print-metric-name, the page has
+// the real names.
 func counter(section, item, label string) string {
 	if m := labelled().FindStringSubmatch(label); m != nil {
 		return m[1]

@@ -23,7 +23,7 @@ func (l *launch) add(line int, section, name, unit, text string) {
 }
 
 var (
-	// unnamed is the form in which ncu prints an anonymous namespace.
+	// unnamed matches ncu's form of an anonymous namespace.
 	unnamed = input.Pattern(`(^|[^<\w])unnamed>::`)
 	extent  = input.Pattern(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
 	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.

@@ -81,9 +81,9 @@ type source struct {
 	from   []formula
 }
 
-// sources says which of ncu's metrics a metric comes from. Of several formulas the first one holds whose metrics
-// are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
-// meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
+// sources are the formulas of a metric over those of ncu. The first formula whose metrics are all there holds: names
+// differ between versions, chips and sets of sections. The first column is the metric to read; NVIDIA's Kernel
+// Profiling Guide, "Metrics Reference", has the meaning of the others.
 var sources = []source{
 	{model.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
 	{model.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
@@ -243,8 +243,8 @@ func (s source) value(raw map[string]counters.Value) float64 {
 	return math.NaN()
 }
 
-// tensorPeak is the rate at which the tensor cores would do the operations of a launch, each type at its own peak; NaN
-// where that of a type is not known.
+// tensorPeak is the peak rate of the tensor cores for the operations of a launch, each type at its own peak. It is NaN
+// where the peak of a type is unknown.
 func tensorPeak(raw map[string]counters.Value, ops []string) float64 {
 	var all, seconds float64
 	for _, name := range ops {

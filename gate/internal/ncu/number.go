@@ -81,8 +81,7 @@ func baseUnit(unit string) (factor float64, base string) {
 	return factor / size, base + "/" + per
 }
 
-// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000. Another unit is its
-// own base.
+// scaled is the size of a unit and ncu's word for its base unit, with prefixes of 1000. Another unit is its own base.
 func scaled(unit string) (factor float64, base string) {
 	switch factor, base, _ := measure.BaseUnit(unit); base {
 	case "Hz":

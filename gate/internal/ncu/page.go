@@ -129,7 +129,7 @@ type counted struct {
 	kept       bool
 }
 
-// rawPage reads a row a launch. Most of its columns only show in which language its numbers are.
+// rawPage reads a row a launch. Most columns serve only to find the number format of the language.
 func (b *builder) rawPage(r *rows, header []string, language *language) error {
 	var columns []counted
 	for i, name := range header {
@@ -234,7 +234,7 @@ func whole(launches []*launch) error {
 		"%s:%d: launch %s, the last one, has %d metrics, and each before it %d: the output is cut", last.file, last.line, quote(last.is[id]), n, len(all))
 }
 
-// add adds a launch of the details page, on which a metric may stand in several sections.
+// add adds a launch of the details page, which may list a metric in several sections.
 func (b *builder) add(l *launch, language *language) error {
 	r := counters.Record{Line: l.line, Raw: map[string]counters.Value{}}
 	all := make(map[string]counters.Value, len(l.cells))

@@ -11,7 +11,7 @@ import (
 )
 
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject.
-// The caller fills in what no page says: driver, CUDA, the GPU's identity and the time.
+// The caller fills in the fields that no page has: driver, CUDA, the GPU's identity and the time.
 func Session(runs ...*counters.Profile) (model.Session, error) {
 	s := model.Session{Environment: model.Environment{Tool: "ncu"}, Warmup: "0"}
 	rows := map[measure.Subject]map[string]model.Values{}

@@ -59,7 +59,7 @@ func (Ncu) Command(exe string, p profiler.Selection, file string, workload []str
 		"--launch-count", strconv.Itoa(cmp.Or(p.Count, profiler.LaunchCount))}, workload)
 }
 
-// limit is the size to which the output of ncu is read, in bytes; a launch takes 20 kB.
+// limit is the largest size of ncu's output in bytes that is read; a launch takes 20 kB.
 const limit = 128 << 20
 
 // Read reads the raw page that ncu wrote.

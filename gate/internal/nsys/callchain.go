@@ -137,7 +137,7 @@ func (r *reader) callers(p *process) []model.Caller {
 	return out
 }
 
-// pythonFrames reads a stack of Python. Names are numbers of StringIds, in which nsys writes "<" as HTML does.
+// pythonFrames reads a stack of Python. Names are numbers of StringIds, with "<" escaped as in HTML.
 func (r *reader) pythonFrames(text string) []model.Frame {
 	var stack map[string]struct {
 		Frames []struct {

@@ -167,7 +167,7 @@ func (r *reader) dropFailed(names *names) error {
 	return err
 }
 
-// caller is a thread that makes calls, with the range in which its last one was.
+// caller is a thread that makes calls, with the range of its last call.
 type caller struct {
 	process *process // nil for one without kernels
 	tid     int64

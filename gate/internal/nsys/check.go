@@ -126,7 +126,7 @@ func (p *process) outsideGraphs() (outside []int64) {
 	return outside
 }
 
-// silence warns of processes that launched kernels, none of which is in the recording.
+// silence warns of processes with launched kernels and none in the recording.
 func (r *reader) silence() (warnings []string) {
 	for pid, n := range r.silent {
 		warnings = append(warnings, fmt.Sprintf("process %d launched %d kernels, but none of them is in the recording", pid, n))
@@ -135,8 +135,8 @@ func (r *reader) silence() (warnings []string) {
 	return warnings
 }
 
-// checkKept refuses a recording in which nsys kept few of the events of a process, unless every launch has its kernel
-// and every kernel its launch: programs with OpenACC and OpenMP produce many other events.
+// checkKept refuses a recording with few kept events of a process, unless every launch has its kernel and every kernel
+// its launch: programs with OpenACC and OpenMP produce many other events.
 func (r *reader) checkKept() error {
 	for _, few := range r.diagnosis.few {
 		p := r.of(few.process)

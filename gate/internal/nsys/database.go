@@ -123,7 +123,7 @@ func (db *database) count(table string) (int64, error) {
 	return max(0, n), nil
 }
 
-// room is the number of rows for which memory is allocated before a table is read, 0 where only reading it can tell.
+// room is the number of rows to allocate memory for before reading a table, 0 where only reading it can tell.
 func (db *database) room(table string) int {
 	const least = 20 // bytes of a row in the tables of many rows, which have eight columns or more
 	n := 0

@@ -28,7 +28,7 @@ var lost = []struct {
 		model.ImporterFailed, updateNsys, "the importer of nsys failed on some events and lost them"},
 }
 
-// missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their
+// missing lists nsys's messages that report a loss as information, with the next step and the sentence of their
 // refusals. The groups of the expression are the details of the sentence.
 var missing = []struct {
 	text         func() *regexp.Regexp

@@ -22,7 +22,7 @@ import (
 // payloads puts the payloads of NVTX ranges into an export: the messages of NCCL, the stacks of Python.
 const payloads = "--include-json=true"
 
-// ExportArgs are the arguments with which [Export] runs nsys.
+// ExportArgs are the arguments of nsys in [Export].
 func ExportArgs(report, output string) []string {
 	return []string{"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ","), payloads, "-o", output, report}
 }

@@ -79,7 +79,7 @@ func changed(file string, before state) bool {
 	return err != nil || after.size != before.size || !after.modified.Equal(before.modified) || after.counter != before.counter
 }
 
-// unfinished gives the sign by which another program writes to the database, "" for none, and the next step.
+// unfinished gives the sign of another program writing to the database, "" for none, and the next step.
 func unfinished(file, name string, f *os.File) (sign, next string) {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return "unfinished changes lie in " + name + "-wal",

@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// gpuMetricNames are the metrics that are read, by what their names begin with and hold: their numbers follow the set
-// of metrics and the driver, their names do not. NVLink counts requests and responses apart, as parts of one peak.
+// gpuMetricNames are the metrics that are read, by prefix and content of their names: numbers follow the set of metrics
+// and the driver, names do not. NVLink counts requests and responses apart, as parts of one peak.
 var gpuMetricNames = []struct {
 	prefix, holds string
 	metric        measure.Metric
@@ -88,9 +88,9 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	return found, err
 }
 
-// sampling gives the samples of the GPUs on which a process launched kernels, nil if there are none. A sample covers
-// the time from its timestamp to that of the next: on an H100 at 10 kHz the SMs' activity fits the kernels in that
-// interval to within 4 of 100, and misses them by 40 in the interval before.
+// sampling gives the samples of the GPUs with kernels of a process, nil if there are none. A sample covers the time
+// from its timestamp to the next. On an H100 at 10 kHz the SMs' activity fits the kernels in that interval to within 4
+// of 100, in the interval before to within 40.
 func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampling {
 	if len(all) == 0 {
 		return nil

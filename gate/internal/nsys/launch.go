@@ -71,7 +71,7 @@ func (r *reader) readLaunches() error {
 }
 
 // readGraphs reads the graphs that were recorded as a whole: each is a launch of the kernel "(CUDA graph)", without a
-// geometry, numbered by the graph that was launched.
+// geometry, numbered by the launched graph.
 func (r *reader) readGraphs() error {
 	if err := r.db.require(graphTable, "start", "end"); err != nil {
 		return err
@@ -175,8 +175,8 @@ func memoryKind(v int64) model.MemoryKind {
 	return model.MemoryKind(v)
 }
 
-// readOverhead finds the times in which the profiler delayed a process, by flushing buffers or instrumenting code. Its
-// work before the process starts, and on its own threads, delays nothing and is left out.
+// readOverhead finds the times that the profiler delayed a process by flushing buffers or instrumenting code. Its work
+// before the process starts, and on its own threads, delays nothing and is left out.
 func (r *reader) readOverhead() error {
 	// The names carry "CUPTI: " or "CUPTI ", and end in "overhead" or in when they were, by release.
 	holds := []string{"flush", "Instrumentation", "Resource Management", "stop overhead", "CUDA profiling overhead"}
@@ -209,8 +209,8 @@ func (r *reader) readOverhead() error {
 	return err
 }
 
-// readMemory finds the high-water mark of what each process had allocated on its devices. Frees of what was allocated
-// before the recording began are left out; an address allocated again, as a pool reports it, counts once.
+// readMemory finds the high-water mark of each process's allocations on its devices. It leaves out frees of memory from
+// before the recording; an address allocated again, as a pool reports it, counts once.
 func (r *reader) readMemory() error {
 	if n, err := r.db.count(memoryTable); n == 0 || err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// The newest releases that this package was tested with. The major number of a schema changes with what breaks queries.
+// The newest tested releases. A schema gets another major number when queries of the old one break.
 const (
 	newestYear   = 2026
 	newestSchema = 3

@@ -130,7 +130,7 @@ func (r *reader) groupOf(g group) string {
 	return measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
 }
 
-// messageBytes is the name under which NCCL tells the size of a message in the payloads of its NVTX ranges.
+// messageBytes is the key of a message's size in the payloads of NCCL's NVTX ranges.
 const messageBytes = "Message size [bytes]"
 
 // message reads a payload in JSON, whose numbers may be text. Any other payload gives the zero message.

@@ -126,7 +126,7 @@ type group struct {
 
 const whole = -1 // in place of a category
 
-// variant is what a row of the kernel table says about the kernel; names are numbers of StringIds.
+// variant is a row of the kernel table; names are numbers of StringIds.
 type variant struct {
 	demangled, mangled, short                              int64
 	grid, block                                            measure.Dim3
@@ -137,5 +137,5 @@ type variant struct {
 const (
 	noName     = math.MinInt64 // in place of a StringIds number
 	wholeGraph = noName + 1    // the name of a graph that was recorded as a whole
-	mostGraphs = 1000          // that are told apart in a process: one may instantiate a graph for each launch
+	mostGraphs = 1000          // told apart in a process at most: it may instantiate one for each launch
 )

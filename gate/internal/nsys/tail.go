@@ -46,7 +46,7 @@ func (p *process) cutTail() {
 	}
 	p.launches, p.ids = p.launches[:kept], p.ids[:kept]
 	p.copies = slices.DeleteFunc(p.copies, func(c model.Copy) bool { return queued(c.API) })
-	var calls model.Calls // without those of the tail, in which the host would seem to work after the last step
+	var calls model.Calls // without those of the tail, which would place the host after the last step
 	for c := range p.found.all.All() {
 		if !queued(c.Start) {
 			calls.Add(c)

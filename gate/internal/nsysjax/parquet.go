@@ -163,7 +163,7 @@ func (t *table) unpack(codec format.CompressionCodec, page []byte, size int) ([]
 	return nil, fmt.Errorf("packed with %s, which is not read", codec)
 }
 
-// add adds the cells of a page, by the words of the dictionary if it has numbers of those.
+// add adds the cells of a page, by the words of the dictionary if the page holds their numbers.
 func (c *column) add(typ format.Type, p format.DataPageHeader, optional bool, page []byte, words *column) (err error) {
 	there, n := slices.Repeat([]uint32{1}, int(p.NumValues)), 0 // which cells are not null, and their number
 	if optional {
@@ -285,7 +285,7 @@ func decode(data []byte, to any) (int, error) {
 	return r.BytesRead(), err
 }
 
-// bounded bounds the lists of a structure, for which the library makes room before it reads them.
+// bounded bounds the lists of a structure, since the library allocates them before it reads them.
 type bounded struct {
 	thrift.BytesReader
 	items int
@@ -299,7 +299,7 @@ func (b *bounded) ReadList() (thrift.List, error) {
 	return l, err
 }
 
-// Discard is what the library looks for beside the methods of a BytesReader.
+// Discard is a method that the library expects besides those of a BytesReader.
 func (b *bounded) Discard(n int) (int, error) {
 	return b.BytesReader.(interface{ Discard(int) (int, error) }).Discard(n)
 }

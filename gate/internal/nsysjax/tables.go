@@ -18,9 +18,9 @@ import (
 // writes.
 const projected = "nvtx_gpu_proj_trace/trace.parquet"
 
-// Tables reads the tables of an archive of which [Reports] gives none, one trace a process. A thunk of XLA, an
-// operation of the program and most often one kernel, stands as a kernel. Tables that are damaged, or lack a column or
-// cell that is needed, give a *model.Refusal.
+// Tables reads the tables of an archive without reports ([Reports]), one trace a process. A thunk of XLA, an operation
+// of the program and most often one kernel, stands as a kernel. Tables that are damaged, or lack a needed column or
+// cell, give a *model.Refusal.
 func Tables(ctx context.Context, archive string) (out []model.Trace, err error) {
 	a, members, from, err := open(archive)
 	if err != nil {
@@ -84,8 +84,8 @@ func (r *reader) damaged(format string, args ...any) error {
 // textual are the columns of texts; the others have numbers.
 var textual = []string{"Name", "Text", "Domain", "name", "value", "('TARGET_INFO_GPU', 'name')", "('TARGET_INFO_GPU', 'uuid')"}
 
-// load reads columns of a table, of which the first ones are needed; a title may have an alternative. It gives nil if
-// the archive does not have the table.
+// load reads columns of a table; the first ones are needed, and a title may have an alternative. It gives nil if the
+// archive lacks the table.
 func (r *reader) load(name string, needed int, titles ...string) ([]*column, error) {
 	root := strings.TrimSuffix(r.of.recording(), projected)
 	rank := strings.TrimPrefix(r.of.path, root+projected)

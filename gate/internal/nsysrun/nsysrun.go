@@ -1,4 +1,4 @@
-// Package nsysrun runs Nsight Systems: the command lines of nsys, and the meaning of what it prints.
+// Package nsysrun runs Nsight Systems: the command lines of nsys, and the meaning of its messages.
 package nsysrun
 
 import (
@@ -19,7 +19,7 @@ type Nsys struct{}
 func (Nsys) Tool() profiler.Tool {
 	return profiler.Tool{
 		Name: "nsys", Product: "Nsight Systems", Origin: "it comes with the CUDA toolkit", Suffix: ".nsys-rep",
-		// Without it a job of which only some ranks are profiled may hang in MPI.
+		// Without it MPI may hang in a job with only some ranks profiled.
 		SomeRanks: "NSYS_MPI_STORE_TEAMS_PER_RANK",
 	}
 }

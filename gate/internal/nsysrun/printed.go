@@ -61,7 +61,7 @@ type optionError struct {
 
 func (e *optionError) Unwrap() error { return e.error }
 
-// Refusal is the reason that nsys names for which it started nothing, nil for none.
+// Refusal is nsys's reason for starting nothing, nil for none.
 func (Nsys) Refusal(o profiler.Options, printed string) error {
 	if refused := gpuMetricsRefused(printed); o.GPUMetrics && refused != nil {
 		return refused
@@ -73,8 +73,8 @@ func (Nsys) Refusal(o profiler.Options, printed string) error {
 	return nil
 }
 
-// sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". A reason
-// why not follows the name.
+// sampleable matches a GPU in nsys's list of GPUs with samples of metrics: "0: NVIDIA H200 PCI[0000:19:00.0]". Other
+// GPUs have a reason behind the name.
 var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
 
 // GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why

@@ -26,10 +26,10 @@ type File struct {
 	io.Reader
 }
 
-// Run is what the tables of one run say. Exactly one of the fields is set.
+// Run holds the tables of one run. Exactly one of the fields is set.
 type Run struct {
-	// Trace is the run launch by launch, from cuda_gpu_trace. What the table has no column for is -1; sizes are rounded as
-	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start.
+	// Trace is the run launch by launch, from cuda_gpu_trace. A value without a column is -1; sizes are rounded as in
+	// the table. The time of a launch is unknown: Launch.API is Launch.Start.
 	Trace *model.Trace
 	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all launches
 	// of the run (Avg), the first ones included, because a summary leaves no warm-up out. The bytes of copies that the
@@ -62,7 +62,7 @@ type collection struct {
 func (c *collection) read(file string, in io.Reader) error {
 	c.files = append(c.files, file)
 	s := newLines(file, in)
-	announced := ""  // the report that nsys says comes next
+	announced := ""  // the report that nsys announces as the next one
 	var after *table // the table before this line, as long as a row of it may follow
 	for {
 		line, err := s.next()

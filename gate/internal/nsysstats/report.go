@@ -47,8 +47,8 @@ var (
 	processing = input.Pattern(`^Processing \[.*\] with \[`)
 )
 
-// messages are the lines by which nsys says why there is no table of kernels, the most telling first. A reason ends
-// with the text that the line captures.
+// messages are nsys's lines on a missing table of kernels, the most telling first. A reason ends with the text that the
+// line captures.
 var messages = []struct {
 	kind         model.Kind
 	reason, next string

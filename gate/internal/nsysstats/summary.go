@@ -77,7 +77,7 @@ func (t *table) readSums() ([]sum, error) {
 	return sums, err
 }
 
-// contradiction says which cells of a row cannot be those of one table, within what was rounded away; "" for none.
+// contradiction names cells of a row that cannot be of one table, apart from rounding; "" for none.
 func (t *table) contradiction(r *sumRow) string {
 	printed := map[string]number{
 		"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most,

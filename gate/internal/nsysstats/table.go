@@ -36,10 +36,10 @@ type table struct {
 	unclear error
 	english bool
 	kernels model.KernelNames
-	step    float64 // the unit to which durations or totals are rounded, in ns
+	step    float64 // the rounding unit of durations or totals, in ns
 }
 
-// seed is that of all digests, which are compared with each other alone.
+// seed is the seed of all digests, which are compared within one process alone.
 var seed = maphash.MakeSeed()
 
 func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
@@ -152,7 +152,7 @@ func someNumber(line string) bool {
 	})
 }
 
-// coarsest is what times may be rounded to, in ns: --timeunit msec rounds to 100, sec to 100,000.
+// coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
 const coarsest = 1000
 
 // each gives the rows of a table as values of the struct Row, one by one. Names whose quotes are not doubled, as nsys

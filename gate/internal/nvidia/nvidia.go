@@ -171,7 +171,7 @@ func parseCSV(text []byte, columns int) ([][]string, error) {
 	return rows, nil
 }
 
-// known is a cell without the ways in which nvidia-smi says that it does not know.
+// known is a cell, "" for nvidia-smi's ways to print an unknown value.
 func known(cell string) string {
 	if strings.HasPrefix(cell, "[") || cell == "N/A" {
 		return ""

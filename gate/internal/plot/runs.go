@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Group are the runs of one side, in the order in which they ran.
+// Group are the runs of one side, in the order of their start.
 type Group struct {
 	Name, Class string
 	Runs        []float64

@@ -30,7 +30,7 @@ func (t *toolSet) ended(cmd *exec.Cmd) {
 	delete(t.pids, cmd.Process.Pid)
 }
 
-// MarkName is the variable by which a guard finds the processes of a session: its value is the private directory. nsys
+// MarkName is the variable that marks the processes of a session for a guard: its value is the private directory. nsys
 // itself gets it, and so do its daemons and the workload.
 const MarkName = "NSGATE_SESSION"
 

@@ -14,7 +14,7 @@ const (
 	tailBytes = 384 << 10
 )
 
-// Output keeps the beginning and the end of what is written to it: a chatty program fills neither memory nor disk.
+// Output keeps the beginning and the end of its input: a chatty program fills neither memory nor disk.
 type Output struct {
 	mu      sync.Mutex
 	head    []byte
@@ -57,8 +57,8 @@ func (x *Output) String() string {
 // directories are an absolute path up to its last component, which says enough.
 var directories = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":]+)+[/\\]`)
 
-// Said is what a program says went wrong, without what names the machine: the last line with words of the first output
-// that has one, shortened; "" where none has. It is untrusted text.
+// Said is a program's own error message, without the machine's names. It is the last line with words of the first
+// output that has one, shortened; "" where none has. It is untrusted text.
 func Said(outputs ...string) string {
 	const longest = 200
 	for _, output := range outputs {

@@ -30,7 +30,7 @@ type Private struct {
 
 // owner is the content of the file ownerIn of a private directory. A directory without that file is not removed.
 type owner struct {
-	// Boot names the time since the machine was started, in which the lock means something.
+	// Boot names the boot of the machine; the lock is valid during it only.
 	Boot string `json:"boot"`
 	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for
 	// none.
@@ -42,7 +42,7 @@ type owner struct {
 // Prefix is how the names of private directories begin.
 const Prefix = "nsgate-"
 
-// HiddenArg is the first argument by which nsgate runs its own binary as a part of itself.
+// HiddenArg is the first argument of nsgate's calls of its own binary.
 const HiddenArg = "__run"
 
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
@@ -90,7 +90,7 @@ func (p *Private) Join(dir string) error {
 	return p.say()
 }
 
-// guardProgram is the executable of the guards where nobody names one, see [UseGuard].
+// guardProgram is the default executable of the guards, see [UseGuard].
 var guardProgram string
 
 // UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program
@@ -165,8 +165,8 @@ func Clear(dir string, grace time.Duration) error {
 	return removePrivate(dir)
 }
 
-// Env is the environment in which a profiler works for the private directory: it speaks English and has a directory for
-// temporary files of its own, where ncu's lock is not that of another user.
+// Env is the environment of a profiler in the private directory: in English, with a directory for temporary files of
+// its own, where ncu's lock is not that of another user.
 func (p *Private) Env() ([]string, error) {
 	tmp := tmpIn(p.Path)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
@@ -196,7 +196,7 @@ func PrivateError(err error) error {
 
 var swept sync.Once // in every process; tests sweep more often
 
-// elsewhere is the age up to which directories of other machines, containers or boots are left alone.
+// elsewhere is the minimum age for removing directories of other machines, containers or boots.
 const elsewhere = 24 * time.Hour
 
 // Sweep removes the private directories of this user that have lost both their owner and their guard.
@@ -277,9 +277,9 @@ func removeAll(name string) error {
 	return os.RemoveAll(name)
 }
 
-// forget removes what a git repository knows of worktrees in a private directory, and of those that are long gone with
-// theirs: a machine that starts may empty the directory for temporary files. git worktree remove wants a whole
-// worktree, which one that was interrupted is not, and git worktree prune would take others along.
+// forget removes a git repository's entries of worktrees in a private directory, and of those long gone with theirs: a
+// boot may empty the directory for temporary files. git worktree remove wants a whole worktree, and an interrupted one
+// is not; git worktree prune would take others along.
 func forget(repository, dir string) (err error) {
 	all := filepath.Join(repository, "worktrees")
 	entries, _ := os.ReadDir(all)
@@ -296,8 +296,8 @@ func forget(repository, dir string) (err error) {
 	return err
 }
 
-// lost reports whether a private directory is gone to which a file of a git repository points. Of the last day nobody
-// knows: another container may see another directory for temporary files.
+// lost reports whether the private directory behind a pointer in a git repository is gone. It is false for the last
+// day: another container may see another directory for temporary files.
 func lost(private, pointer string) bool {
 	info, err := os.Stat(pointer)
 	if err != nil || !strings.HasPrefix(filepath.Base(private), Prefix) || time.Since(info.ModTime()) < elsewhere {

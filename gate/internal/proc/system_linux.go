@@ -201,7 +201,7 @@ func sessionOf(dir string) processes {
 	return found
 }
 
-// awaitSession waits for the end of what belongs to dir.
+// awaitSession waits for the end of the processes of dir.
 func awaitSession(dir string, grace time.Duration) {
 	for until := time.Now().Add(grace); time.Now().Before(until) && len(sessionOf(dir)) > 0; time.Sleep(20 * time.Millisecond) {
 	}
@@ -233,7 +233,7 @@ func endAll(find func() processes) {
 // detach gives a command a session of its own, which nothing that ends this process's group or terminal reaches.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// ignoreSignals lets this process outlive the signals by which its owner is ended.
+// ignoreSignals lets this process outlive the signals that end its owner.
 func ignoreSignals() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }
@@ -287,7 +287,7 @@ func bootID() string {
 	return string(bytes.TrimSpace(text))
 }
 
-// Owner is the user to whom a file belongs, where that is known.
+// Owner is the user who owns a file, where that is known.
 func Owner(info fs.FileInfo) (uid int, known bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -296,8 +296,8 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 	return int(s.Uid), true
 }
 
-// Hold makes a named pipe that this process holds open for writing. Whoever reads it sees its end when this process
-// closes it, or is gone in whatever way.
+// Hold makes a named pipe that this process holds open for writing. Its readers see the end when this process closes
+// it, or is gone in whatever way.
 func Hold(name string) (io.Closer, error) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
@@ -305,7 +305,7 @@ func Hold(name string) (io.Closer, error) {
 	return os.OpenFile(name, os.O_RDWR, 0) // opening for writing only would wait for the reader
 }
 
-// Released returns a channel that is closed when nobody holds a named pipe of [Hold].
+// Released returns a channel that is closed when no process holds a named pipe of [Hold].
 func Released(name string) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {

@@ -54,7 +54,7 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	return nil
 }
 
-// packFrom is the number of recordings of a directory from which on traces are kept packed: a few jobs of many ranks.
+// packFrom is the least number of recordings of a directory with packed traces: a few jobs of many ranks.
 const packFrom = 32
 
 // openAll adds recordings in their order, and reads several at once. It returns the files that they are from. Of several that cannot
@@ -197,8 +197,8 @@ func (l *listing) take(files []string) error {
 	return nil
 }
 
-// derived reports whether a file was made from another one that lies beside it, or is what that one was made from: the
-// report beside its export or page, and the tables that nsys stats made of an export or report.
+// derived reports whether a file was made from another one beside it, or is the source of one: the report beside its
+// export or page, or tables of nsys stats beside their export or report.
 func derived(name string, names []string) bool {
 	for _, from := range []struct{ report, export string }{{".nsys-rep", ".sqlite"}, {".qdrep", ".sqlite"}, {".ncu-rep", ".csv"}} {
 		if base, ok := strings.CutSuffix(name, from.report); ok && slices.Contains(names, base+from.export) {
@@ -252,8 +252,8 @@ func baselineBelow(dir string, levels int) string {
 	return ""
 }
 
-// distinct refuses a directory in which two files hold the same bytes: as two runs they would agree to the last digit.
-// Recordings that are the same in other bytes are found later.
+// distinct refuses a directory with two files of the same bytes: as two runs they would agree to the last digit. A
+// later check finds equal recordings in other bytes.
 func distinct(found []entry) error {
 	type key struct {
 		size int64

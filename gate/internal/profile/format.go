@@ -43,7 +43,7 @@ type Format struct {
 	certain bool
 	// sniff reports from the first bytes of a file whether it is of this format; nil if only the name tells.
 	sniff func(name string, head []byte) bool
-	// begins are what a line has that begins a table of this format, or what its program says instead: one of them. Such a
+	// begins are texts of a line that begins a table of this format, or replaces it in the program's output. Such a
 	// line is looked for behind the output of the workload; none where the file begins as the format does.
 	begins []string
 	// read adds the content of the files of one recording, most often one file.
@@ -120,11 +120,11 @@ func Formats() []Format {
 }
 
 const (
-	// sniffed is the number of bytes by which the format of a file is found.
+	// sniffed is the number of leading bytes that decide the format of a file.
 	sniffed = 64 << 10
 	// furthest is how much output of the workload may stand before a table.
 	furthest = 256 << 20
-	// mostSeeming is how many lines are looked at that have what begins a table and begin none, which takes time.
+	// mostSeeming is the largest number of lines that seem to begin a table and do not: reading them takes time.
 	mostSeeming = 10_000
 )
 

@@ -45,7 +45,7 @@ var rankWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)
 // macros of nsys write such names (%q{SLURM_PROCID}_%p).
 var loneNumber = regexp.MustCompile(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
 
-// perProcess are parts of a name by which processes of one job may differ beside their rank: host and process id.
+// perProcess matches parts of a name besides the rank that differ between processes of one job: host and process id.
 var perProcess = regexp.MustCompile(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[._-][0-9]{4,8}\b`)
 
 // nameJobs groups the files of a directory to jobs by the ranks in their names, and stores job and rank with their traces. If
@@ -132,8 +132,8 @@ func gather(files []file, belongs func(first, f file) bool, name func(file) stri
 	return out
 }
 
-// together groups files that were recorded at the same time and whose names differ in what processes of one job differ in; known is
-// false where one does not say when it was.
+// together groups files that were recorded at the same time and whose names differ like those of one job. known is
+// false where a file lacks its time.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })

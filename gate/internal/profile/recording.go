@@ -25,7 +25,7 @@ type Recording struct {
 	// Unprofiled are further runs without a profiler, and Outputs the numbers that were read in their output.
 	Unprofiled []model.Unprofiled
 	Outputs    []measure.Output
-	// Place is where unprofiled runs were taken that no profiled one stands beside.
+	// Place is the environment of unprofiled runs without profiled ones.
 	Place model.Environment
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
@@ -67,7 +67,7 @@ func (r *Recording) addCounters(p *counters.Profile, err error) error {
 // Whole reports whether some of it was summed up by the profiler, so that no warm-up can be left out.
 func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
 
-// GPU is the model on which the newest of its runs was measured, "" if unknown.
+// GPU is the model of the GPU of the newest run, "" if unknown.
 func (r *Recording) GPU() string {
 	switch {
 	case len(r.Traces) > 0:

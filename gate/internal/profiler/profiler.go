@@ -18,10 +18,10 @@ type Profiler interface {
 	Export(ctx context.Context, exe, report, dir string) (file string, err error)
 	// Read is the recorded processes that launched kernels. name stands for the file in messages.
 	Read(ctx context.Context, file, name string) ([]model.Trace, error)
-	// Refusal is what the output of a tool means that started nothing, nil where it names no reason.
+	// Refusal is the refusal in the output of a tool that started nothing, nil where it names no reason.
 	Refusal(o Options, printed string) error
-	// Repeat is how to record once more after a recording with these options was lost. Where that does not help it is nil,
-	// and the error is lost with what is known of it.
+	// Repeat is how to record once more after a recording with these options was lost. Where that does not help it is
+	// nil, and the error is lost with the known details.
 	Repeat(o Options, lost error) (*Repetition, error)
 }
 
@@ -67,9 +67,9 @@ type Repetition struct {
 // Counter profiles single launches of a program, which it replays one by one.
 type Counter interface {
 	Tool() Tool
-	// Environment is the tool with its version, and the mode in which it profiles ([model.Environment]).
+	// Environment is the tool with its version, and its profiling mode ([model.Environment]).
 	Environment(ctx context.Context, exe string) (tool, mode string)
-	// Command profiles a program and writes what Read reads to a file. argv[0] is the executable.
+	// Command profiles a program and writes the input of Read to a file. argv[0] is the executable.
 	Command(exe string, s Selection, file string, program []string) (argv []string)
 	Read(file string, s Selection) (*counters.Profile, error)
 	// Known asks the tool for its metrics and gives the check of a metric's name.
