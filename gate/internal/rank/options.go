@@ -23,7 +23,7 @@ const (
 	endGrace  = 5 * time.Second
 )
 
-// NotHere is what a rank says of a gather directory that its host does not have.
+// NotHere is the error of a rank whose host lacks the gather directory.
 const NotHere = "does not exist on this host"
 
 // ProgramArg is the argument after [proc.HiddenArg] that makes this binary call [Program] with the one that follows.

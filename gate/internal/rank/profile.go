@@ -202,7 +202,7 @@ func copyTo(out io.Writer, from string) error {
 	return err
 }
 
-// because is what a profiler says went wrong, as the end of a sentence.
+// because is a profiler's own error message, as the end of a sentence.
 func because(log string) string {
 	if said := measure.NormalizeLine(proc.Said(log)); said != "" {
 		return ": " + said

@@ -19,9 +19,9 @@ import (
 // leftGrace is how long processes that the program has left behind may take to end by themselves: the profiler waits for them.
 const leftGrace = 500 * time.Millisecond
 
-// Program is the hidden mode in which the profiler starts this binary in front of a rank's program: it takes the program, and
-// the rank's own standard streams, from the rank that waits in the private directory, and passes signals on that come
-// from there.
+// Program is the hidden mode of this binary that a profiler starts in front of a rank's program. It takes the program,
+// and the rank's own standard streams, from the rank that waits in the private directory, and passes that rank's
+// signals on.
 func Program(private string) int {
 	runtime.LockOSThread() // the program dies with the thread that started it
 	conn, err := proc.Knock(private)

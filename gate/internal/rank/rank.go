@@ -30,8 +30,8 @@ type Identity struct {
 	Size int `json:"size"` // processes of the job, 0 where the launcher does not say
 }
 
-// launchers are the variables by which launchers tell a process its rank, the innermost launcher first: torchrun may
-// run below mpirun, and mpirun below srun.
+// launchers are the variables of launchers with the rank of a process, the innermost launcher first: torchrun may run
+// below mpirun, and mpirun below srun.
 var launchers = []struct{ rank, size string }{
 	{"RANK", "WORLD_SIZE"}, // torchrun
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -40,7 +40,7 @@ var launchers = []struct{ rank, size string }{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// Identify finds out which rank this process is from what the launcher has set.
+// Identify finds the rank of this process from the variables of its launcher.
 func Identify(getenv func(string) string) (Identity, error) {
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(getenv(name)); err == nil && n >= 0 {
@@ -111,8 +111,7 @@ func (l *Status) TooMany(where string) error {
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
 func (l *Status) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
 
-// reserved is the size of the file in which a rank says what becomes of it: what it says at its end has room even where
-// the directory has none any more.
+// reserved is the size of a rank's status file. The final status has room even where the directory has none any more.
 const reserved = 4096
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -120,7 +119,7 @@ var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // OrderFile, StatusFile and ExportFile are the files of a job in its directory.
 func OrderFile(dir, job string) string { return filepath.Join(dir, job+".job.json") }
 
-// StatusFile is where a rank says what becomes of it.
+// StatusFile is the file with the status of a rank.
 func StatusFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
 }
@@ -139,8 +138,8 @@ func (o Order) Write(dir, job string) error {
 	return output.Text(OrderFile(dir, job), 0o600, text)
 }
 
-// readOrder reads the order of a job, nil if there is none. It names commands that run as this user, so it has to be
-// a file of the owner of the rank's own files, which nobody else can write, and no link.
+// readOrder reads the order of a job, nil if there is none. It names commands that run as this user. It must be no
+// link, and a file of the owner of the rank's files that no other user can write.
 func readOrder(dir, job string, owner int) (*Order, error) {
 	name := OrderFile(dir, job)
 	f, err := input.OpenOwn(name)

@@ -37,7 +37,7 @@ func (r CodeDiffers) String() string {
 	return "device code: " + n(r.Changed) + " changed, " + n(r.Added) + " added, " + n(r.Removed) + " removed, " + n(r.Same) + " the same"
 }
 
-// CodeChanged is the verdict on device code where no time was measured. Most is what changed most, in words.
+// CodeChanged is the verdict on device code without measured times. Most is the largest change, in words.
 type CodeChanged struct {
 	CodeCounts
 	Most string

@@ -30,8 +30,8 @@ func (r Steps) String() string {
 	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
 }
 
-// LostLaunches is launches of a side, in a step or run, of which the profiler lost the record, or a table the row;
-// Share is the largest part of the GPU time that they can have taken.
+// LostLaunches is launches of a side, in a step or run, without a record of the profiler or a row of a table; Share is
+// the largest part of the GPU time that they can have taken.
 type LostLaunches struct {
 	Side            string
 	Launches, Share result.Number
@@ -184,7 +184,7 @@ func (r OtherCycle) String() string {
 		" in the head: mark the step with an NVTX range"
 }
 
-// OnOneSide is what only one side measured. Outputs is true where the names are outputs.
+// OnOneSide names metrics that only one side has. Outputs is true where the names are outputs.
 type OnOneSide struct {
 	Names         []string
 	With, Without string

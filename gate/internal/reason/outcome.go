@@ -7,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Bound is what a change is compared with. By is "limit", "floor", "tick" of the timer, "run" for a part of the whole
-// run, "count" for the change from which a count without a limit is reported, or "one" for one launch in a whole run.
+// Bound is the bound of a change. By is "limit", "floor", "tick" of the timer, "run" (a part of the whole run), "count"
+// (a reported count without a limit), or "one" (launch in a whole run).
 type Bound struct {
 	By   string
 	Size result.Number
@@ -36,7 +36,7 @@ type Interval struct{ Low, High result.Number }
 
 func (i Interval) String() string { return "interval " + i.Low.Change() + " … " + i.High.Change() }
 
-// Bounds are what the policy wants of a value itself, unknown where it wants nothing.
+// Bounds are the policy's bounds of a value itself, unknown where it has none.
 type Bounds struct {
 	AtLeast, AtMost result.Number
 	Unit            string

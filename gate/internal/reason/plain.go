@@ -5,7 +5,7 @@ import "github.com/nsgate/nsgate/gate/internal/result"
 // Plain is a reason without arguments.
 type Plain struct{ key, sentence string }
 
-// Key is what the reason is stored as.
+// Key is the stored name of the reason.
 func (r Plain) Key() string { return r.key }
 
 func (r Plain) String() string { return r.sentence }

@@ -30,8 +30,8 @@ func (r Undecided) String() string {
 		r.Because
 }
 
-// NoneSlower is a gate in which nothing fails. Listed is true where subjects are slower that do not fail it: parts of a
-// whole that is not worse, too cheap, or allowed.
+// NoneSlower is a gate without a failure. Listed is true if subjects are slower without failing it: parts of a whole
+// that is not worse, cheap ones, or allowed ones.
 type NoneSlower struct {
 	Comparisons int
 	Listed      bool

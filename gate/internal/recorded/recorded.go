@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// KernelShare is the part of GPU time from which on a kernel shows what the kernels of a program do.
+// KernelShare is the least part of GPU time of a kernel that represents the program's kernels.
 const KernelShare = 0.005
 
 // SideNames are the names of the baseline and the head in reasons.
@@ -167,8 +167,8 @@ func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
 	return s.Entries[subject].Newest(metric) != nil
 }
 
-// Values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
-// session has none. In a session that has a kernel, the profiled runs without it launched it zero times and spent no time on it.
+// Values are the samples of a metric, one list a session with the runs of that metric's kind, all NaN where a session
+// has none. In a session with a kernel, profiled runs without it have zero launches and time.
 func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
 	out, h := make([][]float64, len(s.Sessions)), s.Entries[subject]
 	for i := range s.Sessions {
@@ -191,8 +191,8 @@ func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
 	return out
 }
 
-// absent puts zero for the runs of a session in which nothing of a kernel was measured. A run that lacks one value and has
-// another is no such run: that value is not known.
+// absent puts zero for the runs of a session without any metric of a kernel. A run that lacks one value and has another
+// keeps NaN: that value is unknown.
 func (s *Index) absent(session int, subject measure.Subject, values []float64) []float64 {
 	if subject.Scope != measure.ScopeKernel || s.Total != measure.Total || !slices.ContainsFunc(values, math.IsNaN) {
 		return values

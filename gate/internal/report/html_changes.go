@@ -23,13 +23,13 @@ type change struct {
 	story.Row
 	Name, About string
 	Colour      string        // class of the numbers
-	Outcome     string        // by which rows are filtered
+	Outcome     string        // key of the filter of rows
 	ID, Link    string        // the row's own name, or that of its finding
 	Adds        result.Number // to a step, in ns
 	Picture     plot.SVG
 }
 
-// colour is the CSS class of a row, by which a page colours and filters it.
+// colourOf is the CSS class of a row for colours and filters of a page.
 func colourOf(r *story.Row) string {
 	switch r.Class {
 	case story.Failing, story.Warned, story.Increased:

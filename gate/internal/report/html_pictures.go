@@ -41,7 +41,7 @@ func (s *reportSheet) steps() {
 		if len(r.Parts) == 0 {
 			classes[subject] = cmp.Or(classes[subject], map[string]string{"worse": "worse", "better": "better"}[colourOf(&r)])
 		}
-		for _, p := range r.Parts { // they are what got slower
+		for _, p := range r.Parts { // they got slower
 			titles[p.F.Subject()], classes[p.F.Subject()] = p.Subject, "worse"
 			if p.F.Outcome == result.Gone {
 				classes[p.F.Subject()] = "gone"

@@ -20,7 +20,7 @@ const (
 type reportSheet struct {
 	*sheet
 	*story.Story
-	links    map[measure.Subject]string // the name by which a subject is linked to
+	links    map[measure.Subject]string // name of a subject as the target of links
 	articles map[measure.Subject]bool   // subjects that have an article
 }
 

@@ -113,13 +113,13 @@ func FormatOf(file string) string {
 // About says whom a format is for, and gives the usual suffix of its files.
 func About(name string) (about, suffix string) { return formats[name].about, formats[name].suffix }
 
-// Value is what [Render] takes, one type for each [Kind].
+// Value is a value that [Render] takes, one type for each [Kind].
 type Value interface {
 	*result.Report | *calibrate.Calibration | *result.Summary | *history.Bisection | *history.History
 }
 
-// Render writes a value in the named format. A format that is unknown, or that has no form of this kind, is an error that lists
-// those that have one.
+// Render writes a value in the named format. A format that is unknown, or that does not support the kind, is an error
+// that lists the supported formats.
 func Render[V Value](name string, w io.Writer, value V, o Options) error {
 	kind := kindOf(value)
 	render := formats[name].forms[kind]

@@ -164,7 +164,7 @@ func List(w io.Writer, title string, titles []string, rows [][]string, o story.O
 	return p.writeTo(w)
 }
 
-// fromDifference shortens a name to n columns so that the part stays in which it differs from others.
+// fromDifference shortens a name to n columns so that its difference from the others stays.
 func fromDifference(name string, others []string, n int) string {
 	same := len(name)
 	for _, o := range others {

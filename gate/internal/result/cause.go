@@ -1,7 +1,6 @@
 package result
 
-// Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
-// comes from.
+// Origin is the place in the program of most launches of a kernel, or of most calls of another CUDA function.
 type Origin struct {
 	// Call is the CUDA function that is called there, "" where the finding's kernel is launched.
 	Call     string `json:"call,omitempty"`
@@ -15,9 +14,9 @@ type Origin struct {
 type Cause struct {
 	// Summary is the whole in one to three sentences.
 	Summary string `json:"summary"`
-	// Reasons are what speaks for it, the likeliest first; none where nothing explains the change.
+	// Reasons are the arguments for it, the likeliest first; none where nothing explains the change.
 	Reasons []string `json:"reasons,omitempty"`
-	// Guides are where NVIDIA's documentation explains the reasons, each once.
+	// Guides are the sections of NVIDIA's documentation on the reasons, each once.
 	Guides []Guide `json:"guides,omitempty"`
 	// Base and Head say what limits the kernel: "memory-bound, 71 % of the fp32 roof". Empty where that is not known.
 	Base string `json:"base,omitempty"`
@@ -35,7 +34,7 @@ type Cause struct {
 type Roof struct {
 	Precision string `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
 	Intensity Number `json:"intensity"` // FLOP a byte of memory traffic
-	Ridge     Number `json:"ridge"`     // intensity from which on arithmetic is the lower roof
+	Ridge     Number `json:"ridge"`     // least intensity with arithmetic as the lower roof
 	Achieved  Number `json:"achieved"`  // FLOP/s
 	Roof      Number `json:"roof"`      // FLOP/s at this intensity
 }

@@ -27,7 +27,7 @@ type Decision struct {
 	HeadSessions            []model.Session
 }
 
-// Explanation is what was found out beside a decision. It changes none.
+// Explanation holds the explanations of a decision. It changes none.
 type Explanation struct {
 	Base, Head  Side
 	Unjudged    *Unjudged

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Context is what only the command knows: where the baseline is, the commands that repeat, accept and settle a
-// judgement, and where the time went. See the fields of a [Report].
+// Context is known to the command alone: the place of the baseline, the commands that repeat, accept and settle a
+// judgement, and the time spent. See the fields of a [Report].
 type Context struct {
 	Workload, Baseline, Reproduce, Accept string
 	Calls                                 *Calls
 	Spent                                 *Spent
 }
 
-// Judgement is what a report is built from.
+// Judgement is the input of a report.
 type Judgement struct {
 	Decision
 	Explanation
@@ -78,7 +78,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 	return r
 }
 
-// Judgement is what a report was built from: that of a file can be explained further, with its facts, causes and
+// Judgement is the judgement of a report. The judgement of a file can be explained further, with its facts, causes and
 // origins at its findings.
 func (r *Report) Judgement() *Judgement {
 	j := &Judgement{

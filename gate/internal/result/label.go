@@ -33,7 +33,7 @@ func labels(subjects []measure.Subject, names ...string) (out map[measure.Subjec
 	return out, byName
 }
 
-// tells is what of a kernel's geometry tells it from others of its name: " · grid 4096".
+// tells is the part of a kernel's geometry that distinguishes it from others of its name: " · grid 4096".
 func tells(apart bool, what string, size measure.Dim3) string {
 	if !apart {
 		return ""
@@ -124,7 +124,7 @@ func (o *WaterfallOwner) Subject() measure.Subject {
 	return o.Named.Subject()
 }
 
-// Named is a kernel, or something else with a name, in a list in which no two look alike.
+// Named is a kernel, or another named subject, in a list without two equal labels.
 type Named struct {
 	Kernel string `json:"kernel"` // short name
 	Name   string `json:"name"`   // full name

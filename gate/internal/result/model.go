@@ -62,7 +62,7 @@ type Finding struct {
 	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or most
 	// runs of the head, lie beyond the limit. Such a gate never passes.
 	Doubted bool `json:"doubted,omitempty"`
-	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
+	// Severity is the policy's severity of a regression here: "fail" or "warn". An ignored metric is no finding.
 	Severity string `json:"severity"`
 
 	// Base and Head are the values that are judged, in Unit: Change is Head/Base - 1. Without a judged change they are medians.
@@ -77,13 +77,13 @@ type Finding struct {
 	// Cost is the part of a step or run that the change adds to it, or takes away.
 	Cost  Number `json:"cost"`
 	Limit Number `json:"limit"` // largest relative regression allowed
-	Floor Number `json:"floor"` // absolute change, in Unit, up to which nothing is a finding
+	Floor Number `json:"floor"` // largest absolute change, in Unit, that is no finding
 	// AtMost and AtLeast bound the head's value itself, in Unit; nil where the policy does not.
 	AtMost  *Number `json:"at_most,omitempty"`
 	AtLeast *Number `json:"at_least,omitempty"`
 	Rule    string  `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
 	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
-	// ReasonKey and ReasonArgs are the reason as a [Remark], Also what qualifies it and would settle it.
+	// ReasonKey and ReasonArgs are the reason as a [Remark]; Also holds its qualifications and next steps.
 	ReasonKey  string   `json:"reason_key,omitempty"`
 	ReasonArgs Args     `json:"reason_args,omitempty"`
 	Also       []Remark `json:"also,omitempty"`
@@ -93,9 +93,9 @@ type Finding struct {
 	// numbers), "place" (the only new kernel of its geometry in its range), "role" (same range), "rest" (all kernels that
 	// are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
-	// BaseNames are the full names of what the base had in this place, where that differs from Name.
+	// BaseNames are the full names of the base's kernels in this place, where they differ from Name.
 	BaseNames []string `json:"base_names,omitempty"`
-	// HeadNames are those of what the head has in it, where they are several.
+	// HeadNames are the full names of the head's kernels in it, where they are several.
 	HeadNames []string `json:"head_names,omitempty"`
 	// Recorded is the head's name as the profiler wrote it, where that differs from Name.
 	Recorded string `json:"recorded_name,omitempty"`
@@ -110,11 +110,11 @@ type Finding struct {
 	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
 	// Origin says from where the program calls for it, nil where that is not known.
 	Origin *Origin `json:"origin,omitempty"`
-	// Cause says why the kernel got slower, nil where nobody asked.
+	// Cause says why the kernel got slower, nil without an explanation.
 	Cause *Cause `json:"cause,omitempty"`
 }
 
-// Subject is what the finding is about.
+// Subject is the subject of the finding.
 func (f *Finding) Subject() measure.Subject {
 	s := measure.Subject{Scope: f.Scope, Name: f.Name}
 	s.Grid, _ = measure.ParseDim3(f.Grid)
@@ -143,7 +143,7 @@ type Side struct {
 	Skip *Remark `json:"skip,omitempty"`
 }
 
-// Drawn is what pictures of both sides show, nil of a side of which no trace is at hand.
+// Drawn holds the drawings of both sides, nil for a side without a trace.
 type Drawn struct {
 	Base *model.Drawing `json:"base,omitempty"`
 	Head *model.Drawing `json:"head,omitempty"`
@@ -235,10 +235,10 @@ type Report struct {
 	// Unjudged is the part of the head that no limit covers, nil where that is not known or the runs are too few.
 	Unjudged *Unjudged `json:"unjudged,omitempty"`
 
-	// OutlierRuns are the runs that are outliers as a whole. They are left out, but for what is counted, and stay in the findings' samples.
+	// OutlierRuns are outliers as a whole. They are left out, except for counts, and stay in the findings' samples.
 	OutlierRuns []OutlierRun `json:"off,omitempty"`
 
-	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
+	// Waterfall attributes the change of a step to its parts, nil where a side lacks the attribution of its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
 	// Code is how the device code differs, nil where a side has none.
 	Code *Code `json:"code,omitempty"`
@@ -250,10 +250,10 @@ type Report struct {
 	// Overview is the numbers of both sides of a comparison without a verdict.
 	Overview []OverviewRow `json:"overview,omitempty"`
 
-	// Drawn is what pictures show beside the numbers, nil where nobody asked.
+	// Drawn holds the drawings of the pictures, nil unless requested.
 	Drawn *Drawn `json:"drawn,omitempty"`
 
-	// Patterns are those that the head has and the baseline has not. They judge nothing, and stand in the Notes as well.
+	// Patterns are those of the head that the baseline lacks. They judge nothing, and the Notes list them as well.
 	Patterns []Remark `json:"patterns,omitempty"`
 
 	// Counts and Causes are set where the report is written.
@@ -273,20 +273,20 @@ type Report struct {
 	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
-	// Calls are the commands that settle what is undecided, nil where nothing was measured.
+	// Calls are the commands that settle undecided findings, nil where nothing was measured.
 	Calls *Calls `json:"calls,omitempty"`
 
-	// Spent is where the time of the measurement went, nil where nothing was run.
+	// Spent is the time of the measurement by its parts, nil where nothing was run.
 	Spent *Spent `json:"spent,omitempty"`
 
-	// Measured is what the head costs, where there was nothing to compare it with; nil where there was.
+	// Measured is the cost of the head, where there was nothing to compare it with; nil where there was.
 	Measured *Summary `json:"measured,omitempty"`
 
 	// Workloads are the reports of several workloads that were checked at once. This one then holds their verdict and
 	// their counts, and no finding of its own.
 	Workloads []*Report `json:"workloads,omitempty"`
 
-	// HeadSessions carries what was measured, so that accept can store it.
+	// HeadSessions holds the sessions of the head, so that accept can store them.
 	HeadSessions []model.Session `json:"head_sessions,omitempty"`
 }
 

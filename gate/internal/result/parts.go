@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Waterfall is the change of the typical step from base to head as the sum of the changes of those who own its time: kernels,
+// Waterfall is the change of the typical step from base to head as the sum of the changes of its parts: kernels,
 // copies, causes of idle time. All amounts are means over the runs of a side, in ns.
 type Waterfall struct {
 	Own
@@ -15,7 +15,7 @@ type Waterfall struct {
 	Parts []WaterfallPart `json:"parts"`
 }
 
-// Own is how much of a step somebody owns.
+// Own is the time of a step that is attributed to one part.
 type Own struct {
 	Base   Number `json:"base"`
 	Head   Number `json:"head"`
@@ -26,14 +26,14 @@ type Own struct {
 
 // WaterfallPart is a class of owners, or a cause of idle time.
 type WaterfallPart struct {
-	// Class is "compute", "exposed communication", "exposed copies", "memsets", "profiler", or a class of idle time
-	// such as [measure.IdleLaunch].
+	// Class is "compute", "exposed communication", "exposed copies", "memsets", "profiler", or a class of idle time:
+	// "launch-starved", "blocking", "dependency-stalled", "micro gaps", "unknown".
 	Class string `json:"class"`
 	Idle  bool   `json:"idle,omitempty"`
-	// Where says where the host was in idle time: "host code in step after cudaDeviceSynchronize", "" where it plays no part.
+	// Where is the place of the host in idle time: "host code in step after cudaDeviceSynchronize", "" for none.
 	Where string `json:"where,omitempty"`
 	Own
-	// Owners are the kernels, or kinds of copies, of the class, as far as they changed; the rest of them is the difference.
+	// Owners are the changed kernels, or kinds of copies, of the class; the rest of the class is the difference.
 	Owners []WaterfallOwner `json:"owners,omitempty"`
 }
 
@@ -63,7 +63,7 @@ type Ranks struct {
 	// differ by. Where none computes longer, it is the one that takes longest between its collectives, if that is beyond the limit of
 	// [measure.StepTime].
 	Straggler *Straggler `json:"straggler,omitempty"`
-	// Remarks are what is said of it.
+	// Remarks are the remarks on it.
 	Remarks []Remark `json:"remarks,omitempty"`
 }
 
@@ -75,31 +75,31 @@ type Rank struct {
 	Step    Number `json:"step"`    // period of its steps
 	Wait    Number `json:"wait"`    // that it waited in collectives
 	Caused  Number `json:"caused"`  // that the others waited because it came last, their mean
-	Exposed Number `json:"exposed"` // time in which it did nothing but communicate
-	Hidden  Number `json:"hidden"`  // time in which it communicated while it computed
+	Exposed Number `json:"exposed"` // time with nothing but communication
+	Hidden  Number `json:"hidden"`  // time with communication and computation
 }
 
 // Straggler is a rank that works longer than the others.
 type Straggler struct {
 	Rank string `json:"rank"`
-	// Late is true where it computes no longer. Slower, Low and Base are then of the time of a step in which it does not communicate:
-	// it copies, or waits for its CPU or its disk.
+	// Late is true where it computes no longer. Slower, Low and Base then compare the time of a step without
+	// communication: it copies, or waits for its CPU or its disk.
 	Late   bool   `json:"late,omitempty"`
 	Slower Number `json:"slower"`        // its compute over the median of the others, minus 1
-	Low    Number `json:"low"`           // least that Slower is, by what jobs differ, at the error of a gate
+	Low    Number `json:"low"`           // lower bound of Slower from the spread between jobs, at the error of a gate
 	Base   Number `json:"base"`          // how much slower it was in the base, unknown where there is none
 	Too    bool   `json:"too,omitempty"` // that was beyond the limit as well
-	// Waited is how long the others wait for it in collectives, their mean, BaseWaited that in the base; unknown where the
-	// collectives have no counterparts. In is the collective in which most of all waiting is.
+	// Waited is the wait of the others for it in collectives, their mean, BaseWaited the wait in the base; unknown
+	// where the collectives have no counterparts. In is the collective with most of the waiting.
 	Waited     Number `json:"waited"`
 	BaseWaited Number `json:"base_waited"`
 	In         string `json:"in,omitempty"`
-	// Range is the NVTX range around most of what it computes longer, "" where that is in none.
+	// Range is the NVTX range with most of its longer computation, "" for none.
 	Range string `json:"range,omitempty"`
-	// Kernels are those in which it is the slowest rank, those that cost most first.
+	// Kernels are those that it is slowest in, the most expensive first.
 	Kernels []StragglerKernel `json:"kernels,omitempty"`
-	// More is how much longer one that is late takes than the mean of the others, Copies how much of that it copies longer; 0 for one
-	// that is not, Copies unknown where that was not recorded.
+	// More is the additional time of a late rank over the mean of the others, Copies the part of it in copies. Both are
+	// 0 for a rank in time; Copies is unknown where it was not recorded.
 	More   Number `json:"more,omitempty"`
 	Copies Number `json:"copies,omitempty"`
 }
@@ -131,7 +131,7 @@ type OutlierRun struct {
 	Change  Number `json:"change"`  // by how much, relative to the median run
 }
 
-// Boards is what is known of the boards on which the sides were measured.
+// Boards is the relation of the boards of the sides.
 type Boards string
 
 // The three answers; "unknown" also where the sides have some boards in common and others not.

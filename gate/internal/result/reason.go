@@ -10,18 +10,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Remark is one thing worth saying, as data: which, and with what in it.
+// Remark is one statement, as data: its key and its arguments.
 type Remark struct {
-	// Key names what is said; it stays the same from release to release.
+	// Key names the statement; it stays the same from release to release.
 	Key      string `json:"key"`
 	Args     Args   `json:"args,omitempty"`
 	Sentence string `json:"sentence,omitempty"`
-	// Next is what to do about a refusal.
+	// Next is the next step of a refusal.
 	Next string `json:"next,omitempty"`
 }
 
 // Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
-// amounts in the unit that stands beside them under "unit", else in that of the metric.
+// amounts in the unit of the argument "unit", else in the unit of the metric.
 type Args map[string]any
 
 // UnmarshalJSON reads numbers as [Number] and lists as []string.

@@ -5,9 +5,9 @@ import "github.com/nsgate/nsgate/gate/internal/measure"
 // SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
 const SummarySchema = "nsgate.summary/1"
 
-// Summary is what was recorded of a workload, without a judgement. Times are in ns. Amounts are per step, per run where there
-// are no steps (the Step of Recorded is ""), and of Nsight Compute per launch; they are medians over the runs, those of the step's
-// parts means, which add up. Shares are fractions. What was not measured is unknown.
+// Summary holds the measurements of a workload, without a judgement. Times are in ns. Amounts are per step, per run
+// without steps (the Step of Recorded is ""), and of Nsight Compute per launch. They are medians over the runs; those
+// of the step's parts are means, which add up. Shares are fractions. A missing measurement is unknown.
 type Summary struct {
 	Schema string `json:"schema"`
 	// Workload is the workload of a baseline, or else the name of the file or directory that was summed up; "" where neither is known.
@@ -26,8 +26,8 @@ type Summary struct {
 	// Ranges are the NVTX ranges as they lie in each other, those with the most kernel time first.
 	Ranges []SummaryRange `json:"ranges,omitempty"`
 	Copies []SummaryCopy  `json:"copies,omitempty"` // and memsets, by kind, those that take longest first
-	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
-	// sampled of the GPU; and how often it calls what synchronises.
+	// Others are the other metrics of the whole workload: printed numbers, counts, its peak of memory, samples of the
+	// GPU, and the counts of synchronising calls.
 	Others []SummaryValue `json:"others,omitempty"`
 	// Ranks is how the ranks of a job compare with one another, nil where there are not several.
 	Ranks *Ranks `json:"ranks,omitempty"`
@@ -62,7 +62,7 @@ type SummaryKernel struct {
 	Communicates bool `json:"communicates,omitempty"`
 	// Collective is what else is known of these, nil of others.
 	Collective *SummaryCollective `json:"collective,omitempty"`
-	// Counters is what Nsight Compute counted of the kernel, nil for another profiler.
+	// Counters are the kernel's counters of Nsight Compute, nil for another profiler.
 	Counters *SummaryCounters `json:"counters,omitempty"`
 }
 

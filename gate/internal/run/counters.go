@@ -42,8 +42,8 @@ func (p CounterPlan) log(dir string) string {
 // Profile runs a build once under the counter, for a few launches of each of the kernels, and reads their counters. Times
 // under it, which runs the launches one by one, are not those of [Session].
 //
-// What the counter cannot do is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
-// As with [Session], only one may run at a time in a process.
+// A failure of the counter is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is
+// left. As with [Session], only one may run at a time in a process.
 func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if !proc.Supported {
 		return nil, errUnsupported
@@ -104,7 +104,7 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	return profile, nil
 }
 
-// Counters is what was counted of a build and, by schedule with it, of a base build.
+// Counters are the counters of a build and, by schedule with it, of a base build.
 type Counters struct {
 	Base, Head  []*counters.Profile // one a run
 	Environment model.Environment

@@ -128,7 +128,7 @@ func (p Plan) outputError(r Run, where string) error {
 		"the workload printed %s more than once %s: several places match %s", strconv.Quote(o.Name), where, pattern)
 }
 
-// noRoom are the words by which a program says that a file could not be written for want of room.
+// noRoom are phrases in the output of a program that could not write a file for want of room.
 var noRoom = []string{"no space left", "disk is full", "disk full", "quota exceeded", "file too large", "file size limit exceeded"}
 
 // leastRoom is so little that a profiler cannot write any report, in bytes.

@@ -23,13 +23,13 @@ func (w *hostWatch) see(stage Stage) {
 	}
 }
 
-// Loads from which on there is a warning where steps wait for the CPU.
+// The least loads for a warning where steps wait for the CPU.
 const (
 	warnDenied  = 0.01 // share of CPU time
 	warnForeign = 1.   // CPUs
 )
 
-// busyGPU is the share of the time in which a GPU-bound program keeps the GPU busy.
+// busyGPU is the share of the time that a GPU-bound program keeps the GPU busy.
 const busyGPU = 0.9
 
 // hostBound reports whether the GPU waits for the host in the second half of some process: warm-up is in the first.

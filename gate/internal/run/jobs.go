@@ -20,7 +20,7 @@ import (
 // jobGrace is how long a launcher may take to end its tasks on all hosts.
 const jobGrace = 15 * time.Second
 
-// The variables in which nsgate rank finds the directory and the name of its job.
+// The variables of nsgate rank with the directory and the name of its job.
 const (
 	gatherVariable = "NSGATE_GATHER"
 	jobVariable    = "NSGATE_JOB"

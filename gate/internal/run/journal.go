@@ -22,7 +22,7 @@ type line struct {
 	Run   Run  `json:"run"`
 }
 
-// journal follows the file in which the runner writes down what it does.
+// journal follows the file with the runner's events.
 type journal struct {
 	path    string
 	offset  int64

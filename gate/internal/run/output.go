@@ -9,11 +9,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// longestLine is the length to which a line is searched for outputs, in bytes.
+// longestLine is the part of a line in bytes that is searched for outputs.
 const longestLine = 64 << 10
 
-// printed hands on what a program prints and looks for outputs in it, line by line, so that none is missed where a
-// chatty program's output is not kept as a whole. A carriage return ends a line too: progress bars print nothing else.
+// printed hands on a program's output and looks for outputs in it, line by line. None is missed where a long output is
+// not kept as a whole. A carriage return ends a line too, as in progress bars.
 type printed struct {
 	to       *proc.Output
 	patterns []*regexp.Regexp
@@ -70,7 +70,7 @@ func (x *printed) end() [][]string {
 	return x.found
 }
 
-// unprofiled is what the unprofiled runs of base and head came to. They have succeeded.
+// unprofiledOf are the unprofiled runs of base and head. They have succeeded.
 func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 	for _, r := range runs {
 		if !r.Unprofiled {

@@ -50,8 +50,7 @@ type Options struct {
 	// AllowBusy measures although another process uses the GPU, with a warning.
 	AllowBusy bool
 	Outputs   []measure.Output // numbers to read in what unprofiled runs print
-	// Results are patterns of files, relative to the directory of the build, in which a harness writes what it measured
-	// in an unprofiled run.
+	// Results are patterns of a harness's result files of an unprofiled run, relative to the directory of the build.
 	Results []string
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
@@ -220,8 +219,8 @@ type program struct {
 	Dir     string   `json:"dir"`
 }
 
-// program resolves the executable of a build as the shell would in the build's directory. what names the build in
-// errors, next is what to do where it cannot be run.
+// program resolves the executable of a build as the shell would in the build's directory. Errors name the build by what
+// and give next as the next step.
 func (b Build) program(what, next string) (program, error) {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {

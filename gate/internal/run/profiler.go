@@ -20,7 +20,7 @@ var (
 	terminateGrace = 2 * time.Second
 )
 
-// phase is what a profiler process is waited for. Each phase has a limit, see [processes.limit].
+// phase is the stage of a profiler process that the session waits in. Each has a limit, see [processes.limit].
 type phase int
 
 const (

@@ -16,7 +16,7 @@ const (
 
 var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
 
-// causeOr returns the reason for which ctx ended, or else err.
+// causeOr returns the cause of the end of ctx, or else err.
 func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -24,5 +24,5 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// said is the last line with words of what a program printed, fit to be shown.
+// said is the last line with words of a program's output, fit to be shown.
 func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
-// Run is what became of one fresh process of the workload.
+// Run is one fresh process of the workload.
 type Run struct {
 	Base       bool          `json:"base"`       // of the base build
 	Unprofiled bool          `json:"unprofiled"` // without a profiler
@@ -29,13 +29,13 @@ type Run struct {
 	Left int `json:"left"`
 	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.
 	Output string `json:"output"`
-	// Found is what the patterns of the outputs matched, for each in order and no more than two; nil in profiled runs.
+	// Found holds the matches of the outputs' patterns, for each in order and no more than two; nil in profiled runs.
 	Found [][]string `json:"found,omitempty"`
-	// Results are what a harness wrote in the run, Harness is its name, and Unread says why its files could not be read.
+	// Results are those of a harness in the run, Harness is its name, and Unread says why its files were not read.
 	Results []model.Series `json:"results,omitempty"`
 	Harness string         `json:"harness,omitempty"`
 	Unread  string         `json:"unread,omitempty"`
-	// Held is where the run waited for its turn, after it had started together with others; nil where it started alone.
+	// Held is the wait of the run for its turn, after it had started together with others; nil where it started alone.
 	Held *Held `json:"held,omitempty"`
 	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes: of
 	// the first run, 0 where that was not seen.

@@ -96,7 +96,7 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 	return errors.Join(errs...)
 }
 
-// guard turns the panics by which the library reports failed writes into errors, without the path of the file.
+// guard turns the library's panics on failed writes into errors, without the path of the file.
 func guard(what string, write func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {

@@ -46,7 +46,7 @@ var advices = []advice{
 	{func(_ *Story, c *Cause) bool { return c.metric(measure.CopyBytes.Name) }, "copy less, or keep the data on the GPU"},
 }
 
-// do is what to look at in the code, "" where that is not known.
+// do is the place in the code to check, "" where unknown.
 func (v *Story) do(c *Cause) string {
 	for _, a := range advices {
 		if a.when(v, c) {

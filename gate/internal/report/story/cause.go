@@ -76,7 +76,7 @@ func (c *Cause) take(rows ...Row) {
 	}
 }
 
-// foldRanks makes one cause of a slower or late rank: comparisons of ranks, and kernels and ranges in which it is the slowest.
+// foldRanks makes one cause of a slower or late rank: comparisons of ranks, and its slowest kernels and ranges.
 func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	if v.Report.Ranks == nil || v.Report.Ranks.Straggler == nil {
 		return list

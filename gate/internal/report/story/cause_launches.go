@@ -35,7 +35,7 @@ func foldLaunches(list []Cause) []Cause {
 	return fold(list, at, same)
 }
 
-// launched is the factor by which a kernel is launched more often where that explains its time, else 0.
+// launched is the ratio of the launches of a kernel, head to base, where that explains its time, else 0.
 func (c Cause) launched() float64 {
 	g := Group(c.Rows)
 	total, launches := g.of(measure.Total.Name), g.of(measure.Launches.Name)

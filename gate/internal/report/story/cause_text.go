@@ -216,7 +216,7 @@ func replaced(r Row, per string) (why []string, short string) {
 	return why, brief(fresh) + " " + verbs + " " + brief(gone)
 }
 
-// waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil where their count did not increase.
+// waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil without an increase.
 func waits(part FallRow, every, per string, calls *Row) string {
 	more := Quantity(result.Number(math.Abs(float64(part.Change))), NS) + " "
 	if part.Change < 0 {

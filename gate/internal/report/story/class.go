@@ -13,7 +13,7 @@ const (
 	Minor // matters less
 )
 
-// Class groups findings by what they mean to a reader, in the order of sections.
+// Class groups findings by their meaning to a reader, in the order of sections.
 type Class int
 
 const (

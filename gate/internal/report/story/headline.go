@@ -15,8 +15,8 @@ import (
 // MaxHeadline is how many columns the first line of a report has at most.
 const MaxHeadline = 80
 
-// largest is the row that the headline is about: the largest effect on the program, output before step before GPU time, else the cause
-// that costs most; nil where nothing was compared.
+// largest is the row of the headline: the largest effect on the program, output before step before GPU time, else the
+// most expensive cause; nil without a comparison.
 func (v *Story) largest() *Row {
 	classes := []Class{Failing, Warned}
 	switch {
@@ -121,8 +121,8 @@ func (v *Story) doubted() *Row {
 	return &v.Rows[int(at)]
 }
 
-// moved is a space and the change that a refusal is about, or else the largest of the program or of a kernel, in at most room
-// columns; "" where nothing moved by 1 %.
+// moved is a space and the change of a refusal's finding, or else the largest change of the program or of a kernel. It
+// has at most room columns, and is "" where nothing changed by 1 %.
 func (v *Story) moved(room int) string {
 	about, named := v.Report.ReasonArgs["finding"].(result.Number)
 	var most *Row

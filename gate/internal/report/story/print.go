@@ -207,7 +207,7 @@ func Wrapped(before, text, after string) string {
 }
 
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
-// scale spans at least the limit, so that noise which nobody judges stays flat.
+// scale spans at least the limit, so that noise within it stays flat.
 func spark(base, head []result.Number, limit result.Number) string {
 	if min(len(Known(base)), len(Known(head))) < 2 {
 		return ""

@@ -15,7 +15,7 @@ const (
 	RankRows = 10
 	// stripWidth is the most bars of a strip; of more ranks, each bar is the longest of several.
 	stripWidth = 64
-	// stripFrom is the difference between ranks, relative to the shortest, from which on their bars differ in height.
+	// stripFrom is the least difference between ranks, relative to the shortest, for bars of different heights.
 	stripFrom = 0.01
 )
 

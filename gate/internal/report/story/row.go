@@ -197,7 +197,7 @@ func (r Row) Cost() result.Number {
 	return result.Unknown
 }
 
-// Subject is the name by which a kernel, range, output or workload is called.
+// Subject is the printed name of a kernel, range, output or workload.
 func Subject(scope measure.Scope, kernel string) string {
 	name := Trimmed(kernel)
 	switch {

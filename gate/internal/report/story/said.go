@@ -219,7 +219,7 @@ func (v *Story) programTimes() (texts []string) {
 		shown = nil // the headline holds the reason instead
 	}
 	step, sum := "step", "GPU time"
-	if UnitOf(v.Report.Head) == "run" { // the step is what repeats in it
+	if UnitOf(v.Report.Head) == "run" { // the step is a repeated part of it
 		sum = "GPU time of the run"
 	}
 	if v.Fall != nil && v.Fall.Mean {

@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// besideHead is the next step of what more runs on this host do not settle.
+// besideHead is the next step where more runs on this host do not decide.
 const besideHead = "measure the base build beside the head"
 
 // settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build

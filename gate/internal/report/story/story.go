@@ -33,7 +33,7 @@ type Story struct {
 	Ranks        *Ranks // ranks of the head, nil for a single one
 	Warnings     []string
 	Next         []string
-	Facts        []Fact // hardware, runs, pairing, what is detected
+	Facts        []Fact // hardware, runs, pairing, detectable changes
 	Commands     []Fact // that reproduce or accept
 	Options
 	effect *Row // that the headline is about, nil for none
@@ -47,7 +47,7 @@ type Options struct {
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 60 kB
-	// ShowAll is the flag under which text leaves nothing out, "--verbose"; "" for none.
+	// ShowAll is the flag of the complete text, "--verbose"; "" for none.
 	ShowAll string
 	// Ways are commands that show more of the report, each behind its label.
 	Ways [][2]string
@@ -57,7 +57,7 @@ type Options struct {
 	Locate Locator
 	// Source is the repository's address on the CI host, for links.
 	Source Source
-	// Version is that of this nsgate.
+	// Version is the version of this nsgate.
 	Version string
 }
 

@@ -53,7 +53,7 @@ func Panels(s *result.Summary, all, full bool, inside func(path []string) string
 	return slices.DeleteFunc(list, func(t *Table) bool { return len(t.Rows) == 0 })
 }
 
-// partTable is a table of the parts of a whole, to which part adds one.
+// partTable is an empty table of the parts of a whole; part adds a row.
 func partTable(title, about string) *Table {
 	return &Table{Title: title, About: about, Columns: []Column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true},
 		{Title: "share", Right: true, Label: "share"}, {Title: "part", Wrap: true}}}
