@@ -26,7 +26,8 @@ type Result struct {
 // Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log
 // of the baselines still holds, saved reports on it and results of a harness. None is no error. shallow is true where
 // the clone may lack a part of the log.
-func Histories(ctx context.Context, root, workload string, results []Result) (histories []*history.History, shallow bool, err error) {
+func Histories(ctx context.Context, root, workload string, results []Result) (histories []*history.History,
+	shallow bool, err error) {
 	baselines, err := openBaselines(ctx, BaselinesOf(root, workload))
 	if err != nil {
 		return nil, false, err

@@ -57,7 +57,8 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	}
 	switch {
 	case len(all) == 0:
-		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given", workload)}
+		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
+			workload)}
 	case len(all) > 1 && v.out.format != "text":
 		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
 	}

@@ -45,8 +45,8 @@ func split(series []float64, p float64) []int {
 	return slices.Compact(all)
 }
 
-// divide splits a series where its parts differ most as long as they differ. Where one cut divides nothing, an excursion
-// may: a level that returns, which a cut at either end leaves in one part with what it differs from.
+// divide splits a series where its parts differ most as long as they differ. Where one cut divides nothing, an
+// excursion may: a level that returns, which a cut at either end leaves in one part with what it differs from.
 func divide(series []float64, p float64) []int {
 	var cuts []int
 	d := distances(series)

@@ -28,7 +28,8 @@ func historyText(h *history.History, o story.Options) (string, error) {
 	}
 	for _, r := range levels.Rows[:min(most, len(levels.Rows))] {
 		c := r.Cells
-		p.line(2, 4, span{c[2].Text + " ", styles[r.Tone]}, span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
+		p.line(2, 4, span{c[2].Text + " ", styles[r.Tone]},
+			span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
 	}
 	if more := len(levels.Rows) - most; more > 0 {
 		none = story.Join("", strconv.Itoa(more), " smaller", story.Wrapped(" (", o.ShowAll, ")"))
