@@ -30,6 +30,24 @@ type Build struct {
 	Launcher []string
 }
 
+// shellLine matches the words in front of a line that a shell runs.
+var shellLine = regexp.MustCompile(`(^|[ /])(sh|bash|dash|ksh|zsh)( -\w*o \w+| -\S+)*? -\w*c\w*$`)
+
+// With is the build with further arguments, nil for none. The line of a shell gets them as "$@" at its end, so that the
+// shell does not read them.
+func (b *Build) With(arguments []string) *Build {
+	if b == nil || len(arguments) == 0 {
+		return b
+	}
+	out, words, last := *b, slices.Clone(b.Command), len(b.Command)-1
+	if shellLine.MatchString(strings.Join(words[:last], " ")) {
+		words[last] += ` "$@"`
+		words = append(words, "sh") // $0
+	}
+	out.Command = append(words, arguments...)
+	return &out
+}
+
 // Options are the choices of a user about a measurement, from flags and the policy file.
 type Options struct {
 	Timeout time.Duration // of one run, 0 for none

@@ -2,7 +2,9 @@ package run
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,33 @@ func TestLimits(t *testing.T) {
 		tt.plan.Profiler = nsysrun.Nsys{}
 		if p := tt.plan.withDefaults(); p.StartLimit != tt.start || p.FinishLimit != tt.finish {
 			t.Errorf("%+v: %v and %v", tt.plan, p.StartLimit, p.FinishLimit)
+		}
+	}
+}
+
+// Arguments reach the program as they are, and no shell reads them.
+func TestWith(t *testing.T) {
+	hostile := []string{"$(echo a)", "it's `b` #\\", "~;c>d"}
+	for _, command := range []string{
+		"printf|[%s]", "sh|-c|printf '[%s]'", "sh|-ec|printf '[%s]' >&1",
+		"env|A=1|/bin/sh|-e|-u|-c|cat <<E\nE\nprintf '[%s]'",
+		`sh|-c|printf '[%s]' "$@"|name`, "sh|-eo|noglob|-c|printf '[%s]'",
+	} {
+		b := Build{Command: strings.Split(command, "|")}
+		own := slices.Clone(b.Command)
+		words := b.With(hostile).Command
+		out, err := exec.Command(words[0], words[1:]...).Output()
+		if got, want := string(out), "["+strings.Join(hostile, "][")+"]"; err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", command, got, err, want)
+		}
+		if !slices.Equal(b.Command, own) || !slices.Equal(b.With(nil).Command, own) {
+			t.Errorf("%s: the command was changed", command)
+		}
+	}
+	for _, command := range []string{"sh|run.sh|-c|file", "python3|-c|code", "sh|-c"} {
+		words := strings.Split(command, "|")
+		if got := (&Build{Command: words}).With(hostile).Command; !slices.Equal(got, append(words, hostile...)) {
+			t.Errorf("%s: %q", command, got)
 		}
 	}
 }

@@ -1,0 +1,37 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestFilter(t *testing.T) {
+	for _, tt := range []struct {
+		harness, row string
+		want         []string // without the first argument, nil for a refusal
+	}{
+		{"nvbench", "scan T=I32 Elements=2^20", []string{"^scan$"}},
+		{"nvbench", "radix sort T=I32 GPU 1", []string{"^radix sort$"}},
+		{"nvbench", "scan GPU 0", []string{"^scan$"}},
+		{"google-benchmark", "BM<a>/8.5 $(x)=1", []string{`^BM<a>/8\.5 \$\(x\)=1$`}},
+		{"asv", "sort.time_keys(8, 'a.b')", []string{`^sort\.time_keys$`}},
+		{"criterion", "group/a+b", []string{`^group/a\+b$`}},
+		{"pytest-benchmark", "test_a.py::test[1]", []string{"^test_a.py::test[1]$"}},
+		{"google-benchmark", "{}", []string{`^\{\}$`}},
+		{"google-benchmark", "-all", nil},
+		{"google-benchmark", "a\nb", nil},
+		{"nvbench", "a T=\x1b[0m\n", nil},
+	} {
+		arguments := []string{"-k", "^{}$"}
+		got, err := Filter(arguments, tt.harness, tt.row)
+		if (err != nil) != (tt.want == nil) || err == nil && !slices.Equal(got[1:], tt.want) {
+			t.Errorf("%s %q: %q, %v; want %q", tt.harness, tt.row, got, err, tt.want)
+		}
+		if arguments[1] != "^{}$" {
+			t.Fatal("the arguments were changed")
+		}
+	}
+	if got, err := Filter(nil, "nvbench", "-all"); got != nil || err != nil {
+		t.Error(got, err)
+	}
+}
