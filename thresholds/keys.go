@@ -109,8 +109,9 @@ var workloadKeys = []key[Workload]{
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
 	{"profile", "never with results, else always", `"always"`,
-		`whether runs are profiled: "always" or "never"; without, only outputs and results are judged`,
-		func(w *Workload) field { return word(&w.Profile, "always", "never") }},
+		`whether runs are profiled: "always", "never" (only outputs and results are judged) or "explain" (with ` +
+			`results, one run a side where a row got slower)`,
+		func(w *Workload) field { return word(&w.Profile, "always", "never", "explain") }},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},
 }
@@ -120,6 +121,10 @@ var resultKeys = []key[Results]{
 		"files that a benchmark harness writes in a run, relative to dir; `$NSGATE_RUN_DIR`, also in the command, is a " +
 			"directory of the run's own",
 		func(r *Results) field { return patterns(&r.Files) }},
+	{"filter", "none: every benchmark runs", `"--benchmark_filter=^{}$"`,
+		`argument, or list of arguments, that the command of profile = "explain" gets at its end; {} is the name of ` +
+			`the slower benchmark`,
+		func(r *Results) field { return arguments(&r.Filter) }},
 }
 
 var outputKeys = []key[Output]{

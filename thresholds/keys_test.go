@@ -24,6 +24,7 @@ func TestKeys(t *testing.T) {
 		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",
 		"workload.output":         anOutput("name = 'a'\npattern = '(x)'"),
 		"workload.results":        "[[workload]]\nname = \"a\"\n[[workload.results]]\n",
+		"workload.results.filter": "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n",
 		"workload.output.name":    anOutput("pattern = '(x)'"),
 		"workload.output.pattern": anOutput("name = 'a'"),
 	}

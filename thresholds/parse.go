@@ -282,6 +282,9 @@ func (p *Policy) results(t table) error {
 	if r.Files == nil {
 		return errorAt(t.line, `[[workload.results]] has no files; add files = "out/*.json"`)
 	}
+	if r.Filter != nil && w.Filter() != nil {
+		return errorAt(t.lineOf("filter"), "filter: the workload has one already; leave one of them out")
+	}
 	w.Results = append(w.Results, r)
 	return nil
 }

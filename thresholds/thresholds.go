@@ -138,7 +138,8 @@ type Workload struct {
 	Outputs    []Output // each name once
 	// Results are the files in which a harness writes what it measured.
 	Results []Results
-	// Profile says whether runs are profiled: "always" or "never"; "" is never where there are results, else always.
+	// Profile says whether runs are profiled: "always", "never" or "explain", where there are results only to explain a
+	// slower row; "" is never where there are results, else always.
 	Profile string
 	Where   string // "nsgate.toml:4", the line of its [[workload]]
 	Places  Places // where each of its keys was set
@@ -154,13 +155,24 @@ type Output struct {
 // Results are files of a benchmark harness.
 type Results struct {
 	Files  []string // patterns, relative to the workload's Dir
+	Filter []string // arguments that select one benchmark, whose name {} stands for; nil for none
 	Where  string   // "nsgate.toml:9", the line of its [[workload.results]]
 	Places Places   // where each of its keys was set
 }
 
 // Profiled reports whether runs of the workload are profiled.
 func (w *Workload) Profiled() bool {
-	return w.Profile == "always" || w.Profile == "" && len(w.Results) == 0
+	return w.Profile == "always" || w.Profile != "never" && len(w.Results) == 0
+}
+
+// Filter is the filter of the results, nil for none.
+func (w *Workload) Filter() []string {
+	for _, r := range w.Results {
+		if r.Filter != nil {
+			return r.Filter
+		}
+	}
+	return nil
 }
 
 // ResultFiles are the patterns of all files of results.

@@ -108,6 +108,12 @@ func TestParseErrors(t *testing.T) {
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
 			`x.toml:3: unknown key "step"; known are at_least, at_most, benchmark, category, copy, device, domain, drift,` +
 				` floor, kernel, max, metric, output, range, section, severity`},
+		{"filter without a name", "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n" +
+			"filter = [\"-k\", \"a\"]\n",
+			`x.toml:5: filter: no {} stands for the name of the benchmark; write it like "--benchmark_filter=^{}$"`},
+		{"two filters", "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\nfilter = \"{}\"\n" +
+			"[[workload.results]]\nfiles = \"*\"\nfilter = \"{}\"\n",
+			`x.toml:8: filter: the workload has one already; leave one of them out`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},

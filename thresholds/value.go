@@ -213,6 +213,22 @@ func patterns(to *[]string) field {
 	}, func() string { return strings.Join(*to, ", ") }}
 }
 
+// arguments is a field for an argument with {} in it, or for a list of arguments one of which has it.
+func arguments(to *[]string) field {
+	f := command(to)
+	list := f.take
+	f.take = func(e entry) error {
+		if e.kind == unstable.String {
+			e.kind, e.items = unstable.Array, []string{e.text}
+		}
+		if e.kind == unstable.Array && !strings.Contains(strings.Join(e.items, " "), "{}") {
+			return errors.New(`no {} stands for the name of the benchmark; write it like "--benchmark_filter=^{}$"`)
+		}
+		return list(e)
+	}
+	return f
+}
+
 // word is a field that accepts only the given words.
 func word[T ~string](to *T, words ...T) field {
 	quoted := make([]string, len(words))

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
@@ -40,7 +43,11 @@ func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build)
 	if err != nil {
 		return r, err
 	}
-	found, err := c.explain(ctx, m, r, base)
+	explain := c.explain
+	if m.ExplainRows {
+		explain = c.explainRow
+	}
+	found, err := explain(ctx, m, r, base)
 	r.Origins = origins
 	r.Explain(found)
 	return r, err
@@ -54,10 +61,11 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[
 		return nil, nil
 	}
 	c.Begin("running once more to see from where that is called")
-	traces, err := m.stacks(ctx)
+	recorded, err := m.profiled(ctx, nil, true)
 	if err != nil || ctx.Err() != nil {
 		return nil, c.unexplained(ctx, "no call stacks: ", err)
 	}
+	_, traces := recorded.Split()
 	found := map[int]*result.Origin{}
 	for i, t := range wanted {
 		found[i] = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: m.Head.Dir})
@@ -107,6 +115,42 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 		return nil, c.unexplained(ctx, "no explanation: ", err)
 	}
 	return why.Causes(r.Findings, indices, before, after), nil
+}
+
+// explainRow explains the slowest row of the benchmark files by one profiled run of the head, and one of the base build
+// where there is one. Failures are hints. The error is that of ctx.
+func (c *Check) explainRow(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause,
+	error) {
+	i, ok := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
+	if !ok {
+		return nil, nil
+	}
+	row := r.Findings[i].Name
+	arguments, err := bench.Filter(m.Filter, r.Head.Environment.Tool, row)
+	var cause *result.Cause
+	if err == nil {
+		c.Begin("running once more under the profiler to explain " + measure.Quote(row))
+		cause, err = m.Of(*m.Head.With(arguments)).explainRow(ctx, c.Rule, base.With(arguments))
+	}
+	if err != nil || ctx.Err() != nil {
+		return nil, c.unexplained(ctx, "no explanation: ", err)
+	}
+	return map[int]*result.Cause{i: cause}, nil
+}
+
+// explainRow profiles one run of each build, all of which execute the slower row.
+func (m *Live) explainRow(ctx context.Context, rule profile.Rule, base *Build) (*result.Cause, error) {
+	recorded, err := m.profiled(ctx, base, false)
+	if err != nil {
+		return nil, err
+	}
+	var sides [2]profile.Recording
+	sides[0].Traces, sides[1].Traces = recorded.Split()
+	cut, err := profile.Cut(rule, &sides[0], &sides[1])
+	if err != nil {
+		return nil, err
+	}
+	return insight.ExplainRow(cut[0], cut[1])
 }
 
 // unexplained hints at an error of the profiler, unless it is the end of ctx, which it returns.

@@ -103,6 +103,9 @@ type Live struct {
 	Unprofiled float64
 	// NoProfiler takes unprofiled runs alone, as many as profiled ones were asked for.
 	NoProfiler bool
+	// ExplainRows profiles a run of each build where a row of a benchmark file got slower, with the [bench.Filter].
+	ExplainRows bool
+	Filter      []string
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
@@ -181,15 +184,11 @@ func (m *Live) sampling(base *Build) run.Plan {
 	return p
 }
 
-func (m *Live) stacks(ctx context.Context) ([]model.Trace, error) {
-	p := m.plan(1, nil)
-	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = true, false, "", 0, nil
-	result, err := run.Session(ctx, p, nil)
-	if err != nil {
-		return nil, err
-	}
-	_, head := result.Split()
-	return head, nil
+// profiled records one run of each build beside those that are judged.
+func (m *Live) profiled(ctx context.Context, base *Build, stacks bool) (*run.Result, error) {
+	p := m.plan(1, base)
+	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
+	return run.Session(ctx, p, nil)
 }
 
 func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {

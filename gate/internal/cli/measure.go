@@ -193,7 +193,8 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 		own.Outputs = append(own.Outputs, o.Output)
 	}
 	own.Results = w.ResultFiles()
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch()}
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch(),
+		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
 	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err

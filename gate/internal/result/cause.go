@@ -10,7 +10,8 @@ type Origin struct {
 	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }
 
-// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
+// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head; of a row of a benchmark file
+// the kernels of its profiled runs, as a summary and a note.
 type Cause struct {
 	// Summary is the whole in one to three sentences.
 	Summary string `json:"summary"`

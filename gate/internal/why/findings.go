@@ -47,6 +47,27 @@ func Slower(findings []result.Finding, all bool) (indices []int) {
 	return indices
 }
 
+// SlowestRow is the index of the finding on a row of a benchmark file whose certain change for the worse is the
+// largest: of the failing ones, with all also of those that only warn. Memory is not explained by kernels.
+func SlowestRow(findings []result.Finding, all bool) (index int, ok bool) {
+	most := math.NaN()
+	for i := range findings {
+		f := &findings[i]
+		if f.Scope != measure.ScopeBenchmark || f.Outcome != result.Slower || !f.Gates && !all ||
+			f.Metric == measure.Memory.Name {
+			continue
+		}
+		certain := float64(f.Low)
+		if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+			certain = 1/(1+float64(f.High)) - 1 // as a time
+		}
+		if certain > most || math.IsNaN(most) { // not known where a bound of the policy is broken
+			index, ok, most = i, true, certain
+		}
+	}
+	return index, ok
+}
+
 // BaseName is the name of a finding's kernel in the baseline.
 func BaseName(f *result.Finding) string {
 	if len(f.BaseNames) > 0 {

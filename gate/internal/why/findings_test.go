@@ -1,6 +1,7 @@
 package why
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,34 @@ func TestAttachAmbiguous(t *testing.T) {
 		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
 		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {
 			t.Errorf("got %+v, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestSlowestRow(t *testing.T) {
+	row := func(metric measure.Metric, low, high float64) result.Finding {
+		return result.Finding{Scope: measure.ScopeBenchmark, Metric: metric.Name, Outcome: result.Slower, Gates: true,
+			Low: result.Number(low), High: result.Number(high)}
+	}
+	warned := row(measure.Duration, 0.9, 1)
+	faster, kernel := warned, warned
+	warned.Gates, faster.Outcome, kernel.Scope = false, result.Faster, measure.ScopeKernel
+	slower := row(measure.Duration, 0.2, 0.3)
+	others := []result.Finding{warned, faster, kernel, row(measure.Memory, 0.9, 1)}
+	for _, tt := range []struct {
+		findings []result.Finding
+		all      bool
+		want     int
+		ok       bool
+	}{
+		{others, false, 0, false},
+		{others, true, 0, true},
+		{append(slices.Clone(others), row(measure.Duration, math.NaN(), math.NaN())), false, 4, true},
+		{append(slices.Clone(others), row(measure.Duration, 0.1, 0.9), slower), false, 5, true},
+		{append(slices.Clone(others), slower, row(measure.ItemRate, -0.5, -0.18)), false, 5, true},
+	} {
+		if got, ok := SlowestRow(tt.findings, tt.all); got != tt.want || ok != tt.ok {
+			t.Errorf("%d %t, want %d %t", got, ok, tt.want, tt.ok)
 		}
 	}
 }
