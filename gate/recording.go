@@ -24,10 +24,9 @@ func ReadBaseline(dir string) (*Recording, error) {
 	return &Recording{profile.Recording{Source: dir, Finished: sessions}}, nil
 }
 
-// ReadProfile reads what a profiler wrote: a file, a directory in which each file is a run, a baseline, or a report
-// that nsgate wrote as JSON. Reports of nsys and ncu take these programs on the PATH. The metrics are those of Nsight
-// Compute to read beside those that nsgate knows, see [thresholds.Policy.NcuMetrics]. A recording that must not be
-// judged is a [*Refusal].
+// ReadProfile reads a recording: a profiler's file, a directory with a file a run, a baseline, or a JSON report of
+// nsgate. Reports of nsys and ncu take these programs on the PATH. metrics are further metrics of Nsight Compute to
+// read, see [thresholds.Policy.NcuMetrics]. A recording that must not be judged is a [*Refusal].
 func ReadProfile(ctx context.Context, path string, metrics ...string) (*Recording, error) {
 	r, err := profile.Tools{Metrics: metrics}.Open(ctx, path)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	Section  Scope = "section"  // a part of a run by time: "warm-up"
 )
 
-// Subject is what a metric is measured of.
+// Subject is the object of a metric.
 type Subject struct {
 	Scope Scope
 	Name  string // full name of a kernel, of a range with its domain
@@ -33,12 +33,12 @@ type Subject struct {
 	Grid, Block string
 }
 
-// String is the name by which people call the subject: of a kernel without template arguments and parameters.
+// String is the short name of the subject: of a kernel without template arguments and parameters.
 func (s Subject) String() string {
 	return measure.Subject{Scope: measure.Scope(s.Scope), Name: s.Name}.Short()
 }
 
-// Host is where a session was measured. Empty fields are unknown.
+// Host is the machine of a session. Empty fields are unknown.
 type Host struct {
 	GPU string // model: "NVIDIA H200"; sessions of unlike models are not compared
 	// UUID is that of the GPU; a hash of it is kept. Sessions of one GPU within an hour have no error term between hosts.

@@ -172,7 +172,7 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }
 
-// Keys lists every key that a policy file may have, in the order in which to write them.
+// Keys lists every key of a policy file, in the order of writing them.
 func Keys() []Key {
 	return slices.Concat(document("", rootKeys), document("workload", workloadKeys),
 		document("workload.output", outputKeys),
@@ -187,12 +187,12 @@ func document[T any](table string, keys []key[T]) []Key {
 	return out
 }
 
-// Setting is what holds for one key.
+// Setting is the value in effect of one key.
 type Setting struct {
 	Table string // as in [Key]
 	Of    string // the name of the workload or output, or the place of the rule, "" at the top
 	Name  string
-	Value string // as people read it: "3 %", "1.000 µs"
+	Value string // printed value: "3 %", "1.000 µs"
 	Where string // "default", "nsgate.toml:12", "--threshold"
 }
 
@@ -236,7 +236,7 @@ func settings[T any](table, of string, keys []key[T], from *T, places Places) []
 	return out
 }
 
-// String is what the rule is about and what it sets: "kernel sgemm*, metric time: max 5 %".
+// String is the selection and the settings of the rule: "kernel sgemm*, metric time: max 5 %".
 func (r *Rule) String() string {
 	var selects, sets []string
 	for _, k := range ruleKeys {

@@ -1,6 +1,6 @@
-// Package thresholds is the policy: which limit applies to which metric of what, and what the workloads are. [Parse] reads a policy
-// file, [Default] is the policy without one, and [Policy.Limit] answers what may become of a metric. All that a file may hold stands
-// in one table of rows, which [Keys] lists and [Policy.Settings] shows with the values that hold.
+// Package thresholds is the policy: the limit of each metric of each subject, and the workloads. [Parse] reads a policy
+// file, [Default] is the policy without one, and [Policy.Limit] is the limit of a metric. All keys of a file stand in
+// one table of rows, which [Keys] lists and [Policy.Settings] shows with the values in effect.
 package thresholds
 
 import (
@@ -24,10 +24,10 @@ const (
 	Ignore Severity = "ignore"
 )
 
-// Limit is what one metric of one subject may do.
+// Limit is the limit of one metric of one subject.
 type Limit struct {
 	Max      float64  // largest relative regression allowed: 0.03 is 3 %
-	Floor    float64  // absolute change, in the metric's unit, up to which nothing is a finding
+	Floor    float64  // largest absolute change, in the metric's unit, that is no finding
 	Severity Severity // of a regression beyond both
 	Rule     string   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
 	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
@@ -61,9 +61,9 @@ type Policy struct {
 	Threshold float64
 	// StepThreshold is that of the step's period, which tracing makes noisier.
 	StepThreshold float64
-	// WarmupThreshold and OutsideThreshold are those of the warm-up, and of what a run does before its steps, after them and beside them.
+	// WarmupThreshold and OutsideThreshold are for the warm-up, and for the time before, after and beside the steps.
 	WarmupThreshold, OutsideThreshold float64
-	// MaxAge is how old a baseline may be before a report says so, 0 for any age.
+	// MaxAge is the largest age of a baseline without a warning, 0 for any age.
 	MaxAge time.Duration
 	// Base is the git revision of the base build, Build the shell command that builds it in a worktree; "" for none.
 	Base, Build string
@@ -84,8 +84,8 @@ type Places map[string]string
 // Of is the place of a key, "default" where it was not set.
 func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
-// Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
-// Device, Copy, Output, Benchmark and Section is set.
+// Rule changes the limit of metrics that it matches. A selector left empty matches everything; at most one of Kernel,
+// Range, Device, Copy, Output, Benchmark and Section is set.
 type Rule struct {
 	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
 	Range  Glob // name of an NVTX range
@@ -136,7 +136,7 @@ type Workload struct {
 	// Throughput is the pattern of an output of this name, which Outputs holds as well; "" for none.
 	Throughput string
 	Outputs    []Output // each name once
-	// Results are the files in which a harness writes what it measured.
+	// Results are the result files of a harness.
 	Results []Results
 	// Profile says whether runs are profiled: "always", "never" or "explain", where there are results only to explain a
 	// slower row; "" is never where there are results, else always.
@@ -282,8 +282,8 @@ func (r *Rule) apply(l *Limit, m measure.Metric) {
 	}
 }
 
-// loosen allows what a rule allows the time of a launch to what all launches take, of which no rule speaks: else a kernel that may
-// take a tenth longer fails by its sum.
+// loosen gives the sum of the launches of a kernel the limit of its launch time, if no rule names the sum: else a
+// kernel that may take a tenth longer fails by its sum.
 func (l *Limit) loosen(launch Limit) {
 	if launch.Bounded() || launch.Max <= l.Max && launch.Severity == Fail {
 		return
@@ -320,14 +320,13 @@ type selector struct {
 	pattern Glob
 }
 
-// selectors are what a rule may be for. The copies of a workload are its only subjects with a name.
+// selectors are the subjects that a rule may select. The copies of a workload are its only subjects with a name.
 func (r *Rule) selectors() [7]selector {
 	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeWorkload, r.Copy},
 		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
 }
 
-// namesOf are the names by which a rule may select a subject: a kernel also by its short name, without and with its
-// geometry.
+// namesOf are the names of a subject in rules: a kernel also by its short name, without and with its geometry.
 func namesOf(s measure.Subject) []string {
 	if s.Scope != measure.ScopeKernel {
 		return []string{s.Name}
@@ -384,7 +383,7 @@ func (p *Policy) NcuMetrics() (names []string) {
 	return names
 }
 
-// In is the policy for sessions in which NVTX ranges have these categories, by name: a copy where there are any.
+// In is the policy for sessions with these categories of NVTX ranges, by name: a copy where there are any.
 func (p *Policy) In(categories map[string]string) *Policy {
 	if len(categories) == 0 {
 		return p
@@ -404,8 +403,8 @@ func (p *Policy) Workload(name string) (*Workload, bool) {
 	return nil, false
 }
 
-// For is the policy for one workload: a copy in which the workload's own threshold, if it has one, is the limit of
-// times. An unknown name changes nothing.
+// For is the policy for one workload: a copy with the workload's own threshold, if it has one, as the limit of times.
+// An unknown name changes nothing.
 func (p *Policy) For(workload string) *Policy {
 	c := *p
 	if w, ok := p.Workload(workload); ok && w.Threshold != nil {
@@ -419,8 +418,8 @@ func (p *Policy) For(workload string) *Policy {
 	return &c
 }
 
-// Glob is a pattern in which * stands for any text and ? for one character. Everything else stands for itself,
-// brackets and backslashes included, so that every kernel name is a pattern of itself.
+// Glob is a pattern: * matches any text and ? one character. Everything else matches itself, brackets and backslashes
+// included, so that every kernel name is a pattern of itself.
 type Glob string
 
 // Match reports whether the pattern covers the whole of name.

@@ -95,7 +95,7 @@ func pattern(to *string) field {
 	}, verbatim)
 }
 
-// better is a field for the direction in which an output gets better.
+// better is a field for the direction that makes an output better.
 func better(to *measure.Direction) field {
 	text := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[*to]
 	f := word(&text, "higher", "lower")

@@ -8,7 +8,7 @@ import (
 )
 
 type (
-	// Subject is what a metric is measured of: its Scope, its Name, and the Grid and Block of a kernel.
+	// Subject is the object of a metric: its Scope, its Name, and the Grid and Block of a kernel.
 	Subject = measure.Subject
 	// Scope is the kind of a subject.
 	Scope = measure.Scope
@@ -26,7 +26,7 @@ type (
 	PlaceError = measure.PlaceError
 )
 
-// The scopes for which a policy has rules.
+// The scopes of rules in a policy.
 const (
 	ScopeKernel   = measure.ScopeKernel
 	ScopeRange    = measure.ScopeRange

@@ -77,18 +77,18 @@ func (r Run) misread() int {
 
 // Result is a finished session.
 type Result struct {
-	// Recorded are the options of the profiler, with what had to be changed: further sessions of one comparison are given
-	// the same.
+	// Recorded are the options of the profiler after necessary changes: further sessions of one comparison use the
+	// same.
 	Recorded profiler.Options
 	// Starts is [Options.Starts], 1 where it did not work.
 	Starts int
-	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
+	// Repeated is the warning about a second measurement of the session, with its reason; "" without one.
 	Repeated string
 	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled
 	// runs.
 	Traces [][]model.Trace
 	Runs   []Run
-	// Base and Head are what the unprofiled runs came to.
+	// Base and Head are the unprofiled runs.
 	Base, Head []model.Unprofiled
 	GPU        device.State
 	Warnings   []string
@@ -114,7 +114,7 @@ func (r *Result) Split() (base, head []model.Trace) {
 	return base, head
 }
 
-// InRuns is the time in which a run had its turn, or several started; starts that overlapped count once.
+// InRuns is the time of runs that had their turn or started; overlapping starts count once.
 func (r *Result) InRuns() (total time.Duration) {
 	type interval struct{ from, to time.Time }
 	var starts []interval
@@ -157,10 +157,10 @@ const (
 // The stages around sessions. Event.Text says what they are about.
 const (
 	Begun   Stage = "begun"   // something that takes long
-	Failed  Stage = "failed"  // a run or a build; Event.Output is what it printed
+	Failed  Stage = "failed"  // a run or a build; Event.Output is its output
 	Hint    Stage = "hint"    // worth knowing, and keeps nothing from going on
 	Warning Stage = "warning" // a doubt about the measurement
-	Spent   Stage = "spent"   // where the time of the measurement went
+	Spent   Stage = "spent"   // the time of the measurement by its parts
 	Done    Stage = "done"    // the measurement has ended, well or not
 )
 

@@ -25,18 +25,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
-// anything that a process list could show.
+// spec is the input of the runner, a file in the private directory: arguments and environment would show in a process
+// list.
 type spec struct {
 	Head     program            `json:"head"`
 	Base     program            `json:"base"`     // zero without a base build
 	Schedule []slot             `json:"schedule"` // the runs of both runners, in order
-	Outputs  []string           `json:"outputs"`  // patterns of numbers in what unprofiled runs print
+	Outputs  []string           `json:"outputs"`  // patterns of numbers in the output of unprofiled runs
 	Results  []string           `json:"results"`  // patterns of files that unprofiled runs write
 	Dir      string             `json:"-"`        // the private directory
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
-	Env      map[string]*string `json:"env"`    // variables that the profiler has other values of; nil for unset
+	Env      map[string]*string `json:"env"`    // former values of variables that the profiler changed; nil for unset
 	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
 	File     string             `json:"file"`   // see [device.Tool.File]
 
@@ -88,10 +88,10 @@ var (
 // unprofiledArg is the argument after the spec file that makes a runner the one of the unprofiled runs.
 const unprofiledArg = "unprofiled"
 
-// RunnerMain is the hidden mode in which the profiler starts this binary: it runs the workload as often as the spec file
-// args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the profiled runs
-// and that of the unprofiled ones (args[1]), and take turns. Each stops at the first run that fails, at a signal, and
-// when the process that started the session is gone. The exit status is 0 where every run succeeded.
+// RunnerMain is the hidden mode of this binary under the profiler. It runs the workload as often as the spec file
+// args[0] says and writes the journal beside it. Two runners share a spec and its journal, one for the profiled runs,
+// one for the unprofiled ones (args[1]), and take turns. Each stops at the first failed run, at a signal, and when the
+// process that started the session is gone. The exit status is 0 if every run succeeded.
 func RunnerMain(args []string) int {
 	switch {
 	case len(args) == 2 && args[0] == proc.GuardArg:
@@ -132,7 +132,7 @@ func runner(file string, unprofiled bool) int {
 		out: json.NewEncoder(out)}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
-	case <-orphaned: // nobody else will clean up
+	case <-orphaned: // no other process will clean up
 		proc.Clear(dir, 0)
 	default:
 	}
@@ -238,7 +238,7 @@ func (s spec) start(t slot) *started {
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
-	cmd.Env = proc.Environ(s.Env) // with what the profiler has added
+	cmd.Env = proc.Environ(s.Env) // with the profiler's variables
 	if len(s.Results) > 0 {
 		var err error
 		if x.written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {

@@ -288,7 +288,7 @@ func (p Plan) CommandLines() [][]string {
 	return p.commands(filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX"))
 }
 
-// record runs one session of the profiler and returns its runs, all of which succeeded. When it returns, none of children lives.
+// record runs one session of the profiler and returns its runs if all succeeded. It leaves no child process.
 func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()

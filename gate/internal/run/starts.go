@@ -17,13 +17,13 @@ var shortStart = time.Second
 const (
 	// startMemory is the part of the available memory that starts may take.
 	startMemory = 0.8
-	// pollStart is the time between two looks at what processes that start have open, pollTree at which there are.
+	// pollStart is the time between checks of starting processes' open files, pollTree of checks for such processes.
 	pollStart, pollTree = 5 * time.Millisecond, 50 * time.Millisecond
 	// pollShare is the part of the time of one CPU that looks may take.
 	pollShare = 0.25
 )
 
-// poll paces the looks at processes that start: they are work beside them.
+// poll paces the checks of starting processes, which cost CPU time beside them.
 type poll struct{ began, found time.Time }
 
 // at begins a look.

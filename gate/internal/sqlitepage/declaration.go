@@ -288,7 +288,7 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// unquote takes the quotes off the name or text with which sql begins, n bytes long; n is 0 where it does not end.
+// unquote removes the quotes from the name or text of n bytes at the beginning of sql; n is 0 where it does not end.
 func unquote(sql string) (text string, n int) {
 	quote := sql[:1]
 	if quote == "[" {

@@ -148,7 +148,7 @@ type scan struct {
 	number  int     // the index among these of the column that is the row's number, -1 for none
 }
 
-// field is what a scan wants of a place in a record.
+// field is the wanted value at a place in a record.
 type field struct {
 	to           int // the index among the wanted columns, -1 for none
 	real, filled bool

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// decode reads the rows of some leaves, the last of which lie behind the first in the file by less than a window.
+// decode reads the rows of some leaves, all within less than a window of the file behind the first.
 func (d *decoder) decode(r *Rows, leaves []leaf) (err error) {
 	r.Numbers, r.Kinds, r.Values, r.bytes, r.overflowed = r.Numbers[:0], r.Kinds[:0], r.Values[:0], r.bytes[:0], 0
 	first, last := leaves[0].page, leaves[0].page

@@ -60,7 +60,7 @@ func (f *File) page(number uint32, data []byte) (p page, err error) {
 	return p, nil
 }
 
-// pointers is the place at which the positions of the cells begin.
+// pointers is the place of the first position of a cell.
 func (p *page) pointers() int {
 	if p.kind == interiorPage {
 		return p.at + 12
@@ -142,8 +142,8 @@ type walker struct {
 	depth   int // of the leaves; 0 until the first leaf
 }
 
-// walk visits the pages below one. Only interior pages are read: of those above leaves, one is looked into to see that
-// they are.
+// walk visits the pages below one. It reads interior pages, and one of the pages above leaves to check that they are
+// leaves.
 func (w *walker) walk(x leaf, depth int) error {
 	if w.visited++; w.visited > w.file.pages || depth > mostDepth {
 		return malformed(x.page, "pages of a table repeat")

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// MinRuns is the fewest runs of a side from which a spread between runs can be known.
+	// MinRuns is the fewest runs of a side with a known spread between runs.
 	MinRuns = 2
-	// PoolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
+	// PoolLeast is the fewest kernels for a learnt prior; fewer give its place only.
 	PoolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
 	priorMost = 10
-	// StepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
+	// StepRunSD is the expected sd between runs of a steady program: 0.5 % of 40 runs on an H200.
 	StepRunSD = 0.005
 	// placeLeast is the fewest variances that place a prior below the expected one.
 	placeLeast = 3
@@ -34,8 +34,8 @@ var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 // 0.5 %, and the two kinds of H200 host are 1.5 % apart.
 const LevelStep = 0.01
 
-// Prior is the common distribution of pooled variances. Too few to learn its width from give its place, with what is
-// expected before seeing any as one of them; fewer than placeLeast no place below that.
+// Prior is the common distribution of pooled variances. Too few variances to learn its width give its place alone, with
+// the expected one among them; fewer than placeLeast give no place below that.
 func Prior(v []Variance) Variance {
 	known := Positive(v)
 	if len(known) < PoolLeast {

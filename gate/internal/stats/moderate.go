@@ -55,10 +55,10 @@ func fitPrior(v []Variance) Variance {
 	return Variance{S2: math.Exp(mean + mathext.Digamma(half) - math.Log(half)), DF: 2 * half}
 }
 
-// Unequal is how many standard errors the logarithms of the second variances of pairs lie from those of the first on
-// the whole: about normal where the variances of a pair are equal. Their differences are taken to spread no less than
-// their degrees of freedom let them (Smyth 2004, section 6.2). Pairs of which one is zero or unknown take no part; NaN
-// for fewer than two.
+// Unequal is the distance of the logarithms of the second variances of pairs from those of the first in standard
+// errors. It is about normal where the variances of a pair are equal. Their differences spread at least as much as
+// their degrees of freedom imply (Smyth 2004, section 6.2). Pairs with a zero or unknown variance take no part; NaN for
+// fewer than two.
 func Unequal(pairs [][2]Variance) float64 {
 	var d []float64
 	var expected float64

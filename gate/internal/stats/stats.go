@@ -39,9 +39,9 @@ func MAD(x []float64) float64 {
 	return 1.4826 * Median(d)
 }
 
-// TrimmedMean is the mean of what remains when the given fraction (0 to 0.5) of the values, rounded down, is cut off
-// at each end (Tukey and McLaughlin 1963). It is as deaf to outliers as it needs to be and, unlike a median, resolves
-// changes that are smaller than a timer's tick. NaN for no values.
+// TrimmedMean is the mean of the values without the given fraction (0 to 0.5), rounded down, at each end (Tukey and
+// McLaughlin 1963). It is robust to outliers and, unlike a median, resolves changes below a timer's tick. NaN for no
+// values.
 func TrimmedMean(x []float64, fraction float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
@@ -52,8 +52,8 @@ func TrimmedMean(x []float64, fraction float64) float64 {
 	return stat.Mean(s[cut:len(s)-cut], nil)
 }
 
-// Steady finds where a series settles: it returns how many leading values are warm-up, and whether what follows is
-// steady. Too short a series (under five values) is taken as it is.
+// Steady finds the warm-up of a series: it returns the number of leading values in it, and whether the rest is steady.
+// Too short a series (under five values) is taken as it is.
 //
 // The second half of the series tells what "settled" means: its median, give or take four robust standard deviations
 // or 2 %, whichever is more. The series has settled at the first value from which four of five values lie in that

@@ -146,7 +146,7 @@ func (w *Writer) colour(text []byte) int {
 	return 0
 }
 
-// character is what stands for a character outside of any command.
+// character is the printed form of a character outside of any command.
 func (f Form) character(r rune) string {
 	switch {
 	case r == '\n' || r == '\t' || unicode.IsPrint(r):
@@ -169,8 +169,7 @@ func (f Form) character(r rune) string {
 
 const noBreak = '\u00a0'
 
-// guard is what stands for a character that is about to be written: the same but for the one that completes the
-// beginning of a command.
+// guard is the printed form of the next character: unchanged unless it completes the beginning of a command.
 func (w *Writer) guard(r rune) string {
 	s, form := w.s, w.form
 	switch {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78
-	// PyTorch runs.
+	// replayErrorMost is the largest error of a replay with a usable sensitivity: 0.34 % was the worst of 78 PyTorch
+	// runs.
 	replayErrorMost = 0.005
-	// waitsFrom is the part of a step spent waiting for the CPU from which on the step depends on the host like its CPU.
+	// waitsFrom is the least part of a step in waits for the CPU that makes the step depend on the host's CPU.
 	waitsFrom = 0.1
 )
 
-// HostPart is how much of a change of the host's speed a step shows, 0 to 1.
+// HostPart is the part of a change of the host's speed that a step shows, 0 to 1.
 func HostPart(base, head *recorded.Index) float64 {
 	if s := sensitivity(base, head); !math.IsNaN(s) {
 		return s

@@ -1,5 +1,5 @@
-// Package terms is the table of error terms: the standard deviation between sessions, by what is judged and how the
-// sides relate.
+// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation
+// of the sides.
 package terms
 
 import (

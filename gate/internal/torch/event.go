@@ -145,7 +145,7 @@ const (
 // graphKey is the name of a graph of torch.compile: a hash of the code, which every change replaces.
 var graphKey = input.Pattern(`(CompiledFxGraph )[a-z2-7]{30,}`)
 
-// rangeName is the name under which the occurrences of an annotation are one range.
+// rangeName is the common name of the occurrences of an annotation.
 func rangeName(raw string) string {
 	name := measure.NormalizeRange(graphKey().ReplaceAllString(raw, "${1}…"))
 	if name == stepPrefix {

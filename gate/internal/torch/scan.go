@@ -167,9 +167,9 @@ var telling = func() (bytes [2][256]bool) {
 	return bytes
 }()
 
-// mend takes text from the file and makes JSON of what Kineto writes instead if it has only one meaning, of the same
-// length: nan, inf and N/A in place of numbers become an empty string, never zero; in strings control characters become
-// blanks, and backslashes that begin no escape slashes.
+// mend takes text from the file and turns Kineto's deviations from JSON with only one meaning into JSON of the same
+// length. In place of numbers, nan, inf and N/A become an empty string, never zero. In strings, control characters
+// become blanks, and backslashes that begin no escape become slashes.
 func (s *scanner) mend() error {
 	s.in.Discard(s.taken)
 	_, cut := s.in.Peek(mostOdd + 1)

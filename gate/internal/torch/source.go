@@ -58,12 +58,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// profiler is the name under which the numbers go; see model.Environment.Tool.
+// profiler is the profiler of the numbers; see model.Environment.Tool.
 const profiler = "torch.profiler"
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// isJSON tells a trace from a text that a table stands in: a log may begin with a bracket too.
+// isJSON distinguishes a trace from a text with a table in it: a log may begin with a bracket too.
 func isJSON(start []byte) bool {
 	start = bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
 	if len(start) == 0 {

@@ -47,7 +47,7 @@ type printed struct {
 	starts  []int // where the columns begin, in characters, by the dashes under the header
 	size    int   // bytes of all lines
 	gpu     []work
-	cpu     map[string]bool // names of what ran on the CPU
+	cpu     map[string]bool // names of operations on the CPU
 	closed  bool
 	footed  bool
 	total   amount // at the foot

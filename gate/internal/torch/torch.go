@@ -17,7 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Run is what one file holds of one run: exactly one of the fields is set.
+// Run is the content of a file on one run: exactly one of the fields is set.
 type Run struct {
 	// Trace is a run launch by launch, of a Chrome trace.
 	Trace *model.Trace
@@ -78,7 +78,7 @@ func Sniff(head []byte) bool {
 		if err != nil {
 			return false
 		}
-		// The head ends in the middle of the file: what comes out before the error is what there is to see.
+		// The head ends in the middle of the file: the output before the error is the part to sniff.
 		head, _ = io.ReadAll(io.LimitReader(unzip, 1<<20))
 	}
 	if isJSON(head) {

@@ -102,10 +102,10 @@ func (c *cut) countedMoves() iter.Seq2[collective, float64] {
 	}
 }
 
-// per is what sums are divided by: the number of steps that count, 1 where there are none.
+// per is the divisor of sums: the number of steps that count, 1 without steps.
 func (c *cut) per() float64 { return max(1, float64(len(c.steps)-c.skip)) }
 
-// reduceWaits writes what a rank waited in its collectives, how long others did for it, and how many have no counterpart.
+// reduceWaits writes a rank's wait in its collectives, the others' wait for it, and the number without a counterpart.
 func (c *cut) reduceWaits(run int, t *table) {
 	var waited, caused, matched, unmatched float64
 	by := map[int32]float64{}

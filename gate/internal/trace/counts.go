@@ -13,8 +13,8 @@ import (
 // allocates matches the CUDA calls that allocate memory, on the device or pinned on the host.
 var allocates = regexp.MustCompile(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAlloc|Create)|hip(?:Malloc|HostMalloc))`)
 
-// reduceCalls writes how often the steady steps, or the run, call what waits for the GPU and what allocates: in all, and by
-// function with the range in which most of that happens. A trace without its calls has none of it.
+// reduceCalls writes the numbers of synchronising and of allocating calls in the steady steps, or the run: in all, and
+// by function with the range of most of them. A trace without its calls has none of it.
 func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	if c.Calls.Len() == 0 {
 		return

@@ -115,7 +115,7 @@ func (c *cut) load() error {
 	return nil
 }
 
-// unload lets go of what a packed trace was unpacked to.
+// unload drops the unpacked form of a packed trace.
 func (c *cut) unload() {
 	if c.whole.Packed != nil {
 		c.Trace, c.launches, c.copies = c.whole, nil, nil
@@ -143,7 +143,7 @@ func (c *cut) divide(step string) {
 	}
 	c.compute, c.moves = make([]float64, len(c.steps)), nil
 	moves := c.communicates()
-	var streams model.Interned[int32] // those in which collectives run
+	var streams model.Interned[int32] // the streams of collectives
 	for i := range c.launches {
 		l := &c.launches[i]
 		at := c.stepOf(l.API)
@@ -155,10 +155,10 @@ func (c *cut) divide(step string) {
 	}
 }
 
-// stepOf is the index of the step in which an API call lies, -1 for none.
+// stepOf is the index of the step that contains an API call, -1 for none.
 func (c *cut) stepOf(api int64) int { return spanOf(c.steps, api) }
 
-// spanOf is the index of the sorted, disjoint interval in which an instant lies, -1 for none.
+// spanOf is the index of the sorted, disjoint interval that contains an instant, -1 for none.
 func spanOf(spans []model.Interval, at int64) int {
 	f := finder{spans: spans, last: -1}
 	return f.find(at)
@@ -203,15 +203,15 @@ type collective struct {
 	step    int // -1 outside the steps, and where there are none
 	channel channel
 	own     int64 // its time in this rank
-	// transfer is the time of the participant for which it took least: that one came last and waited for nobody. It is the own
-	// time where the counterparts are not known.
+	// transfer is the shortest time among the participants: that rank came last and waited for none. Without known
+	// counterparts it is the own time.
 	transfer int64
 	matched  bool
 	caused   int64 // mean wait of the other ranks in ns where this rank came last, else 0
 }
 
-// channel is what collectives follow one another in: a communicator, or where the recording does not name it, a stream, by the
-// order in which a rank uses its streams.
+// channel is a sequence of collectives: a communicator, or if the recording lacks its name, a stream, numbered in the
+// order that a rank uses its streams.
 type channel struct {
 	communicator uint64
 	stream       int32

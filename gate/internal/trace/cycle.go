@@ -24,8 +24,7 @@ const (
 	comparedLaunches = 20_000
 )
 
-// loop is a part of a run in which one kernel is launched at regular distances and the launches between repeat
-// themselves.
+// loop is a part of a run with launches of one kernel at regular distances and repeated launches between.
 type loop struct {
 	begin    int32 // its first launch, by the order of calls
 	from, to int32 // its first and last launch of the kernel
@@ -34,8 +33,8 @@ type loop struct {
 	// launches and busy are its shares of the launches and kernel time of the run, pastLaunches and pastBusy the shares
 	// of the launches before it.
 	launches, busy, pastLaunches, pastBusy float64
-	// same is the share of the launches that are those of the cycle before, even that of those in cycles as long as
-	// most.
+	// same is the share of launches equal to those of the cycle before, even the share of launches in cycles of the
+	// most common length.
 	same, even float64
 }
 
@@ -136,9 +135,9 @@ func (c *cut) loops(byName bool) map[measure.Subject][]loop {
 	return out
 }
 
-// regularParts are the parts of a kernel's places, at most so many, with nearly equal distances between neighbours. The
-// first is the subarray of maximum sum (Kadane's algorithm), where the most common distance counts 1 and any other a
-// negative number; the places to its left and to its right follow in the same way.
+// regularParts are parts of a kernel's places with mostly equal distances between neighbours, at most so many. For the
+// most common distance it takes the part with the largest sum. That distance counts 1, another one so much that an
+// irregular part has a negative sum; then likewise to the left and to the right.
 func regularParts(places []int32, most int) (out []loop) {
 	parts := [][]int32{places}
 	for len(parts) > 0 && len(out) < most {
@@ -156,8 +155,8 @@ func regularParts(places []int32, most int) (out []loop) {
 	return out
 }
 
-// regularPart is the most common distance between neighbours, and the first and last place of the part in which most
-// are that.
+// regularPart is the most common distance between neighbours, and the first and last place of the part with mostly that
+// distance.
 func regularPart(places []int32) (gap int32, from, to int) {
 	counts := map[int32]int{}
 	for i := range len(places) - 1 {

@@ -21,7 +21,7 @@ const (
 	drawnQuantiles = 41
 )
 
-// What kind of time a [model.DrawnSpan] is.
+// The kinds of time of a [model.DrawnSpan].
 const (
 	computes = iota
 	communicates

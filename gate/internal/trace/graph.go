@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// CUDA graphs that were recorded as a whole are kernels. Their numbers differ between runs: what a graph is, its place
-// in the step says.
+// CUDA graphs that were recorded as a whole are kernels. Their numbers differ between runs, so the place in the step
+// identifies a graph.
 
 // numberGraphs tells the graphs of a run apart by the order of their first launches, those that it launches often:
 // until the steps are known, that names them.

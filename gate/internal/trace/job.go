@@ -23,7 +23,7 @@ func (j job) number(i int) int {
 	return i
 }
 
-// together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
+// together is the least common part of the shorter of two concurrent processes that makes them ranks of one job.
 const together = 0.5
 
 // jobs puts the ranks of one job together: those whose traces name the same job, or else the processes of one file that ran at

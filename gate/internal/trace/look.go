@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// sight is what is known of a trace that is not loaded.
+// sight is the summary of a trace that is not loaded.
 type sight struct {
 	span       model.Interval // from the first launch to the last
 	devices    []int32        // that of the first launch first

@@ -111,7 +111,7 @@ func setMean(run int, row *model.Series, t *table) {
 	out.Role, out.Raw, out.Note = row.Role, row.Raw, row.Note
 }
 
-// setSlowest writes in which rank a kernel takes most, where it takes more than in the others, by at least so many ns.
+// setSlowest writes the rank with the most time in a kernel, if by at least so many ns more than in the others.
 func (j job) setSlowest(run int, kernel measure.Subject, ranks *table, least float64, t *table) {
 	total := zeroed(ranks.rows[key{kernel, measure.Total.Name}].Values)
 	at, all := 0, 0.0

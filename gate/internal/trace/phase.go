@@ -128,8 +128,8 @@ func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
 }
 
 // choosePhases are the phases among the loops that all runs have, the one of the steps first, which is one of mains. Of
-// loops that are parts of one another the one with the fewest cycles is the phase. The first phases are left out while
-// less than most of what follows them is in phases.
+// nested loops the one with the fewest cycles is the phase. The first phases are left out while phases cover less than
+// most of the rest of the run.
 func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candidatePhase) {
 	other := func(p candidatePhase) int {
 		if like == nil || p.isOf(like) {
@@ -177,8 +177,8 @@ func choosePhases(mains, all []candidatePhase, like *model.Session) (out []candi
 	return out
 }
 
-// coveringPhases leaves out the first of these phases, the largest first, while less than most of what follows is in
-// phases; none are left where that is the largest, or where the largest is a small part of a run.
+// coveringPhases leaves out the first of these phases, the largest first, while phases cover less than most of the
+// rest. None are left where that is the largest, or where the largest is a small part of a run.
 func coveringPhases(phases []candidatePhase) []candidatePhase {
 	if len(phases) == 0 {
 		return nil
@@ -323,8 +323,8 @@ func adaptiveCycles(sessions [][]float64) bool {
 // loopSubject is the loop of a kernel, whose cycles a session counts.
 func loopSubject(kernel measure.Subject) measure.Subject { return measure.Loop(kernel.ID()) }
 
-// reducePhases writes how often each phase of a run launches its kernel, and for how many cycles it counts; of those
-// beside the steps, the kernel time and the time of so many cycles, from the first operation to the end of the last.
+// reducePhases writes the launches and the counted cycles of each phase's kernel in a run. Phases beside the steps also
+// get the kernel time and the duration of so many cycles, from the first operation to the last.
 func (c *cut) reducePhases(run int, t *table) {
 	for i, p := range c.phases {
 		loop := loopSubject(p.of)
@@ -349,7 +349,7 @@ func (c *cut) reducePhases(run int, t *table) {
 	}
 }
 
-// otherPhase is the index of the phase beside the steps in which a call lies, -1 for none.
+// otherPhase is the index of the phase beside the steps that contains a call, -1 for none.
 func (c *cut) otherPhase(api int64) int {
 	for i := 1; i < len(c.phases); i++ {
 		if p := &c.phases[i]; p.Start <= api && api <= p.End {
@@ -359,8 +359,7 @@ func (c *cut) otherPhase(api int64) int {
 	return -1
 }
 
-// share is what the call at a time counts in the sums of a run: 0 in warm-up, start-up and outside the steps or
-// captures.
+// share is the weight of the call at a time in the sums of a run: 0 in warm-up, start-up and outside steps or captures.
 func (c *cut) share(at int64) float64 {
 	switch {
 	case len(c.steps) > 0:

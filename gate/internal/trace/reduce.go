@@ -13,7 +13,7 @@ import (
 // fewest is the fewest launches of a run that have a spread worth a number.
 const fewest = 5
 
-// sums is what one run adds up over the steps that count, or over all of it.
+// sums are one run's sums over the steps that count, or over all of it.
 type sums struct {
 	kernels  []kernelSum
 	inRange  []float64 // kernel time by name of range
@@ -113,7 +113,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			info.Skipped += skipped
 			t.set(run, kernel.Subject, measure.WarmupLaunches, float64(skipped))
 		}
-		// Without steps the launches that are left out still count: the total is what all would have cost steadily.
+		// Without steps the left-out launches still count: the total is the time of all launches when steady.
 		launches := counted(k.count)
 		total := sum(steady) / float64(len(steady)) * launches
 		all += total
@@ -143,7 +143,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			{model.DynamicShared, float64(kernel.DynamicShared)},
 			{model.LocalMemory, float64(kernel.LocalMemory)},
 		} {
-			if x.value >= 0 { // -1 is what the profile does not give
+			if x.value >= 0 { // -1 is a value that the profile lacks
 				row := t.set(run, kernel.Subject, x.metric, x.value)
 				row.Role = role
 				if x.metric == measure.Total && kernel.Raw != kernel.Subject.Name {
@@ -234,10 +234,10 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 
 type kernelSum struct {
 	times []float64
-	count float64           // of the launches, in which cycles have weights
+	count float64           // of the launches; cycles have weights
 	first int64             // call of its first launch
 	roles map[int32]float64 // kernel time by path of ranges
 }
 
-// role is the path in which the kernel spent most of its time.
+// role is the path of most of the kernel's time.
 func (k *kernelSum) role() int32 { return heaviest(k.roles) }

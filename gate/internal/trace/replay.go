@@ -19,13 +19,13 @@ import (
 const (
 	// replayedSteps and replayedCalls bound what is replayed of a run.
 	replayedSteps, replayedCalls = 60, 20_000
-	// queuedFrom is the time in ns from the end of a call to the start of its operation from which on the operation waited for its stream.
+	// queuedFrom is the least time in ns from the end of a call to its operation if that waited for its stream.
 	queuedFrom = 20_000
-	// speedStep is the change of the host's speed at which the sensitivity is taken.
+	// speedStep is the change of the host's speed that the sensitivity is measured at.
 	speedStep = 0.05
-	// overlapMost is the part of calls that may begin before the end of the one before: one clock replays one chain of calls.
+	// overlapMost is the largest part of calls that overlap the one before: one clock replays one chain of calls.
 	overlapMost = 0.001
-	// Latency of a launch and gap between queued operations in ns, where a run has too few to tell.
+	// The latency of a launch and the gap between queued operations in ns, for runs with too few of them.
 	defaultLatency, defaultGap = 9500, 1300
 )
 
@@ -121,7 +121,7 @@ func (c *cut) callsIn(span model.Interval) (out []model.Call, overlap int) {
 	return out, overlap
 }
 
-// opsIn are the operations that calls of a span issued, by the start of the call, and the ends of those before by stream.
+// opsIn are the operations issued by calls of a span, by the start of the call, and the ends of those before by stream.
 func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]replayedOp {
 	out := map[int64][]replayedOp{}
 	add := func(api int64, x replayedOp) {

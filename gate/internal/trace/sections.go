@@ -23,11 +23,11 @@ type section struct {
 	launches      int
 }
 
-// sectioning divides a run into sections. Operations belong to a section by the times of their calls. Wall time is
-// divided by the operations on the GPU: the steps begin with the first operation of the first step that counts, and end
-// with the last of the last step, or one typical period after its first if that is earlier. Between the steps is the
-// time in which no range of a step was open and none of its operations ran. A run without steps is all steps, from its
-// first operation to its last.
+// sectioning divides a run into sections. Operations belong to a section by the times of their calls, wall time by the
+// operations on the GPU. The steps begin with the first operation of the first step that counts. They end with the last
+// operation of the last step, or one typical period after its first if that is earlier. The time between the steps is
+// outside of a step's range and of its operations. A run without steps is all steps, from its first operation to its
+// last.
 type sectioning struct {
 	c    *cut
 	laid []model.Interval

@@ -15,12 +15,12 @@ const (
 	// a step with a garbage collection, an evaluation or a profiler's flush is not the typical one. Unlike medians, means
 	// over the same steps add up.
 	outer = 0.25
-	// ownerShare is the part of a step from which a cause of idle time has a row of its own.
+	// ownerShare is the least part of a step of a cause of idle time with a row of its own.
 	ownerShare = 0.002
 )
 
-// firsts are the starts of the first operations of the steps that count on a device, in its main stream; math.MaxInt64 for none. Other
-// streams may run ahead of it or behind by many steps: their operations do not say when the GPU began with a step.
+// firsts are the starts of the first operations of the steps that count on a device, in its main stream; math.MaxInt64
+// for none. Other streams may run ahead or behind by many steps: their operations do not mark the beginning of a step.
 func (c *cut) firsts(device int32) []int64 {
 	return c.mainStream(c.repeated(), func(d int32) bool { return d == device })
 }

@@ -61,7 +61,7 @@ func largest(values []float64) float64 {
 	return most
 }
 
-// counted is a count in which cycles have weights, without the error of their sum.
+// counted is a count of weighted cycles, without the error of their sum.
 func counted(n float64) float64 { return math.Round(n*1e6) / 1e6 }
 
 func sum(x []float64) float64 {

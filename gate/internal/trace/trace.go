@@ -166,7 +166,7 @@ func distinct(cuts []*cut) error {
 	return nil
 }
 
-// reduce makes one session of the runs that belong to it, and of what was sampled with them.
+// reduce makes one session of the runs that belong to it, and of their samples.
 func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 	first := jobs[0].first()
 	s := model.Session{Environment: first.Environment, Step: step, Warmup: w}

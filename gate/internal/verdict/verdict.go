@@ -274,14 +274,14 @@ func OpenToRuns(f result.Finding) bool {
 		(f.Harm() > float64(f.Limit) || !slices.ContainsFunc(f.Also, func(x result.Remark) bool { return hidden(x.Key) }))
 }
 
-// beyondRuns are the keys of what further runs of the same sides do not settle.
+// beyondRuns are the keys of reasons that further runs of the same sides do not settle.
 var beyondRuns = []string{
 	result.Say(reason.LikeHosts{}).Key, result.Say(reason.OtherHost{}).Key,
 	result.Say(reason.OtherBatch{}).Key,
 }
 
-// Rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
-// the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
+// Rank orders findings: gate failures, other regressions, undecided findings, improvements, additions and removals, the
+// rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
 func Rank(f *result.Finding) float64 {
 	group := outcomes[f.Outcome]
 	if f.Increased() {

@@ -41,8 +41,8 @@ func Targets(j *result.Judgement, all bool) map[int]Target {
 	return wanted
 }
 
-// targetOf is the target of a finding: its kernel, the synchronising call whose count increased most, or the CUDA call in or after which
-// the GPU was idle for most of the step's change.
+// targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time
+// it is the CUDA call with most of the step's change in or after it.
 func targetOf(f *result.Finding, facts []result.Remark, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
@@ -152,12 +152,12 @@ func covered(spans []model.Interval, at int64) bool {
 // Sources says which files are the repository's own.
 type Sources struct {
 	Root string // of the repository, "" for none: then Dir
-	Dir  string // in which the workload runs, "" for the current one
+	Dir  string // working directory of the workload, "" for the current one
 }
 
-// place is the innermost frame of a stack that lies in the repository: a line of Python, or a function of an executable, whose lines are
-// unknown. The host function that launches a C++ kernel has the kernel's name and is skipped, as are
-// main, which launches all of them, and the start of the program.
+// place is the innermost frame of a stack in the repository: a line of Python, or a function of an executable, whose
+// lines are unknown. The host function of a C++ kernel has the kernel's name and is skipped, as are main and the start
+// of the program.
 func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Position is what limits a kernel.
+// Position is the limiting resource of a kernel.
 type Position struct {
 	// Bound is "compute", "memory", "balanced" (both alike), "latency" (neither is busy), or "" where unknown.
 	Bound string
@@ -24,7 +24,7 @@ type Position struct {
 // percent is the part of the roof that was reached.
 func percent(r *result.Roof) float64 { return 100 * float64(r.Achieved) / float64(r.Roof) }
 
-// String is the position in words: "memory-bound, 25 % of the fp32 roof at 10 FLOP/B (ridge 15)"; "" where nothing is known.
+// String is the position in words: "memory-bound, 25 % of the fp32 roof at 10 FLOP/B (ridge 15)"; "" if unknown.
 func (p Position) String() string {
 	var parts []string
 	if p.Bound != "" {
@@ -37,8 +37,8 @@ func (p Position) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// The limits by which ncu's own rule on the bottleneck divides (SOLBottleneck, in the section GPU Speed Of Light Throughput):
-// from 80 % of a peak on the unit is the limit, with both under 60 % it is latency, and in between the busier one, if by
+// The limits of ncu's own rule on the bottleneck (SOLBottleneck, in the section GPU Speed Of Light Throughput). A unit
+// at 80 % of its peak or more is the limit, with both under 60 % latency is. In between it is the unit that is busier by
 // 10 points.
 const (
 	busy  = 80

@@ -22,10 +22,9 @@ type rule struct {
 
 type metrics []measure.Metric
 
-// rules in the order in which a reader should consider them, so that causes come before what follows from them: a resource
-// that the compiler or the launch changed, then how the work is laid out, then how much there is, then the traffic, then
-// the machine. The limits are well above what repeated launches of one kernel differ by on the recordings in testdata
-// (counts 0, DRAM bytes 0.3 %, hit rates 2 points of kernels that last over 10 µs).
+// rules in the order of a reader's check, causes before their effects. The order is a resource that the compiler or the
+// launch changed, the layout of the work, its amount, the traffic, the machine. The limits are well above the
+// differences between repeated launches in testdata: counts 0, DRAM bytes 0.3 %, hit rates 2 points above 10 µs.
 var rules = []rule{
 	{"local memory", localMemory, nil, false, spilled},
 	{"register pressure", pressure, metrics{model.Registers, model.TheoreticalOccupancy}, false, func(p pair) string {
@@ -286,8 +285,8 @@ func tail(waves float64) float64 {
 	return 1 - waves/math.Ceil(waves)
 }
 
-// limits are what limits the blocks of an SM, in the order in which one of several equal limits is named: the number of blocks first,
-// since a kernel that uses less of the others gains nothing; warps last, since they alone allow full occupancy.
+// limits are the limits of the blocks of an SM. Of several equal limits the first one is named: the number of blocks
+// first, since a kernel that uses less of the others gains nothing; warps last, since they alone allow full occupancy.
 var limits = []struct {
 	metric measure.Metric
 	what   string

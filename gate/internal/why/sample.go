@@ -52,7 +52,7 @@ func (s sample) flops() float64 {
 	return s.get(model.FP64) + s.get(model.FP32) + s.get(model.FP16)
 }
 
-// The least growth of the time under ncu that counts as slower: relative, and two of the 32 ns in which GPUs count time.
+// The least growth of the time under ncu of a slower kernel: relative, and two of the 32 ns ticks of GPUs.
 const (
 	least      = 0.01
 	leastTicks = 64

@@ -20,7 +20,7 @@ type spoken struct {
 	text string
 }
 
-// spoken are the rules that apply, the likeliest cause first, and the metrics without which a rule could not be tried.
+// spoken are the rules that apply, the likeliest cause first, and the metrics that untried rules lack.
 func (p pair) spoken() (list []spoken, unknown []string) {
 	for _, r := range rules {
 		missing := p.missing(r.needs)
@@ -79,11 +79,11 @@ func Explain(base, head []counters.Record) *result.Cause {
 
 var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, counters.Evidence)
 
-// Bound is what limits the launches of a kernel, see [Position].
+// Bound is the limiting resource of the launches of a kernel, see [Position].
 func Bound(head []counters.Record) string { return position(typical(head)).Bound }
 
-// Stand describes the launches of a kernel without a base: what limits it, its place on the roofline, and what limits its occupancy.
-// The bases of the metrics are NaN.
+// Stand describes the launches of a kernel without a base: its limiting resource, its place on the roofline, and the
+// limits of its occupancy. The bases of the metrics are NaN.
 func Stand(head []counters.Record) *result.Cause {
 	s := typical(head)
 	at := position(s)
