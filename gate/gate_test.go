@@ -25,7 +25,7 @@ func number(x *float64) float64 {
 	return *x
 }
 
-// compared is what nsgate compare decides, and what else its report warns of.
+// compared is the decision of nsgate compare, with the warnings of its report.
 func compared(t *testing.T, base, head string) *gate.Decision {
 	t.Helper()
 	var out, messages bytes.Buffer
@@ -60,8 +60,8 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 	return d
 }
 
-// text is a decision as JSON, without its next steps, in which the command names flags. Numbers are text there: NaN
-// equals itself.
+// text is a decision as JSON, without its next steps, since those of the command name flags. Numbers are text there:
+// NaN equals itself.
 func text(t *testing.T, d *gate.Decision) string {
 	t.Helper()
 	type row struct {
@@ -236,7 +236,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCompareErrors wants errors where nothing can be compared.
+// TestCompareErrors wants errors where a comparison is impossible.
 func TestCompareErrors(t *testing.T) {
 	base, err := gate.ReadBaseline("../testdata/h200/sessions/kernels-a/nvidia-h200")
 	if err != nil {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the reference of the policy fil
 
 // Every row's example may stand in a file, and so may its default where that is said to be literal.
 func TestKeys(t *testing.T) {
-	// What a table needs besides the key to be of use.
+	// The other lines that make a table with the key valid.
 	besides := map[string]string{
 		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n", "rule": "[[rule]]\nseverity = \"warn\"\n",
 		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",

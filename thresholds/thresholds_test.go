@@ -284,7 +284,7 @@ max = "4%"
 	}
 }
 
-// What Nsight Compute counts is judged only where a rule names it, and a rule can bound the value itself.
+// Counters of Nsight Compute are judged only by a rule that names them, and a rule can bound the value itself.
 func TestBounds(t *testing.T) {
 	p, err := Parse("nsgate.toml", []byte(`[[rule]]
 kernel = "sgemm"
@@ -484,7 +484,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// anOutput is a policy file with an output of these lines, the first of which is line 4.
+// anOutput is a policy file with an output of these lines, beginning at line 4.
 func anOutput(lines string) string {
 	return "[[workload]]\nname = 'w'\n[[workload.output]]\n" + lines + "\n"
 }
@@ -528,7 +528,7 @@ name = "b"
 	}
 }
 
-// What a rule allows the time of a kernel it allows the sum of its launches too, where no rule speaks of that.
+// The limit of a kernel's time covers the sum of its launches too, unless a rule names the sum.
 func TestRuleOfTimeCoversTheTotal(t *testing.T) {
 	saxpy := measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}
 	for _, tt := range []struct {

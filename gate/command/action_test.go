@@ -103,7 +103,7 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// part is what stands below a key at the top of a YAML file.
+// part is the block of a key at the top of a YAML file.
 func part(text, key string) string {
 	_, after, _ := strings.Cut(text, "\n"+key+":\n")
 	if end := regexp.MustCompile(`(?m)^\S`).FindStringIndex(after); end != nil {

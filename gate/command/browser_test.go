@@ -98,7 +98,7 @@ func printed(t *testing.T, name string, args ...string) string {
 	return kept(t, name, out.Bytes())
 }
 
-// together is a report on workloads, by what nsgate compare says of each.
+// together is a report on workloads, from nsgate compare of each.
 func together(t *testing.T, sides map[string][2]string) *result.Report {
 	var each []*result.Judgement
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
@@ -150,7 +150,7 @@ func kept(t testing.TB, name string, text []byte) string {
 	return file
 }
 
-// many is a report on very many kernels, of which some got slower and some faster.
+// many is a report on very many kernels, some slower and some faster.
 func many(t testing.TB, kernels, runs int) *result.Report {
 	random := rand.New(rand.NewPCG(1, 2))
 	side := func(slower bool) []model.Session {
@@ -351,7 +351,7 @@ func TestPages(t *testing.T) {
 			if n, most := sheets(t, ctx, name), cmp.Or(onPaper[name], 4); n > most {
 				t.Errorf("%d pages when printed", n)
 			}
-			// What others wrote is text: the page has its own two scripts, and no element that a name brought in.
+			// Recorded names are text: the page has its own two scripts, and no element from a name.
 			var strange []string
 			var scripts int
 			if err := chromedp.Run(ctx, chromedp.Evaluate(`[...document.querySelectorAll("script:not(#report):not(:last-of-type),img,iframe,object,embed,form,link,base,[onclick],[onerror],[onload],[style]")].filter(e => e.id !== "tip").map(e => e.outerHTML.slice(0, 80))`, &strange),

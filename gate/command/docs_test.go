@@ -48,7 +48,7 @@ func TestConsole(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// script is what the page's console blocks do, and how many commands it runs.
+// script is the script of the page's console blocks, and the number of its commands.
 func (p page) script() (text string, commands int) {
 	var script, files strings.Builder
 	script.WriteString(`env NSGATE_FAKE_BASE_PROFILES=$KERNELS/base

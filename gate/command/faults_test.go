@@ -36,7 +36,7 @@ const readsCode = "nsgate __run --device-code"
 
 const repository = `git init -q -b main . && git add app base && git commit -q -m base`
 
-// kills are the stages at which processes are killed. In victims stands what nsgate says then, "" where it is killed itself.
+// kills are the stages of killing processes. victims holds nsgate's message, "" where nsgate itself is killed.
 var kills = []struct {
 	name    string
 	env     string // a variable more
@@ -109,7 +109,7 @@ var kills = []struct {
 			readsCode: `not recorded: device code cannot be read: \S+large.cubin: the process\s+that reads it ended: ` +
 				`signal: killed`},
 	}, {
-		// What is known by then is not lost.
+		// The results so far are not lost.
 		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,
 		args:    []string{"check", "--", "sh", "-c", "exit 0"},
 		ready:   func(w *world) bool { return len(w.find("ncu --csv")) > 0 },
@@ -342,8 +342,8 @@ func TestSweep(t *testing.T) {
 	w.gone()
 }
 
-// A baseline is the old or the new one and a report is whole or absent, whenever nsgate is killed. The kills fall at all
-// points of what nsgate does, a little later each time.
+// A baseline is the old or the new one and a report is whole or absent, whenever nsgate is killed. The kills fall at
+// all points of nsgate's work, a little later each time.
 func TestKillWhileWriting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -494,8 +494,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// mounted runs shell code that may mount file systems which nobody else sees. The test is skipped where this is not
-// allowed.
+// mounted runs shell code that may mount file systems for itself alone. The test is skipped where this is not allowed.
 func (w *world) mounted(t *testing.T, script string) *job {
 	t.Helper()
 	args := []string{"-m", "sh", "-c", "mount -t tmpfs tmpfs ../tmp && umount ../tmp || exit 99; " + script}
@@ -512,8 +511,7 @@ func (w *world) mounted(t *testing.T, script string) *job {
 	return j
 }
 
-// What cannot be written to is found out before the workload runs, and root is no exception on a file system that is
-// mounted for reading.
+// Missing write permission is found before the workload runs, and by root on a file system mounted read-only.
 func TestReadOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -622,7 +620,7 @@ func TestTwoRecords(t *testing.T) {
 	}
 }
 
-// A GPU on which another nsgate measures is busy.
+// A GPU is busy while another nsgate measures on it.
 func TestTwoOnOneGPU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

@@ -18,8 +18,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// TestFlagsAreOfTheCommand keeps the flags of nsgate out of what the packages below it say: a Go program that imports
-// them has none. What nsys, ncu, nvidia-smi and git call by the same name is theirs.
+// TestFlagsAreOfTheCommand keeps the flags of nsgate out of messages of the packages below it: a Go program that
+// imports them has none. Flags of nsys, ncu, nvidia-smi and git with the same name are theirs.
 func TestFlagsAreOfTheCommand(t *testing.T) {
 	foreign := []string{"--format", "--launch-count", "--launch-skip", "--nvtx-include", "--output", "--quiet", "--report", "--section", "--set", "--version"}
 	ours := make(map[string]bool)

@@ -80,8 +80,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// serve puts the program nsgate of a directory into an archive below it, with its checksum; wrong is what is not as it should be:
-// "gone", "changed", "unlisted", or "" for nothing.
+// serve puts the program nsgate of a directory into an archive below it, with its checksum; wrong is the fault: "gone",
+// "changed", "unlisted", or "" for none.
 func serve(t *testing.T, dir, at, name, wrong string) {
 	t.Helper()
 	archive := filepath.Join(dir, at, name)

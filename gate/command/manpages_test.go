@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/manual"
 )
 
-// Every command and topic has a page, of which groff has nothing to say.
+// Every command and topic has a page without a warning of groff.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

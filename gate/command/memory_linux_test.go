@@ -2,8 +2,8 @@ package command_test
 
 import "golang.org/x/sys/unix"
 
-// inMemory is a directory in memory for the thousands of files that the tests write and delete, "" where there is none with room
-// from which programs start.
+// inMemory is a directory in memory for the thousands of files that the tests write and delete. It is "" if none has
+// room and can start programs.
 func inMemory() string {
 	const dir = "/dev/shm"
 	var fs unix.Statfs_t

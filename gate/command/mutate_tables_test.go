@@ -214,7 +214,7 @@ func (x *savedExport) damage(r *rand.Rand) {
 	}
 }
 
-// save writes the schema first, by which a report is known.
+// save writes the schema first, which identifies a report.
 func (x *savedExport) save(file string, _ bool) error {
 	schema, err := json.Marshal(x.file["schema"])
 	if err != nil {

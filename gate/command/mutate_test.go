@@ -45,7 +45,7 @@ type format struct {
 	calls bool
 }
 
-// A change is what a mutation does to a file: launches that it removes, repeats or scales.
+// change is a mutation of a file: launches that it removes, repeats or scales.
 type change struct {
 	name string
 	do   func(x export, c *mutation, r *rand.Rand)
@@ -237,7 +237,7 @@ func (c *mutation) try(r *rand.Rand, dir string) (answer string, err error) {
 	return answer, nil
 }
 
-// savedReport is what a saved report says.
+// savedReport is the tested part of a saved report.
 type savedReport struct {
 	Key      string `json:"reason_key"`
 	Warnings []string

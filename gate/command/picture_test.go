@@ -16,7 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/command"
 )
 
-// TestPicture redraws the picture of the README: the head of the page on a recording in which the CPU sleeps. -update writes it.
+// TestPicture redraws the README's picture: the head of the page on a recording with a sleeping CPU. -update writes it.
 func TestPicture(t *testing.T) {
 	const file = "../../cmd/nsgate/docs/page.svg"
 	var page bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/cli"
 )
 
-// nasty is what a terminal or a CI runner obeys, as it is and as a locale without its characters would print it.
+// nasty holds commands to a terminal or a CI runner, in UTF-8 and as printed by a locale without its characters.
 const nasty = "\u2588\u2588[error]a ##[error]b ##vso[task.c] \x1b[31md\x1b]0;e\a \u202ef\u009b31m"
 
 // printing are command lines that print texts from elsewhere: of every command at least one. FORMAT stands

@@ -39,7 +39,8 @@ var written = map[string]struct {
 	"summary":     {result.SummarySchema, result.Summary{}},
 }
 
-// TestSchemas holds the schemas of the manual against the keys of the policy and the types of what is written; -update rewrites them.
+// TestSchemas compares the manual's schemas with the keys of the policy and the types of reports; -update rewrites
+// them.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]any{"policy": policySchema(t)}
@@ -70,7 +71,7 @@ func TestSchemas(t *testing.T) {
 
 type object map[string]any
 
-// kinds are the values of a policy file by what their key calls them; quoted words are a choice.
+// kinds are the types of values of a policy file by their names in the keys; quoted words are a choice.
 var kinds = map[string]object{
 	"percentage":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
 	"text":                        {"type": "string", "minLength": 1},
@@ -155,7 +156,7 @@ var goComments = sync.OnceValues(func() (map[string]string, error) {
 	return r.CommentMap, err
 })
 
-// jsonSchema is the JSON schema of what is written. Later releases may add fields, so that others than these are allowed.
+// jsonSchema is the JSON schema of a report. Later releases may add fields, so that other fields are allowed.
 func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	number := func() *invopop.Schema {
 		return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "number"}, {Type: "null"}}}

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-// What a workload is given and what it prints, and what nvidia-smi says of the machine, in a form that no escaping changes.
+// The secrets in a workload's input and output and in nvidia-smi's data on the machine, which no escaping changes.
 const (
 	secretEnv    = "xENVIRONMENTx4711"
 	secretArg    = "xARGUMENTx4712"
@@ -31,7 +31,7 @@ func secrets(text string) string {
 	return strings.Join(found, " ")
 }
 
-// secretive is a world in which the environment holds a secret and GitHub is at hand, with the files of a seed where there is one.
+// secretive is a world with a secret in the environment and with GitHub, with the files of a seed where there is one.
 func secretive(t *testing.T, seed *world) *world {
 	w := newWorld(t)
 	w.set("SECRET_TOKEN", secretEnv)
@@ -50,7 +50,7 @@ func secretive(t *testing.T, seed *world) *world {
 	w.script("app", "echo "+secretOutput)
 	w.script("fails", "echo "+secretOutput+"; exit 3")
 	w.script("noisy", "echo "+secretOutput+" >&2; kill -9 $$")
-	// What is secret by the test's own doing lies outside of what is searched.
+	// The test's own secret files lie outside of the searched directories.
 	w.run(0, "sh", "-ec", `mkdir ncu ../bin; mv app fails noisy ../bin; ln -s ../bin/app ../bin/fails ../bin/noisy .
 		cp $H200/../ncu/spill.raw.csv ncu/app.csv; git init -q -b main . && git commit -q --allow-empty -m base`)
 	return w
@@ -115,7 +115,7 @@ func TestSecrets(t *testing.T) {
 			}
 			args := tt.args
 			if args[0] == "check" {
-				// What is printed changes from test to test, and how much of it; every format is written.
+				// The format and the amount of output change from test to test; every format is written.
 				if tt.says == "" || i%2 == 0 {
 					args = append([]string{"check", "--format", formats[i%len(formats)]}, args[1:]...)
 				}

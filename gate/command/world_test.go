@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// world is a machine with the fake tools on which nsgate runs. All that it starts carries a mark by which it is found.
+// world is a machine with nsgate and the fake tools. A mark identifies all processes that it starts.
 type world struct {
 	*testing.T
 	work, tmp string
@@ -158,7 +158,7 @@ func (w *world) run(code int, name string, args ...string) *job {
 	return j
 }
 
-// says wants a pattern in what a command said.
+// says wants a pattern in the output of a command.
 func (j *job) says(pattern string) {
 	j.Helper()
 	if !regexp.MustCompile(pattern).MatchString(j.said()) {

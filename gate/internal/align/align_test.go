@@ -48,7 +48,7 @@ func repeating(repeats, launches, once float64) func(*model.Session) {
 	}
 }
 
-// TestAsMany wants the sums of what repeats for as many repeats as the baseline has, and all else as it was measured.
+// TestAsMany wants sums over repeats scaled to as many repeats as the baseline has, and all other metrics as measured.
 func TestAsMany(t *testing.T) {
 	base, head := session(), session()
 	repeating(28, 29, 1)(&base)

@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// A budget plans one further look, of as many runs as fit by what the first session took.
+// A budget plans one further look, of as many runs as fit by the time of the first session.
 func TestBudget(t *testing.T) {
 	const second = result.Number(time.Second)
 	for _, tt := range []struct {

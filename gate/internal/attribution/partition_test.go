@@ -94,7 +94,7 @@ func TestPartition(t *testing.T) {
 	})
 }
 
-// classAt is who owns a nanosecond of device 0, all idle time counted as starved.
+// classAt is the class of a nanosecond of device 0, with all idle time counted as waiting for the CPU.
 func classAt(t *model.Trace, ns int64) Class {
 	class := Starved
 	for _, l := range t.Launches {

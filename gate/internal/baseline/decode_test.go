@@ -68,7 +68,7 @@ func TestRetiredKeys(t *testing.T) {
 	}
 }
 
-// What was written reads back as it was.
+// A written entry reads back equal.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, s := range sessionsGen().Draw(rt, "sessions") {
@@ -111,8 +111,8 @@ func checkCells(t *rapid.T, text string) {
 	}
 }
 
-// Line ends and a byte order mark are git's and an editor's; nothing else may differ from what was written. A file that
-// was never written so has the name of its contents and is refused for them.
+// Line ends and a byte order mark are git's and an editor's; no other difference from the written file is allowed. Any
+// other file has the name of its contents and is refused for them.
 func TestImmutable(t *testing.T) {
 	dir := t.TempDir()
 	e := record(t, dir, sample()[0])[0]
@@ -227,7 +227,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Two kernels whose IDs are equal are told apart, whatever the order in which they come.
+// Two kernels with equal IDs stay distinct, in either order.
 func TestCollision(t *testing.T) {
 	one := sample()[0]
 	x := one.Series[0]
@@ -259,7 +259,7 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// No content makes reading panic, and what is accepted comes back the same from what is written of it.
+// No content makes reading panic, and an accepted file reads back the same after writing it.
 func FuzzFile(f *testing.F) {
 	for _, s := range sample() {
 		_, text, err := encodeEntry(&Entry{Session: s, Replaces: map[measure.Subject][]string{saxpy: {"a-1"}}})

@@ -34,7 +34,7 @@ func both(host string, hours, a, b float64) model.Session {
 	return taken(host, hours, map[measure.Subject]float64{saxpy: a, fused: b})
 }
 
-// accept is what replaces some sessions for one kernel.
+// acceptOf is an entry that replaces some sessions for one kernel.
 func acceptOf(hours float64, x measure.Subject, v float64, ids ...string) Entry {
 	s := taken("aaaaaaaa", hours, map[measure.Subject]float64{x: v})
 	s.Accepted = true
@@ -72,7 +72,7 @@ func merge(t *testing.T, branches ...string) string {
 
 func branch(t *testing.T, from string) string { return merge(t, from) }
 
-// What two branches write merges as a union of files, and what nobody measured is known to be that.
+// Entries of two branches merge as a union of files, and an unmeasured merge is marked as such.
 func TestMerge(t *testing.T) {
 	base := t.TempDir()
 	a := record(t, base, both("aaaaaaaa", 0, 100, 10))[0].ID
@@ -167,7 +167,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What the same recording says is written once, and writers that come at the same time all count.
+// A recording is written once, and concurrent writers all count.
 func TestAdd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "b")
 	if _, err := Add(dir, func(*Baseline) ([]Entry, error) { return nil, os.ErrClosed }); err != os.ErrClosed {
@@ -200,7 +200,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// What crept is held against the state at the last anchor: what was in effect then, each kernel.
+// Drift is measured from the state at the last anchor: the entries in effect then, for each kernel.
 func TestTrail(t *testing.T) {
 	dir := t.TempDir()
 	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0].ID

@@ -66,7 +66,7 @@ func TestFrames(t *testing.T) {
 		if len(frames) < 5 || !strings.HasSuffix(frames[0], ".(*processes).start") {
 			t.Fatalf("%s: the profiler was not started by %q", name, frames)
 		}
-		frames = frames[:len(frames)-1] // without this test, and with what calls Main in the binary
+		frames = frames[:len(frames)-1] // without this test, and with the callers of Main in the binary
 		if frames = append(frames, "gate/command.Main", "main.main"); len(frames) > most {
 			t.Errorf("%s: %d functions lead to the profiler, more than %d:\n%s", name, len(frames), most,
 				strings.Join(frames, "\n"))

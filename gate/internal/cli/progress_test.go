@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// Where nobody sees a changing line, what takes long is said every half minute, and nothing more once it has ended.
+// A long wait without a changing line prints a message every half minute, and none after its end.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var err strings.Builder

@@ -36,7 +36,7 @@ func TestExplainByCode(t *testing.T) {
 	}
 }
 
-// TestSameCode holds which findings are said to have the same code, and with which SM clocks.
+// TestSameCode wants the note on the same code, with SM clocks, at the right findings.
 func TestSameCode(t *testing.T) {
 	const plain = "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
 	kernel := func(hash string, registers int) devicecode.Kernel {

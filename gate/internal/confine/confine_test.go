@@ -21,7 +21,7 @@ import (
 
 const hidden = "__run"
 
-// TestMain is the child as well: it does what its arguments say and exits with what came of it.
+// TestMain is the child as well: it does its arguments' task and exits with its result.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == hidden && os.Args[2] == "--answer" {
 		os.Exit(Answer(answer))
@@ -139,7 +139,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// told is what the child of TestAsk says of itself.
+// told is the child's answer in TestAsk.
 type told struct {
 	Process int
 	Denied  bool

@@ -342,7 +342,7 @@ func TestUnjudgedParts(t *testing.T) {
 	}
 }
 
-// A report on stalls of some steps explains the mean step, which is what changed.
+// A report on stalls of some steps explains the mean step, which changed.
 func TestStallReport(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
 	stalled := edited(head, func(t model.Trace) model.Trace { return stalls(t, 0, 60, 10, 2_000_000) })

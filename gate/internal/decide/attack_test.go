@@ -16,13 +16,13 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// This file attacks the decision with what GPUs and programs do and the recordings of unchanged programs do not hold:
-// runs that are off, counts that vary, sides of unequal noise, programs that are not the same. What a program does is
-// made up here from a seed, with the sizes that were measured on H200 GPUs.
+// This file attacks the decision with behaviour of GPUs and programs that the recordings of unchanged programs lack.
+// Examples are outlier runs, varying counts, sides of unequal noise, different programs. Programs are drawn from a
+// seed, with the sizes that were measured on H200 GPUs.
 //
 //	go test -run=NONE -bench=Attack -benchtime=1x ./gate/internal/decide
 
-// answer is what a gate says, undecided passes told apart from the others.
+// answer is the answer of a gate, with undecided passes apart from the others.
 type answer int
 
 const (
@@ -97,7 +97,7 @@ type attack struct {
 	quick  int    // gates that a test needs to see it, 0 for 60
 }
 
-// made is a program of which every run is drawn: kernels with a time, a spread between runs, and where they are.
+// made is a program with drawn runs: kernels with a time, a spread between runs, and their place.
 type made struct {
 	kernels []kernel
 	sd      float64 // between runs, relative
@@ -129,7 +129,7 @@ func six() made {
 	}}
 }
 
-// many is a program of n kernels of which the largest take most of the time.
+// many is a program of n kernels with most of the time in the largest.
 func many(n int) made {
 	m := six()
 	m.kernels = nil
@@ -197,8 +197,8 @@ func copied(s model.Session, note string, ns func(run int) float64) model.Sessio
 	return s
 }
 
-// devices draws a program on eight devices, of which the head's fourth is slower: a launch's trimmed mean over all of them hardly
-// moves, and what sums them up by an eighth.
+// devices draws a program on eight devices, the head's fourth slower. A launch's trimmed mean over all of them hardly
+// moves, and their sum by an eighth.
 func devices(by float64) func(*rand.Rand) (base, head model.Session) {
 	side := func(r *rand.Rand, by float64) model.Session {
 		s := six().session(r, nil)
@@ -258,8 +258,8 @@ func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.
 	}
 }
 
-// spilled draws a head of which some runs have sgemm replaced by a register-spilling kernel, 257 times as slow, as
-// recorded on an H200.
+// spilled draws a head with sgemm replaced in some runs by a register-spilling kernel, 257 times as slow, as recorded
+// on an H200.
 func spilled(some, of int) func(*rand.Rand) (base, head model.Session) {
 	return func(r *rand.Rand) (base, head model.Session) {
 		program := six()
@@ -323,7 +323,7 @@ func tenOrEleven(r *rand.Rand) func(int, int, cell) cell {
 	}
 }
 
-// bimodal gives ten kernels two algorithms, 3 to 30 % apart, of which each process takes one.
+// bimodal gives ten kernels two algorithms, 3 to 30 % apart; each process takes one.
 func bimodal(r *rand.Rand) func(int, int, cell) cell {
 	return func(_, k int, c cell) cell {
 		if apart := 0.03 + 0.03*float64(k); k < 10 && r.IntN(2) == 1 {
@@ -716,7 +716,7 @@ var attacks = []attack{
 	{name: "unchanged, sd 0.07 %, 10 runs", limit: 0.0025, gate: both(noisy(six(), 10, 0.0007), nil), wanted: []share{never(fails)}},
 	{name: "+0.5 %, sd 0.07 %, 10 runs", limit: 0.0025, gate: changed(noisy(six(), 10, 0.0007), 10, 0.005), wanted: []share{atLeast(fails, 99)}},
 
-	// What the mending must not cost: changes that are found.
+	// Changes that must still be found.
 	{name: "+1 %, sd 0.2 %, 3 runs", limit: 0.005, gate: changed(six(), 3, 0.01), wanted: []share{atLeast(fails, 80)}},
 	{name: "+1 %, sd 0.2 %, 5 runs", limit: 0.005, gate: changed(six(), 5, 0.01), wanted: []share{atLeast(fails, 95)}},
 	{name: "+2 %, sd 0.2 %, 3 runs", limit: 0.01, gate: changed(six(), 3, 0.02), wanted: []share{atLeast(fails, 99)}},
@@ -729,7 +729,7 @@ func changed(m made, runs int, effect float64) func(*rand.Rand) (_, _ model.Sess
 	return both(noisy(m, runs, m.sd), func(r *rand.Rand) func(int, int, cell) cell { return slower(r.IntN(5), effect) })
 }
 
-// tally is how many gates ended in each answer, and with which keys.
+// tally is the number of gates with each answer, and with each key.
 type tally struct {
 	gates int
 	of    [answers]int
@@ -754,7 +754,7 @@ func (a attack) try(gates int) tally {
 
 func (t tally) part(a answer) float64 { return 100 * float64(t.of[a]) / float64(t.gates) }
 
-// misses says in what the gates are not as wanted, "" where they are.
+// misses names the unwanted results of the gates, "" for none.
 func (a attack) misses(t tally) string {
 	var out []string
 	for _, w := range a.wanted {

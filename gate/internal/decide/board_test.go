@@ -20,7 +20,7 @@ func TestBoards(t *testing.T) {
 		name       string
 		base, head string // the boards of the sessions, from another host each; "?" is not known, "!" one of a single run
 		boards     result.Boards
-		sessions   int // of the base, that are held against the head
+		sessions   int // sessions of the base that are compared with the head
 		says       string
 	}{
 		{"nothing known", "??", "?", result.UnknownBoards, 2, ""},
@@ -68,7 +68,7 @@ func TestBoards(t *testing.T) {
 	}
 }
 
-// What cannot be compared anyway is not missed.
+// Sessions that cannot be compared anyway are not reported as left out.
 func TestLeftOutIsWhatCouldCount(t *testing.T) {
 	base, other, head := quiet().session(), quiet().session(), quiet().session()
 	base.Board, head.Board, other.GPU = "692-2G520-0282-001", "692-2G520-0282-001", "NVIDIA H100"

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// What a calibration foretells for a number of runs comes true in gates: a slowdown as large as a kernel's MDE is found in
-// about 80 % of cases, more often when it is a quarter larger, less often when it is a quarter smaller.
+// Forecasts of a calibration come true in gates. A slowdown of a kernel's MDE is found in about 80 % of cases, more
+// often if a quarter larger, less often if smaller.
 func TestForetoldMDE(t *testing.T) {
 	t.Parallel()
 	const calibrations = 3 // of ten runs each, of every host

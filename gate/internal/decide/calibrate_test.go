@@ -143,7 +143,7 @@ func TestCalibrateRefuses(t *testing.T) {
 	if c := calibrationOf([]model.Session{quiet().session()}, ignore, 5, 0); c.Sound || !strings.Contains(c.Reason, "nothing to judge") {
 		t.Errorf("%v %q", c.Sound, c.Reason)
 	}
-	// A drift that nobody would see and a scatter that has no direction are none.
+	// A negligible drift and a scatter without a direction are no drift.
 	for name, factor := range map[string]func(int) float64{
 		"small":   func(run int) float64 { return 1 + 0.0002*float64(run) },
 		"scatter": func(run int) float64 { return 1 + 0.02*float64(run*7%10) },
@@ -177,7 +177,7 @@ func TestCalibrateProperties(t *testing.T) {
 				t.Errorf("a wider limit asks for more runs: %+v", c.Plan)
 			}
 		}
-		// The same runs give the same answer, in whatever order their series stand and in whatever unit.
+		// The same runs give the same answer, in any order and unit of their series.
 		s.Series = slices.Clone(s.Series)
 		rand.New(rand.NewPCG(p.seed, 1)).Shuffle(len(s.Series), func(i, j int) { s.Series[i], s.Series[j] = s.Series[j], s.Series[i] })
 		shuffled := calibrationOf([]model.Session{s}, thresholds.Default(), 3, time.Second)

@@ -394,7 +394,7 @@ func countOf(s *model.Session, run int) float64 {
 }
 func skipped(s *model.Session, run int) float64 { return float64(s.Runs[run].Skipped) }
 
-// lengthened adds time to every step of a run, the warm-up's included, for which a subject is the reason.
+// lengthened adds time of a subject to every step of a run, the warm-up's included.
 func lengthened(s *model.Session, owner measure.Subject, ns func(run int) float64) {
 	for _, m := range []measure.Metric{measure.StepTime, measure.MeanStep} {
 		plus(s, measure.Workload, m, ns)
@@ -453,7 +453,7 @@ func slow(which func(measure.Subject) bool, by float64) sessionEdit {
 	return func(_ *rand.Rand, s *model.Session) { slowedBy(s, which, inEveryRun(by)) }
 }
 
-// stepTo makes the steps as long as a part of what they were before, by the time of an owner.
+// stepTo scales the steps by a part of their former time, by the time of an owner.
 func stepTo(s *model.Session, before model.Values, part float64, owner measure.Subject) {
 	now := slices.Clone(values(s, measure.Workload, measure.StepTime))
 	lengthened(s, owner, func(i int) float64 { return before[i]*part - now[i] })
@@ -578,7 +578,7 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 			put(s, measure.Workload, measure.MeanToTypical, func(i int) float64 { return all[i] / float64(s.Runs[i].Total) / typical[i] })
 		}
 	})
-	// As on H100 hosts: launch-bound steps, of which some stall on one of the hosts; its typical step is 3.7 % shorter.
+	// As on H100 hosts: launch-bound steps, some of them stalled on one host; its typical step is 3.7 % shorter.
 	pairs("stalls of one host", pytorchHosts(tb), func(r *rand.Rand, base, head *model.Session) {
 		for _, s := range []*model.Session{base, head} {
 			put(s, measure.Workload, measure.Sensitivity, inEveryRun(0.6))
@@ -662,7 +662,7 @@ func allBeyond(base, head *model.Session, which func(measure.Subject) bool, limi
 	return true
 }
 
-// halved is a program whose step stands around half of what it was: twice as many steps with half the work each.
+// halved is a program with steps around half as long as before: twice as many steps with half the work each.
 func halved(_ *rand.Rand, s *model.Session) {
 	for i := range s.Runs {
 		s.Runs[i].Total *= 2
@@ -916,7 +916,7 @@ func fasterCases(tb testing.TB) (out []classCase) {
 	return append(out, inAll("sgemm +0.34 % at 0.25 %, GPU time -1.9 %, step -2.2 %", `threshold = "0.25%"`, kernelRelations, mustNotFail, slight)...)
 }
 
-// sectionCases have a time after the steps that grows by what the steps no longer take: the run is not longer.
+// sectionCases have a time after the steps that grows by the time saved in the steps: the run is not longer.
 func sectionCases(tb testing.TB) (out []classCase) {
 	tail := func(faster sessionEdit) sessionEdit {
 		return func(r *rand.Rand, s *model.Session) {

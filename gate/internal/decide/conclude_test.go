@@ -95,7 +95,7 @@ func (p program) with(change func(*program)) program {
 	return p
 }
 
-// evaluate judges and puts it into words, of which there is more than one for everything.
+// evaluate judges both sides and panics where a sentence of the report is a single word.
 func evaluate(base, head []model.Session, policy *thresholds.Policy) *result.Report {
 	r := compareSides(base, head, policy)
 	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})

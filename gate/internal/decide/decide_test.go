@@ -45,8 +45,8 @@ func without(sessions []model.Session, kernel string) []model.Session {
 	return []model.Session{s}
 }
 
-// What Nsight Compute counts is certain with one launch; what it measures needs runs; and what the policy names and
-// nobody measured is no pass.
+// Counters of Nsight Compute are certain with one launch; its measured metrics need runs. A gate without a metric that
+// the policy names does not pass.
 func TestCounters(t *testing.T) {
 	const base, slower, spill = "base.raw.csv", "softmax_1.10.raw.csv", "spill.raw.csv"
 	three := func(page string) []model.Session { return counted(t, page, page, page) }
@@ -102,7 +102,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// What is counted alike on both sides has not changed, however the mean of its logarithms is rounded.
+// Equal counts on both sides are unchanged, however the mean of their logarithms is rounded.
 func TestEqualCounts(t *testing.T) {
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n"))
 	if err != nil {

@@ -53,7 +53,7 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 	return out
 }
 
-// driftOf is what Drift says of the last session, by key.
+// driftOf holds the remarks of Drift on the last session, by key.
 func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
 	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
@@ -207,7 +207,7 @@ func (made series) unchanged(policy *thresholds.Policy, n int) (anchor, sums int
 	return anchor, sums
 }
 
-// A drift far below the limit a step is seen, the sooner the less sessions differ, and none where nothing changed.
+// A drift far below the limit a step is detected, the sooner the less sessions differ, and none without a change.
 func TestDriftIsSeen(t *testing.T) {
 	t.Parallel()
 	n := sample(100)
@@ -243,7 +243,7 @@ func BenchmarkDrift(b *testing.B) {
 	}
 }
 
-// What is said, and when nothing is.
+// TestDriftSays wants the remarks on drift, and none without one.
 func TestDriftSays(t *testing.T) {
 	policy := thresholds.Default()
 	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}

@@ -13,8 +13,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// year is 50 accepted changes of one kernel of seven, a day apart, each of which makes it slower by drift: of the first that is seen
-// against the anchor the number, 0 where none is.
+// year is 50 accepted changes of one kernel of seven, a day apart, each slower by drift. first is the number of the
+// first change detected against the anchor, 0 for none.
 func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (first int) {
 	const changes = 50
 	s := h.sessions(r, changes+1, drift, 0)
@@ -48,7 +48,7 @@ var years = []struct {
 	{"six hosts, +0.9 % a change", past{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.009},
 }
 
-// over counts in how many of n years something is seen, and with which change the first time, on average.
+// over counts the years of n with a detected drift, and averages the number of its first detected change.
 func over(n int, of past, drift float64) (seen int, mean float64) {
 	policy := thresholds.Default()
 	policy.Threshold = 0.01
@@ -62,7 +62,7 @@ func over(n int, of past, drift float64) (seen int, mean float64) {
 	return seen, mean / float64(max(seen, 1))
 }
 
-// A year of accepted changes, none of which fails by itself: it is seen that they add up, and not that hosts differ.
+// In a year of accepted changes that pass one by one, their sum is detected, and a difference between hosts is not.
 func TestDriftYear(t *testing.T) {
 	t.Parallel()
 	for _, y := range years {
@@ -76,7 +76,7 @@ func TestDriftYear(t *testing.T) {
 	}
 }
 
-// BenchmarkDriftYear prints in how many years the drift is seen, and by which change.
+// BenchmarkDriftYear prints the number of years with a detected drift, and its first detected change.
 func BenchmarkDriftYear(b *testing.B) {
 	for _, y := range years {
 		b.Run(y.name, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// days are sessions of one program, one a day, in which edit may change something.
+// days are sessions of one program, one a day; edit may change them.
 func days(n int, edit func(day int, p *program, s *model.Session)) (out []history.Moment) {
 	for day := range n {
 		p := quiet()

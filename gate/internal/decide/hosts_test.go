@@ -19,8 +19,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// This file measures gates between GPU hosts: what is called slower that is not, what stays undecided and what is found, by how
-// many hosts the baseline holds and by what is known of their boards.
+// This file measures gates between GPU hosts: false alarms, undecided findings and detected changes, by the number of
+// hosts in the baseline and by their known boards.
 //
 //	go test -run=NONE -bench=Hosts -benchtime=1x ./gate/internal/decide
 
@@ -123,7 +123,7 @@ func pytorch(slow float64, boards bool) hostGate {
 	}
 }
 
-// counted adds to the base what Nsight Compute says of the kernels of [pytorchHost] that DRAM holds up.
+// counted adds to the base Nsight Compute's counters of the DRAM-bound kernels of [pytorchHost].
 func (g hostGate) counted() hostGate {
 	return func(r *rand.Rand, bases int) (base []model.Session, head model.Session) {
 		base, head = g(r, bases)
@@ -244,8 +244,8 @@ func BenchmarkHosts(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// h100 is what three H100 hosts recorded, b and c of one board, by program and host: sessions of five runs, one after the other; of c
-// one session, of PyTorch in three runs.
+// h100 are the recordings of three H100 hosts, b and c of one board, by program and host: sessions of five runs, back
+// to back. Host c has one session, of PyTorch in three runs.
 func h100(tb testing.TB, program, name string) (out []model.Session) {
 	tb.Helper()
 	dirs, err := filepath.Glob(filepath.Join("../../../testdata/h100/sessions", program+"-"+name+"-*", "*"))
@@ -321,7 +321,7 @@ func BenchmarkH100(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// What a kernel has to change by between hosts is in its MDE, with the rules that are no matter of its variance.
+// The MDE of a kernel includes its host effect, with the rules that are independent of its variance.
 func TestHostRulesAreInTheMDE(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 71))
 	base, head := pytorch(0, false)(r, 1)

@@ -62,7 +62,7 @@ func (g hostGate) intervals(seed uint64, gates, bases int) map[string]*coverage 
 	return out
 }
 
-// contained is the part of the intervals that contain no change, wide how wide they are typically by what 90 % of the changes would need.
+// contained is the part of the intervals that contain no change, wide their median width by 90 % of the changes.
 func (c *coverage) contained() float64 { return float64(c.contain) / float64(c.all) }
 
 func (c *coverage) wide() float64 {

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// moment is what a value is expected to be, and how it differs between jobs, relative.
+// moment is the expected value, and its relative standard deviation between jobs.
 type moment struct{ mean, sd float64 }
 
 func moments(x *model.Series) moment {

@@ -51,7 +51,7 @@ func slowCPU(c cpu) lookGate {
 	}
 }
 
-// lookRates is what gates of one schedule came to.
+// lookRates are the results of gates of one schedule.
 type lookRates struct{ gates, failed, without, undecided, runs int }
 
 // part is a number for each gate, in per cent.

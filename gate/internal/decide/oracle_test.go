@@ -613,7 +613,7 @@ func (p part) recordedHosts() {
 	p.hosts("PyTorch recorded, unknown", 3, 6, betweenHosts(transformer("b", "e", "f", "g"), ""))
 }
 
-// truth is the truth of an attack by what is wanted of it.
+// truth is the truth of an attack by its wanted answer.
 func (a attack) truth() string {
 	for _, w := range a.wanted {
 		switch {

@@ -23,8 +23,8 @@ var tokens = measure.Output{Name: "tokens/s", Better: measure.Higher}
 // slowPart is the part of runs that are off by slowBy, of a program with outlier runs: of four unprofiled runs of a PyTorch program one was.
 const slowPart, slowBy = 0.25, -0.076
 
-// printing is a session of a program with so many unprofiled runs, interleaved with the profiled ones, which print a rate around mean. A
-// negative sd is that of a program of which some runs are slow.
+// printing is a session of a program with so many unprofiled runs, interleaved with the profiled ones, that print a
+// rate around mean. A negative sd makes some runs slow.
 func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float64) model.Session {
 	all := []model.Session{m.session(r, nil)}
 	var bare []model.Unprofiled
@@ -205,7 +205,7 @@ func TestOutputOfOneSide(t *testing.T) {
 	}
 }
 
-// The first finding of its kind is what the program says of itself.
+// The first finding of its kind is an output of the program.
 func TestOutputsComeFirst(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	base, head := six().printing(r, tokens, 5, 1000, 0.002), six().printing(r, tokens, 5, 800, 0.002)

@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// A base of which a part was replaced by what was accepted a little later, on the same GPU, is one session with the head still: no
-// term of sessions widens the intervals.
+// A base with a part replaced a little later, on the same GPU, is still one session with the head: no term of sessions
+// widens the intervals.
 func TestAcceptedWithinTheHour(t *testing.T) {
 	whole := quiet().session()
 	record, accept := whole, whole

@@ -76,7 +76,7 @@ func slowKernel(t model.Trace, name string, factor float64) model.Trace {
 	return warped(t, inserts...)
 }
 
-// startUps are what programs do before their loop, longer by a factor in some.
+// startUps are the start-ups of programs, longer by a factor in some.
 var startUps = map[string]func(t model.Trace, random *rand.Rand, factor float64) model.Trace{
 	"nothing": func(t model.Trace, _ *rand.Rand, _ float64) model.Trace { return t },
 	"an autotuner": func(t model.Trace, random *rand.Rand, factor float64) model.Trace {
@@ -118,7 +118,7 @@ var startUps = map[string]func(t model.Trace, random *rand.Rand, factor float64)
 	},
 }
 
-// loops are what programs repeat.
+// loops are the loops of programs.
 var loops = map[string]func(t model.Trace, run int) model.Trace{
 	"the same steps": func(t model.Trace, _ int) model.Trace { return t },
 	"evaluation every 10 steps": func(t model.Trace, _ int) model.Trace {

@@ -221,7 +221,7 @@ func meeting(start int, apart, copies [2][]float64) model.Session {
 	return s
 }
 
-// A rank that computes no longer and holds up the others has a name too, where jobs agree.
+// A rank that computes no longer and starts collectives late has a name too, where jobs agree.
 func TestLate(t *testing.T) {
 	even := meeting(0, [2][]float64{{1774, 1832, 1799}, {1790, 1801, 1815}}, [2][]float64{{100, 101, 100}, {100, 100, 101}})
 	for name, test := range map[string]struct {
@@ -230,7 +230,7 @@ func TestLate(t *testing.T) {
 		words string
 	}{
 		"even": {even, "", ""},
-		// What one unchanged program on two H200s did: its CPU was slow at times.
+		// One unchanged program on two H200s: its CPU was slow at times.
 		"now and then":      {meeting(1, [2][]float64{{1774, 1832, 1799}, {1817, 2700, 1948}}, [2][]float64{}), "", ""},
 		"another time":      {meeting(1, [2][]float64{{1805, 1803, 1805}, {2317, 1881, 1967}}, [2][]float64{}), "", ""},
 		"one job":           {meeting(1, [2][]float64{{1774}, {2300}}, [2][]float64{}), "", ""},
@@ -252,7 +252,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// Ranks whose CPUs are as noisy as one another name nobody, but for the error of a gate.
+// Ranks with equally noisy CPUs have no straggler, but for the error of a gate.
 func TestLateAlarms(t *testing.T) {
 	gates := sample(3000)
 	random := rand.New(rand.NewPCG(7, 8))
@@ -309,7 +309,7 @@ func TestStraggler(t *testing.T) {
 	}
 }
 
-// Unchanged jobs name nobody: of 2000 at most as many as the error of a gate allows.
+// Unchanged jobs have no straggler: of 2000 at most as many as the error of a gate allows.
 func TestStragglerAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 13)).NormFloat64
 	alarms, found := 0, 0

@@ -316,7 +316,7 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// score is what a rule did over many gates.
+// score is the result of a rule over many gates.
 type score struct {
 	gates, alarms, undecided int
 	tried, found             map[float64]int

@@ -18,7 +18,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// What a report says holds of the numbers beside it, whatever they are.
+// The sentences of a report hold of its numbers, whatever they are.
 func TestSentencesAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := quiet()
@@ -203,7 +203,7 @@ func disturb(t *rapid.T, s *model.Session, ranks int) {
 	s.Driver = rapid.SampledFrom([]string{"580.1", "580.2"}).Draw(t, "driver")
 }
 
-// claim is a remark and all that it can be held against.
+// claim is a remark and the data that proves it.
 type claim struct {
 	r          *result.Report
 	base, head []model.Session
@@ -220,7 +220,7 @@ func (c claim) is(key string, want float64) bool {
 	return math.Abs(c.number(key)-want) <= slack*math.Max(1, math.Abs(want))
 }
 
-// limit is what the finding is held against, relative.
+// limit is the limit of the finding, relative.
 func (c claim) limit() float64 {
 	by, ok := c.f.ReasonArgs["by"]
 	if !ok {
@@ -304,7 +304,7 @@ func broken(c claim) (some, all int) {
 	return some, all
 }
 
-// claims are what the remarks with numbers say, by key.
+// claims check the remarks with numbers, by key.
 var claims = map[string]func(c claim) bool{
 	"straggler": stragglerHolds, "late-rank": lateHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"undecided": func(c claim) bool {

@@ -19,7 +19,7 @@ func sideOf(runs int, change func(*program)) program {
 	})
 }
 
-// One run is held against the spread of three or more, whichever side they are on; with fewer nothing is judged but bounds.
+// One run is compared with the spread of three or more, on either side; with fewer only bounds are judged.
 func TestOnce(t *testing.T) {
 	same := func(*program) {}
 	slower := func(k int, by float64) func(*program) {
@@ -102,8 +102,8 @@ func TestOnceStep(t *testing.T) {
 	}
 }
 
-// Unchanged programs of which one run is held against five raise a false alarm in at most 1 % of gates, and what got 5 % slower
-// is found.
+// Unchanged programs with one run against five raise a false alarm in at most 1 % of gates. Kernels that got 5 % slower
+// are found.
 func TestOnceOnRecordings(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []float64{0.01, 0.03} {

@@ -64,7 +64,7 @@ func TestSteps(t *testing.T) {
 		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, result.Fail, false, result.Slower},
 		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false,
 			result.Fail, false, result.Slower},
-		// One unchanged PyTorch program on a H100 host, in the order in which they happened.
+		// One unchanged PyTorch program on a H100 host, in the order of the runs.
 		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "",
 			false, result.Pass, true, result.Undecided},
 		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false,

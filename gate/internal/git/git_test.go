@@ -140,7 +140,7 @@ func TestChangedHidden(t *testing.T) {
 		if edits, err := repository.Changed(t.Context(), id, ".nsgate"); err != nil || len(edits) != 0 {
 			t.Errorf("%s, unchanged: %v, %v", how, edits, err)
 		}
-		// What the index holds differs from an older tree as well; the file is listed once.
+		// The index differs from an older tree as well; the file is listed once.
 		const empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 		if edits, err := repository.Changed(t.Context(), empty, ".nsgate"); err != nil || len(edits) != 1 {
 			t.Errorf("%s, since an empty tree: %v, %v", how, edits, err)
@@ -153,7 +153,7 @@ func TestChangedHidden(t *testing.T) {
 	}
 }
 
-// What is staged is a change too.
+// A staged change is a change too.
 func TestHeadStaged(t *testing.T) {
 	dir := hostile(t)
 	shell(t, dir, `echo 2 >b.txt && git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false \

@@ -116,7 +116,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// The load is what the counters grew by, without what this process and its children used.
+// The load is the growth of the counters, without the use of this process and its children.
 func TestSince(t *testing.T) {
 	const group = "0::/job\n"
 	at := func(stat, throttled string) Counters {

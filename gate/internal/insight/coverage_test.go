@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// sectionedRun is a run of 1,000 ns of which the steps take 700, with two kernels in the steps and GPU time before them.
+// sectionedRun is a run of 1,000 ns, 700 of them in steps, with two kernels in the steps and GPU time before them.
 func sectionedRun() []model.Session {
 	s := model.Session{Runs: []model.Run{{}}}
 	add := func(subject measure.Subject, metric measure.Metric, v float64) {

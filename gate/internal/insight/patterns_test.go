@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// program is a summary of steps of 1 ms on one device, of which a kernel owns what the parts leave.
+// program is a summary of steps of 1 ms on one device. A kernel has the time that the other parts leave.
 func program(change func(*result.Summary)) *result.Summary {
 	s := &result.Summary{Recorded: result.Side{Step: "step"}, Period: 1e6, GPUTime: 1e6, Launches: 1, Devices: 1,
 		Kernels: []result.SummaryKernel{{Named: result.Named{Kernel: "gemm"}, Time: 1e6, Launches: 1, Total: 1e6, Share: 1}}}
@@ -39,7 +39,7 @@ func calling(name string, calls result.Number) *result.Summary {
 	})
 }
 
-// pageable are programs of which a small part of the copies is from pageable memory.
+// pageable is a program with a small part of its copies from pageable memory.
 func pageable(bytes result.Number) *result.Summary {
 	return program(func(s *result.Summary) {
 		s.Copies = append(s.Copies, result.SummaryCopy{Kind: "memcpy HtoD", Bytes: 1e6, Memory: "pinned to device"})
@@ -108,7 +108,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Of every pattern there is a case above, and in a program of which nothing is known none is found.
+// Every pattern has a case above, and a program without data has no pattern.
 func TestPatternsOfNothing(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Patterns {
@@ -129,7 +129,7 @@ func TestPatternsOfNothing(t *testing.T) {
 	}
 }
 
-// pageables is a session of so many runs of which some copied to pageable memory.
+// pageables is a session of so many runs, some of them with copies to pageable memory.
 func pageables(gpu string, some, runs int) model.Session {
 	s := model.Session{Environment: model.Environment{GPU: gpu, Tool: "nsys 2025.3.2"}}
 	copied := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoH"}
@@ -149,7 +149,7 @@ func pageables(gpu string, some, runs int) model.Session {
 	return s
 }
 
-// copiers is a session of steps with so many copies each, all of which it knows in the runs of whole sessions only.
+// copiers are sessions of steps with so many copies each; the accepted ones (parts) lack the copies.
 func copiers(copies float64, parts ...bool) (out []model.Session) {
 	for _, part := range append(parts, false) {
 		s := model.Session{Environment: model.Environment{GPU: "a", Tool: "nsys 2025.3.2"}, Step: "step", Accepted: part}

@@ -63,7 +63,7 @@ func TestSummarize(t *testing.T) {
 			{Named: result.Named{Kernel: "a", Name: "a"}, Role: "step/x", Share: 0.75, Time: 150, Launches: 2, Total: 300, Owned: 290},
 			{Named: result.Named{Kernel: "b", Name: "b"}, Role: "step/x/y", Share: 0.25, Time: 50, Launches: 2, Total: 100, Owned: 100},
 		},
-		// The time of a range is what was measured of it, not the sum of the kernels that are mostly launched there.
+		// The time of a range is its measured time, not the sum of the kernels that are mostly launched there.
 		Ranges: []result.SummaryRange{{Name: "step", Time: 400, Share: 1, Ranges: []result.SummaryRange{{Name: "x", Time: 390, Share: 0.975,
 			Ranges: []result.SummaryRange{{Name: "y", Time: 90, Share: 0.225}}}}}},
 		Copies:   []result.SummaryCopy{{Kind: "memcpy HtoD", Count: 1, Bytes: 200, Time: 100, Rate: 2e9, Share: 0.2, Owned: 60}},
@@ -113,7 +113,7 @@ func TestSummarizeUntraced(t *testing.T) {
 	}
 }
 
-// What is not known is not made up.
+// Unknown values stay unknown.
 func TestSummarizeLittle(t *testing.T) {
 	s := stepping(func(s *model.Session) {
 		s.Step = ""

@@ -98,7 +98,7 @@ func TestNamesByKind(t *testing.T) {
 		{"SYCL", "_ZTSN3app6KernelILb1EEE", "typeinfo name for app::Kernel<true>", "Kernel", "="},
 		{"mangled wrongly", "_ZN2at40_GLOBAL__N__0f1a8107_8_Shape_cu_49f7391c19CatArrayBatchedCopy…", "=", "_ZN2at40_GLOBAL__N__0f1a8107_8_Shape_cu_49f7391c19CatArrayBatchedCopy…", "="},
 
-		// What has brackets where they open nothing.
+		// Brackets that open nothing.
 		{"comparison", "std::enable_if<((int)4 > (int)2), void>::type f<(a < b), int>(T1)", "=", "f", "="},
 		{"comparison, Itanium", "void f<(1)>(2), int>(int)", "=", "f", "="},
 		{"member of", "decltype(g(x->y)) f<int>(T1)", "=", "f", "="},
@@ -256,7 +256,7 @@ func TestHostileNames(t *testing.T) {
 	} {
 		names = append(names, nest(b[0], b[1], b[2]), "f<"+nest(b[0], b[1], b[2])+">(int)")
 	}
-	// What demangles to another mangled name, over and over, and types that nest as deep as the length lets them.
+	// Names that demangle to another mangled name, over and over, and types nested as deep as the length allows.
 	for _, s := range []string{"P", "R", "A1_", "M1A", "F", "1AI", "DpT_"} {
 		names = append(names, "_Z1f"+strings.Repeat(s, longestMangled/len(s)-9)+"i", "_Z1f"+fill(s)+"i")
 	}

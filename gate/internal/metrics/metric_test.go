@@ -34,7 +34,7 @@ func TestMetricTitle(t *testing.T) {
 	}
 }
 
-// What a metric of Nsight Compute says goes up and down without anyone waiting longer, its duration excepted.
+// Metrics of Nsight Compute vary without a longer run time and are not judged, except for its duration.
 func TestMetricJudged(t *testing.T) {
 	for name, want := range map[string]bool{
 		"time": true, "launches": true, "copy_bytes": true, "step_time": true, "owned_time": false, "time_spread": false, "registers": false,

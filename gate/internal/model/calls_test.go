@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// outermost is what [Calls] hold, the plain way.
+// outermost is a plain reference of [Calls].
 func outermost(calls []Call) []Call {
 	slices.SortFunc(calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
@@ -42,7 +42,7 @@ func TestOutermost(t *testing.T) {
 	}
 }
 
-// Calls give back what was put into them, in whatever order that came, and find what ends after a time.
+// Calls give back their input, in any order of it, and find the first call that ends after a time.
 func TestCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []Call

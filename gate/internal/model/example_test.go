@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// A session of three runs that measured one kernel, by whatever means.
+// A session of three runs with one measured kernel, from any tool.
 func Example() {
 	saxpy := model.KernelSubject("_Z5saxpymfPKfPf", measure.Dim3{X: 1056, Y: 1, Z: 1}, measure.Dim3{X: 256, Y: 1, Z: 1})
 	s := model.Session{

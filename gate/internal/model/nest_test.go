@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The innermost range at any time is the one that began last of those that hold, whatever way the ranges of a thread
-// overlap; the parent of a range is the one that began last of those around it.
+// The innermost range at any time is the youngest of those open, for any overlap of the ranges of a thread; the parent
+// of a range is the youngest of those around it.
 func TestNest(t *testing.T) {
 	type threadRange struct {
 		model.Range

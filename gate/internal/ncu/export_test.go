@@ -117,7 +117,7 @@ func TestExportFailures(t *testing.T) {
 	}
 }
 
-// What is no report, or not all of one, is refused before ncu is asked.
+// A file that is no whole report is refused before ncu runs.
 func TestExportDamaged(t *testing.T) {
 	tool := fakeNcu(t, "echo called\n")
 	for _, tt := range []struct {

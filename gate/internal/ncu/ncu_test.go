@@ -185,7 +185,7 @@ func TestDetailsLayouts(t *testing.T) {
 	}
 }
 
-// What stands around the tables, and how the file is encoded, does not matter.
+// Text around the tables, and the encoding of the file, do not matter.
 func TestSurroundings(t *testing.T) {
 	page := rawPage("gpu__time_duration.sum", "ns", "81,472", "smsp__inst_executed.sum", "inst", "9")
 	utf := func(s string) string {

@@ -9,8 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 )
 
-// What stands beside the tables says more than a table that is broken, wherever it stands; of two broken tables the
-// first one counts.
+// Messages beside the tables precede a broken table, wherever they stand; of two broken tables the first one counts.
 func TestFirstReason(t *testing.T) {
 	page := rawPage("gpu__time_duration.sum", "ns", "81,472")
 	broken := strings.Replace(page, `"81,472"`, `"81,472","9"`, 1)

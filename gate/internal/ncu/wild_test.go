@@ -195,7 +195,7 @@ func TestWild(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused with a sentence that says what to do.
+// Unreadable files are refused with a sentence that names the next step.
 func TestWildRefusals(t *testing.T) {
 	full := rows(who2023+metricEnd, is2023+asked+`"gpu__time_duration.sum","nsecond","1,234"`)
 	value := func(v string) string { return strings.Replace(full, "1,234", v, 1) }
@@ -262,7 +262,7 @@ func TestWildRefusals(t *testing.T) {
 	}
 }
 
-// What ncu did not write is not taken for its output, and what it did is, also where no launch is in it.
+// Other text is not taken for ncu's output, and ncu's output is, also without a launch.
 func TestSniff(t *testing.T) {
 	long := strings.Repeat("epoch 1, loss 0.5\n", 5000)
 	for _, tt := range []struct {

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// BenchmarkRead reads exports of n launches with two API rows a launch. It reports the most memory that the heap took
-// from the system in between, and the time and the processors' time as multiples of what the C library takes to sum the
-// same tables, where its shell is installed: in turns, the shortest of each.
+// BenchmarkRead reads exports of n launches with two API rows a launch. It reports the peak of the heap's system
+// memory. Wall and CPU time are relative to sqlite3's sum of the same tables, where it is installed: alternating, the
+// shortest of each.
 func BenchmarkRead(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000, 10_000_000} {
 		b.Run(fmt.Sprintf("launches=%d", n), func(b *testing.B) {
@@ -91,7 +91,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// timing is the shortest of several times, in seconds, and the shortest time for which processors were busy.
+// timing is the shortest of several times, in seconds, and the shortest CPU time.
 type timing struct{ took, busy float64 }
 
 func shortest() *timing { return &timing{math.Inf(1), math.Inf(1)} }

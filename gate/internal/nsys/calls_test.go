@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// What held up the process is what CUPTI did on its threads while it ran: the names of all releases, joined where they
-// touch.
+// CUPTI's work on the threads of a process while it ran delayed the process. All names of releases count, and adjacent
+// times are joined.
 func TestOverhead(t *testing.T) {
 	names := []string{
 		"CUPTI: Buffer flush overhead", "CUPTI Instrumentation", "CUPTI Resource Management", // 20 to 22

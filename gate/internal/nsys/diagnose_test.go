@@ -103,8 +103,8 @@ func reversed(rows []string) []string {
 	return rows
 }
 
-// Programs with OpenACC or OpenMP produce many events of which nsys keeps a quarter: with a kernel to every launch,
-// nothing is lost.
+// Programs with OpenACC or OpenMP produce many events, and nsys keeps a quarter: with a kernel to every launch, nothing
+// is lost.
 func TestFewKept(t *testing.T) {
 	events := []string{
 		"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL",

@@ -49,7 +49,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("arguments\n%s lack %q", args, want)
 		}
 	}
-	// What holds environment variables, output or host names stays out of every export.
+	// Tables with environment variables, output or host names stay out of every export.
 	for _, table := range []string{"META_DATA_CAPTURE", "ProcessStreams", "SYSTEM_ENV", "PROCESSES", "*"} {
 		if strings.Contains(string(args), table) {
 			t.Errorf("arguments\n%s name %s", args, table)
@@ -100,7 +100,6 @@ func TestExportInterrupted(t *testing.T) {
 	exporttest.Interrupted(t, export, fakeNsys, report(t))
 }
 
-// export is [Export] of what a judgement needs.
 func export(ctx context.Context, tool, report, dir string) (string, error) {
 	return Export(ctx, tool, report, dir)
 }

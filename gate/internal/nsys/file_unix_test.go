@@ -23,7 +23,7 @@ func TestNoFiles(t *testing.T) {
 	unread(t, "/dev/null")
 }
 
-// A file on which another program holds a lock to write is being written; one that another program reads is not.
+// A file is being written while another program holds a write lock; a read lock does not matter.
 func TestLocked(t *testing.T) {
 	const reserved, shared = 0x40000001, 0x40000002
 	if file := os.Getenv("NSGATE_TEST_LOCK"); file != "" { // the other program

@@ -69,7 +69,7 @@ func TestMessagesOfNCCL(t *testing.T) {
 	}
 }
 
-// FuzzMessage wants no panic, and no message of what is none.
+// FuzzMessage wants no panic, and no message from other payloads.
 func FuzzMessage(f *testing.F) {
 	f.Add(`{"Communicator ID": 17, "Message size [bytes]": 33554432}`)
 	f.Add(`{"Communicator ID": "0x1f", "Message size [bytes]": "-1"}`)

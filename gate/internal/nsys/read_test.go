@@ -392,7 +392,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Cells of rows that nobody asks for may hold anything.
+// Cells of unused rows may hold anything.
 func TestOtherRows(t *testing.T) {
 	plain := with(callRow(100, 110, tidA, 11, 3), callRow(200, 210, tidA, 12, 3), callRow(300, 310, tidB, 13, 3), stringRow(20, "CUPTI buffer flush"),
 		"CREATE TABLE META_DATA_EXPORT (name, value)", "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2025.1.1')",

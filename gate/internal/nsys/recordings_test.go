@@ -38,10 +38,10 @@ func recordings(t *testing.T) (files []string) {
 	return files
 }
 
-// total is what all processes of an export did.
+// total holds the totals of all processes of an export.
 type total struct{ Launches, Time, Copies, Bytes int64 }
 
-// totals asks SQLite for what the processes with kernels did, by pid.
+// totals asks SQLite for the totals of the processes with kernels, by pid.
 func totals(t *testing.T, file string) map[int]total {
 	conn, err := sqlite.OpenConn("file:"+file+"?mode=ro&immutable=1", sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {

@@ -31,7 +31,7 @@ func recorded(t testing.TB) string {
 	return string(data)
 }
 
-// file is what a test puts into an archive.
+// file is a file of a test's archive.
 type file struct {
 	name, content string
 	change        func(*zip.FileHeader)
@@ -87,7 +87,7 @@ func save(t testing.TB, name string, data []byte) string {
 	return file
 }
 
-// jax is what nsys-jax puts beside a report.
+// jax adds nsys-jax's other files to a report.
 func jax(report ...file) []file {
 	return append(report,
 		file{name: "install.sh", content: "#!/bin/bash\n"},
@@ -101,7 +101,7 @@ func jax(report ...file) []file {
 	)
 }
 
-// combined is what nsys-jax-combine writes of the ranks 0 to n-1 beside the reports that it keeps.
+// combined adds nsys-jax-combine's files of the ranks 0 to n-1 to the reports that it keeps.
 func combined(n int, reports ...file) []file {
 	files := append(reports, file{name: "install.sh", content: "#!/bin/bash\n"}, file{name: "system-metadata.parquet", content: "PAR1"})
 	for _, table := range []string{"thread-metadata.parquet", "nvtx_gpu_proj_trace/trace.parquet"} {
@@ -127,7 +127,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// What is taken out of an archive is the recording, byte for byte, in files of our own that nobody else can read.
+// Reports from an archive are the recordings, byte for byte, in files that no other user can read.
 func TestReports(t *testing.T) {
 	one, two := recorded(t), recorded(t)+" "
 	link := func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }

@@ -50,7 +50,7 @@ func table1(t testing.TB, of columns, plain bool, options ...parquet.WriterOptio
 	return data
 }
 
-// describe is what a trace says, a line each.
+// describe is the content of a trace, a line each.
 func describe(x model.Trace) (out []string) {
 	out = append(out, fmt.Sprintf("%s %q rank %d process %d: %s ×%d %s %s %s tick %v", x.Source, x.Job, x.Rank, x.Process, x.GPU, x.GPUs, x.Driver, x.CUDA, x.Tool, x.Tick))
 	for _, r := range x.Ranges {
@@ -135,8 +135,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Until nsys 2024.4 the table has times on the host and counts of operations, and a row of what ran outside of all
-// ranges.
+// Until nsys 2024.4 the table has host times and counts of operations, and a row of operations outside of all ranges.
 func TestOlderTables(t *testing.T) {
 	for ranks := 1; ranks <= 2; ranks++ {
 		data, err := exporttest.Jax(3, ranks, 1)

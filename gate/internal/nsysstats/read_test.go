@@ -389,7 +389,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("no more disk") }
 
-// What is wrong with the file system, or with time, is no refusal.
+// Errors of the file system and deadlines are no refusals.
 func TestErrors(t *testing.T) {
 	var refusal *model.Refusal
 	_, err := Read(t.Context(), File{"x.csv", io.MultiReader(strings.NewReader(head2025+row2025), broken{})})

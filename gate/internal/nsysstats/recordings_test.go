@@ -21,7 +21,7 @@ import (
 // The tables are made by SQL from recordings of H200s as the releases print them, and must agree with package nsys and
 // with SQL.
 
-// printed is what a query gives, as CSV under that header.
+// printed is the result of a query, as CSV under that header.
 func printed(t testing.TB, db *sqlite.Conn, header, query string) string {
 	t.Helper()
 	var b strings.Builder
@@ -45,7 +45,7 @@ func printed(t testing.TB, db *sqlite.Conn, header, query string) string {
 // kernelNames is the kernel table with its names.
 const kernelNames = "CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds n ON n.id = k.demangledName"
 
-// operations are copies and memsets with what is common to them.
+// operations are copies and memsets with their common columns.
 const operations = `(SELECT start, end, correlationId, globalPid, deviceId, streamId, bytes, '[CUDA memcpy ' || o.label || ']' AS name, s.label AS source, d.label AS target
 	FROM CUPTI_ACTIVITY_KIND_MEMCPY LEFT JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind LEFT JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind
 	LEFT JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind

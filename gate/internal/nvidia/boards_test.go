@@ -12,7 +12,7 @@ import (
 )
 
 // testdata/nvidia-smi-q.xml is an H200 as driver 580 describes it and a divided A100 as driver 525 did, in one file.
-// What names a machine in it is made up.
+// All names of a machine in it are made up.
 func TestParseBoards(t *testing.T) {
 	text, err := os.ReadFile("testdata/nvidia-smi-q.xml")
 	if err != nil {

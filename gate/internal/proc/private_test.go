@@ -28,7 +28,7 @@ func abandon(t *testing.T, name string, o *owner) (dir string) {
 	return dir
 }
 
-// What is surely a dead nsgate's is removed, and nothing else.
+// Sweep removes directories of surely dead nsgates, and no others.
 func TestSweep(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	here := &owner{Boot: bootID()}

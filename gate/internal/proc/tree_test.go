@@ -60,7 +60,7 @@ func states(x *Tree) (out string) {
 	return out
 }
 
-// A tree is stopped with what it starts meanwhile and with its daemons; what it had stopped itself stays so.
+// A tree is stopped with its new processes and its daemons; processes that it had stopped itself stay so.
 func TestTree(t *testing.T) {
 	defer Adopt().Release()
 	dir := t.TempDir()

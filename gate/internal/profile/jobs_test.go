@@ -35,7 +35,7 @@ func TestRankStatuses(t *testing.T) {
 	}
 }
 
-// Names as launchers and scripts give them, each with the second in which its recording of ten seconds begins.
+// Names by launchers and scripts, each with the second that its recording of ten seconds begins at.
 func TestNameJobs(t *testing.T) {
 	for _, tt := range []struct {
 		what, files string

@@ -37,7 +37,7 @@ func Example() {
 	// GPU time of the first run: 398.1 µs
 }
 
-// What is no recording says which it is, by a stable key.
+// A refused file has a stable key.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -145,7 +145,7 @@ func TestBehindOutput(t *testing.T) {
 				t.Errorf("%s behind %s: %v", table, what, err)
 			}
 		}
-		// What no text is holds no table.
+		// A binary file holds no table.
 		file := filepath.Join(t.TempDir(), "out.bin")
 		if err := os.WriteFile(file, []byte(output+"\x00\n"+string(text)), 0o644); err != nil {
 			t.Fatal(err)

@@ -41,7 +41,7 @@ func getenv(vars string) func(string) string {
 	}
 }
 
-// What a rank says at its end has the room of what it said at its beginning, whatever it is.
+// The final status of a rank, of any length, has the room of its first status.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(StatusFile(dir, "run.000", 1))

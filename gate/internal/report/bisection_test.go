@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// What a search found is said first: one commit, several that share it, or one of those that could not be measured.
+// The result of a search comes first: one commit, several that share it, or one of those that could not be measured.
 func TestBisection(t *testing.T) {
 	commit := func(id string) history.Commit {
 		return history.Commit{ID: strings.Repeat(id, 40), Subject: "commit " + id}

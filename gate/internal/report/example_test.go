@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// slower is what result.Judge returns for a kernel that got slower, in short.
+// slower is a short result of result.Judge for a slower kernel.
 var slower = &result.Report{
 	Verdict: result.Fail, Reason: "slower: saxpy time +4.90 %", Workload: "train",
 	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",

@@ -372,7 +372,7 @@ func checkSchema(t *testing.T, schema, text string) any {
 	return value
 }
 
-// TestTrends: each number of the head stands once in what Bencher reads; without a verdict there is none.
+// TestTrends: each number of the head stands once in Bencher's input; a report without a verdict has none.
 func TestTrends(t *testing.T) {
 	for name, r := range reports(t) {
 		want := 0
@@ -404,7 +404,7 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// TestFormats holds the reports of testdata against the rules of those who read the formats.
+// TestFormats checks the reports of testdata by the rules of their readers.
 func TestFormats(t *testing.T) {
 	for name, r := range reports(t) {
 		t.Run(name, func(t *testing.T) {
@@ -562,7 +562,7 @@ func TestLocatePointsIntoTheRepository(t *testing.T) {
 	for _, i := range checkCodeQuality(t, render(t, "codequality", r, o)) {
 		places[i.Location.Path] = i.Location.Lines.Begin
 	}
-	// What is nowhere in the source points to the limit, never into a file of the baseline.
+	// Findings without a place in the source point to the limit, never into a file of the baseline.
 	if len(places) != 2 || places["src/k.cu"] != 7 || places["nsgate.toml"] != 1 {
 		t.Errorf("%v", places)
 	}

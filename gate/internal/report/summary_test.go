@@ -35,8 +35,8 @@ func readAll[T any](t *testing.T, dir string) map[string]*T {
 	return out
 }
 
-// summariesIn reads every summary of testdata/summary: those of recordings are what nsgate show --format json says of
-// testdata/h200.
+// summariesIn reads every summary of testdata/summary: those of recordings are the output of nsgate show --format json
+// on testdata/h200.
 func summariesIn(t *testing.T) map[string]*result.Summary {
 	return readAll[result.Summary](t, "testdata/summary")
 }
@@ -87,7 +87,7 @@ func TestSummaryText(t *testing.T) {
 	}
 }
 
-// Markdown keeps its size, and takes no markup from what was recorded.
+// Markdown keeps its size, and takes no markup from recorded names.
 func TestSummaryMarkdown(t *testing.T) {
 	for name, s := range summariesIn(t) {
 		for _, most := range []int{0, 200, 1000, 3000} {

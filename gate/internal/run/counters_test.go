@@ -59,7 +59,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What goes wrong is a refusal, or the reason for which the context ended, and nothing is left.
+// A fault is a refusal, or the cause of the end of the context, and nothing is left.
 func TestExplainFaults(t *testing.T) {
 	for _, tt := range []struct{ name, fault, log, script, want string }{
 		{"permission", "permission", "", "", "ERR_NVGPUCTRPERM"},

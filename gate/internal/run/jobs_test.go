@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
-// Who failed first is to blame, and a job of which anything is missing is no measurement.
+// The first failed rank is to blame, and an incomplete job is no measurement.
 func TestJudgeJob(t *testing.T) {
 	at := func(second int) time.Time {
 		return time.Unix(1_700_000_000, 0).Add(time.Duration(second) * time.Second)

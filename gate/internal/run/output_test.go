@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// An output is found wherever a program's buffers cut its lines, also where most of what it prints is not kept.
+// An output is found wherever a program's buffers cut its lines, also where most of its text is not kept.
 func TestPrinted(t *testing.T) {
 	patterns := []string{`tokens/s: ([0-9.]+)`, `^loss=(.*)$`}
 	for _, tt := range []struct {

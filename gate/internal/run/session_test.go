@@ -31,7 +31,7 @@ import (
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
 const recordings = "../../../testdata/h200/kernels/base"
 
-// TestMain makes the test binary the runner and a victim too, by the name under which it is called.
+// TestMain makes the test binary the runner and a victim too, by its name in the call.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOST_ROOT") == "" { // a runner has that of its test
 		os.Setenv("HOST_ROOT", "no host")
@@ -254,7 +254,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What must end without a result: the refusal says so, and session checks that nothing is left.
+// TestRefusals wants a refusal without a result; session checks that nothing is left.
 func TestRefusals(t *testing.T) {
 	host := t.TempDir()
 	if err := os.Mkdir(host+"/proc", 0o700); err != nil {
@@ -489,7 +489,7 @@ func TestKilled(t *testing.T) {
 	kill(t, session(t, 1, "true"))
 }
 
-// kill measures in a process that is killed meanwhile, and waits for the end of what it started.
+// kill measures in a process that is killed meanwhile, and waits for the end of its processes.
 func kill(t *testing.T, p Plan) {
 	t.Helper()
 	defer proc.Adopt().Release() // so that what is left can be seen from here
@@ -614,7 +614,7 @@ func TestCommandLines(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// What the user chooses is not chosen twice: nsys refuses that.
+	// The user's own settings are not repeated: nsys refuses that.
 	for _, args := range [][]string{{"--trace=cuda"}, {"-t", "cuda"}, {"-tcuda", "--sample", "process-tree"}} {
 		p.TraceArgs = args
 		got := strings.Join(p.CommandLines()[0], " ")

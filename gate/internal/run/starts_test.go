@@ -20,7 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/device"
 )
 
-// opened is a GPU of which programs open a file.
+// opened is a GPU with a file that programs open.
 type opened struct {
 	device.Tool
 	file string
@@ -218,7 +218,7 @@ func TestStartsKilledRun(t *testing.T) {
 	}
 }
 
-// The time in which a run waits is none of its time limit.
+// The waiting time of a run is outside of its time limit.
 func TestStartsTimeLimit(t *testing.T) {
 	p, _ := overlapping(t, 4, 0, startScript+`; sleep 1.5`)
 	p.Timeout = 5 * time.Second

@@ -17,9 +17,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// repository makes a git repository with two commits, in which the file "version" says "base" and "head", and makes
-// its directory sub the current one. When the test ends nothing may be left in the temporary directory, and the
-// repository must be as it was.
+// repository makes a git repository with two commits; their file "version" says "base" and "head". Its directory sub is
+// the current one. At the end of the test the temporary directory must be empty, and the repository unchanged.
 func repository(t *testing.T) (dir string) {
 	t.Helper()
 	session(t, 1, "true")
@@ -280,7 +279,7 @@ func TestRemovePrivate(t *testing.T) {
 	}
 }
 
-// A worktree that is gone with its private directory is forgotten after a day, and nobody else's is.
+// A worktree that is gone with its private directory is forgotten after a day, and other worktrees are kept.
 func TestForgetLost(t *testing.T) {
 	dir := repository(t)
 	other := filepath.Join(t.TempDir(), "nsgate-mine", "nsgate-base")

@@ -14,8 +14,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// build writes a database and returns its path. A statement after a question mark may fail. Reserved bytes at the end
-// of every page are what extensions use.
+// build writes a database and returns its path. A statement after a question mark may fail. Extensions use reserved
+// bytes at the end of every page.
 func build(t rapid.TB, dir string, reserved int, statements ...string) string {
 	t.Helper()
 	file := filepath.Join(dir, "built.sqlite")

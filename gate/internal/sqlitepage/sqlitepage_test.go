@@ -62,7 +62,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// What is not read is refused in words, never read as something else.
+// An unsupported database is refused in words, never read as something else.
 func TestUnsupported(t *testing.T) {
 	const plain = "CREATE TABLE t (a, b, c, d)"
 	for says, statements := range map[string][]string{
@@ -254,7 +254,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// FuzzScan changes bytes of a database: what the pages give is what SQLite gives.
+// FuzzScan changes bytes of a database: the pages give the same values as SQLite.
 func FuzzScan(f *testing.F) {
 	for _, statements := range [][]string{
 		{"PRAGMA page_size = 512", "CREATE TABLE t (a INTEGER, b TEXT, c REAL, d)", hundred,

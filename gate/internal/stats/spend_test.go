@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The first boundary of a one-sided design at 0.025 with equally spaced looks, as Lan-DeMets tables print it
-// (Reboussin et al. 2000; East and ldbounds give the same): the quantile of what is spent at that look.
+// The first boundary of a one-sided design at 0.025 with equally spaced looks, as Lan-DeMets tables print it (Reboussin
+// et al. 2000; East and ldbounds give the same). It is the quantile of the spent error at that look.
 func TestSpendAgainstTables(t *testing.T) {
 	for looks, boundary := range map[int]float64{2: 2.963, 3: 3.710, 4: 4.333, 5: 4.877} {
 		spent := spentAt(0.025, 1/float64(looks))

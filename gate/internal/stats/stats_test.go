@@ -263,7 +263,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestQuantile(t *testing.T) {
-	// Tables of Student's t, and the normal distribution's quantile, to which many degrees of freedom come.
+	// Tables of Student's t, and the normal distribution's quantile, the limit of many degrees of freedom.
 	near(t, "t(10)", quantile(10, 0.975), 2.2281388519862747, 1e-12)
 	near(t, "t(1)", quantile(1, 0.995), 63.65674116287399, 1e-10)
 	near(t, "t(∞)", quantile(math.Inf(1), 0.975), 1.959963984540054, 1e-5)

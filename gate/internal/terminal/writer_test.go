@@ -59,7 +59,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// A text is written the same in whatever pieces it comes.
+// A text is written the same in any pieces.
 func TestPieces(t *testing.T) {
 	const text = "::a##[b] µ漢█\n\t::##vso[x \xff\xe6\xbc"
 	for _, form := range []Form{{}, {ASCII: true}, {Syntax: JSON}, {Syntax: Markup}} {

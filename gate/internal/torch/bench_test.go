@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// BenchmarkRead reads files of about 200 MB and reports the most that lived on the heap at once: one of which most are
-// operators, one of which most are launches, and one of which most are functions of Python.
+// BenchmarkRead reads files of about 200 MB and reports the peak of live heap memory: one file with mostly operators,
+// one with mostly launches, and one with mostly functions of Python.
 func BenchmarkRead(b *testing.B) {
 	for _, g := range []generated{
 		{steps: 400, operators: 1000, launches: 100},

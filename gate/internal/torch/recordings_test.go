@@ -21,7 +21,7 @@ import (
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
 )
 
-// sums is what a trace amounts to. Times are in ns.
+// sums are the totals of a trace. Times are in ns.
 type sums struct {
 	Launches, Kernels, Copies, Ranges, Nodes int
 	Time, API, CopyTime, Bytes               int64
@@ -128,7 +128,7 @@ func count(t *testing.T, data []byte) sums {
 	return s
 }
 
-// amounts is count of what the package read.
+// amounts are the totals of a trace from the package.
 func amounts(x *model.Trace) sums {
 	s := sums{Launches: len(x.Launches), Kernels: len(x.Kernels), Copies: len(x.Copies), Ranges: len(x.Ranges), GPU: x.GPU}
 	names := map[string]bool{}
@@ -263,7 +263,7 @@ func TestKnownRecordings(t *testing.T) {
 	}
 }
 
-// The steps of torch.profiler.schedule are the steps by which a run is cut: six of 24 launches, two of them of a graph.
+// A run is cut by the steps of torch.profiler.schedule: six of 24 launches, two of them of a graph.
 func TestSteps(t *testing.T) {
 	r, err := readFile(t, filepath.Join("testdata", "h100-steps.pt.trace.json.gz"))
 	if err != nil {
@@ -280,7 +280,7 @@ func TestSteps(t *testing.T) {
 	if x, ok := s.Find(measure.Workload, measure.Launches.Name); !ok || x.Values[0] != 24 {
 		t.Errorf("launches a step: %v", x.Values)
 	}
-	// A call says which idle time is whose: here none synchronises, and the launches are what the GPU waits for.
+	// A call attributes idle time: here none synchronises, and the GPU waits for the launches.
 	if x, ok := s.Find(measure.Workload, measure.SyncCalls.Name); !ok || x.Values[0] != 0 {
 		t.Errorf("synchronising calls a step: %v", x.Values)
 	}

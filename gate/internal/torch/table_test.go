@@ -133,7 +133,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What surrounds a table, and the forms that it is printed in, change nothing.
+// Text around a table, and its printed forms, change nothing.
 func TestTableForms(t *testing.T) {
 	plain := printTable(columns, tableRows, foot)
 	want := readTableString(t, plain)

@@ -449,7 +449,7 @@ func TestTruncated(t *testing.T) {
 	refused(t, strings.NewReader("\x1f\x8bno gzip at all"), "the compressed file is damaged")
 }
 
-// What Kineto and others write that is no JSON, but means one thing only.
+// Text by Kineto and others that is no JSON, but has one meaning only.
 func TestNotQuiteJSON(t *testing.T) {
 	noise := func(args string) string {
 		return strings.Replace(base[0], `"queued": 0`, args, 1)
@@ -552,7 +552,7 @@ func TestCalls(t *testing.T) {
 	refused(t, strings.NewReader(traceOf(with(strings.Replace(made("cudaFree", 9, 1, 101, ""), "100", "200", 1))...)), "merged from the traces of several processes")
 }
 
-// A step in which the host waits for the GPU and then has it wait says so, as one of nsys does.
+// A step with a host that waits for the GPU and then lets it wait gives blocking time, as one of nsys does.
 func TestBlocking(t *testing.T) {
 	var events []string
 	for i := range 8 {
@@ -639,7 +639,7 @@ func (s *stopping) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What is kept of a file is bounded.
+// The kept part of a file is bounded.
 func TestBounds(t *testing.T) {
 	many := func(n int, event func(i int) string) string {
 		var events []string
@@ -666,7 +666,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What a file unpacks to, and white space, have a bound that the refusal names.
+// The unpacked size of a file, and white space, have a bound that the refusal names.
 func TestUnpackedBounds(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)

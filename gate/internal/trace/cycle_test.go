@@ -38,7 +38,7 @@ func looping(prologue, turn string, n int, sleep int64) model.Trace {
 // mixed are launches without a cycle.
 const mixed = "xyzxxyzzyxyzzyxyzyzyzxyzyzyzyzyzyxxxyzyxyzyzyzyxyzyzzyyxyzyzyxzyxzyzxyyyzxxxxyyyz"
 
-// What a program without ranges repeats has a period, in which a pause of the host counts.
+// The cycle of a program without ranges has a period that includes a pause of the host.
 func TestCycle(t *testing.T) {
 	for _, tt := range []struct {
 		name           string

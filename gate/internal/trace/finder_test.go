@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Whatever was asked before, an instant is found in the interval in which it lies.
+// An instant is found in the interval that contains it, after any earlier query.
 func TestFinder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var spans []model.Interval

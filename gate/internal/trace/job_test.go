@@ -112,8 +112,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// What a job comes to does not depend on the order in which its ranks are read, nor on whether they are packed; no collective takes
-// longer without its waiting, who waits does so for somebody, and the means are those of the ranks.
+// The result of a job is independent of the order of its ranks, and of packing. No collective takes longer without its
+// waiting, every wait has its cause, and the means are those of the ranks.
 func TestJobProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		compute := rapid.SliceOfN(rapid.Int64Range(50, 400), 2, 5).Draw(t, "compute")

@@ -30,7 +30,7 @@ func TestSampling(t *testing.T) {
 	m := madeUp{steps: 20, warm: 2}
 	compute := measure.Subject{Scope: measure.ScopeRange, Name: "compute"}
 	s := one(t, Options{}, sampledEvery(m.trace(), 1000))
-	// 200 of 211.5 µs a step, and nearly all of the range; warm-up, in which gemm takes longer, is left out.
+	// The activity is 200 of 211.5 µs a step, and nearly all of the range, without the longer gemm of the warm-up.
 	for subject, want := range map[measure.Subject]float64{measure.Workload: 94.8, compute: 99.7} {
 		x, ok := s.Find(subject, model.SMActive.Name)
 		if !ok || math.Abs(x.Values[0]-want) > 0.3 {
@@ -40,7 +40,7 @@ func TestSampling(t *testing.T) {
 	value(t, s, measure.Workload, model.SamplingPeriod, 1000)
 	value(t, s, measure.Workload, measure.GPUTime, 210_000)
 
-	// A range in which no sample lies as a whole has no value, and is no zero.
+	// A range shorter than a sample has no value, and is no zero.
 	s = one(t, Options{}, sampledEvery(m.trace(), 300_000))
 	if x, ok := s.Find(compute, model.SMActive.Name); ok {
 		t.Errorf("the range is shorter than a sample and has %v", x.Values)
@@ -53,7 +53,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// What was sampled beside timed runs times nothing, and stands with the first of them.
+// Samples of an extra run give no times, and belong to the first of the timed runs.
 func TestSampledBeside(t *testing.T) {
 	timed := madeUp{steps: 20}
 	slower := madeUp{steps: 20, warm: 1, gemm: func(int) int64 { return 150_000 }}
@@ -73,7 +73,7 @@ func TestSampledBeside(t *testing.T) {
 	if x, ok := s.Find(measure.Workload, model.SMActive.Name); ok {
 		t.Errorf("values of another GPU: %v", x.Values)
 	}
-	// Nor without the step by which the others are counted.
+	// Nor without the step of the other runs.
 	stepless := sampledEvery(timed.trace(), 1000)
 	stepless.RangeNames = []string{"other", "compute"}
 	s = one(t, Options{}, append(timed.runs(2), stepless)...)

@@ -66,7 +66,7 @@ func TestSectionsAddUp(t *testing.T) {
 	})
 }
 
-// What is before the steps, left out, and after them has its section.
+// The times before the steps, left out, and after them have their sections.
 func TestSections(t *testing.T) {
 	s := one(t, Options{}, madeUp{steps: 40, warm: 5}.trace())
 	value(t, s, measure.Before, measure.GPUTime, 50_000)
@@ -91,7 +91,7 @@ func TestLifetime(t *testing.T) {
 	value(t, s, measure.Workload, model.InitTime, 6000)
 	value(t, s, measure.Workload, model.TeardownTime, 70)
 	before, _ := s.Find(measure.Before, measure.Elapsed.Name)
-	// Of a process that waited for its turn, from which its lifetime counts, nothing before the steps has a time.
+	// A process that waited for its turn counts its lifetime from there and has no time before the steps.
 	waited := x
 	waited.Overlapped, waited.Lifetime.Start = true, first-100
 	o := one(t, Options{}, waited)
@@ -170,7 +170,7 @@ func TestWarmupOfBothSides(t *testing.T) {
 	}
 }
 
-// Steps of which every second, third or fourth is another settle; steps that get longer do not.
+// Steps settle if every second, third or fourth is different; steps that get longer do not.
 func TestSettle(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		var x []float64

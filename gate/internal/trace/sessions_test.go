@@ -28,7 +28,7 @@ func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
 type madeUp struct {
 	steps, warm int
 	noRanges    bool
-	capture     [2]int // steps between which the profiler is on, {0, 0} for never
+	capture     [2]int // step of the start and of the stop of the profiler, {0, 0} for never
 	gemm        func(step int) int64
 	start       time.Time
 	gpu         string

@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// An untraced run goes to the session that it was taken in, behind the traced runs, and what is not measured in it is NaN.
+// An unprofiled run belongs to its session, behind the profiled runs, and its missing metrics are NaN.
 func TestAddUntraced(t *testing.T) {
 	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	nan := math.NaN()

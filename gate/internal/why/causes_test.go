@@ -92,7 +92,7 @@ func changed(t *testing.T, kernel, grid string, by changes) []counters.Record {
 	return found
 }
 
-// slower is what changes with the time alone: the same work in k times the cycles.
+// slower changes the time alone: the same work in k times the cycles.
 func slower(k float64, others ...changes) changes {
 	c := changes{
 		"gpu__time_duration.sum": times(k), "gpu__time_duration.avg": times(k), "gpc__cycles_elapsed.max": times(k), "sm__cycles_elapsed.max": times(k),
@@ -265,7 +265,7 @@ func TestTensorRoofline(t *testing.T) {
 	if want := "roofline (tensor → fp32): 255.8 → 255.8"; !strings.Contains(c.Summary, want) || !strings.Contains(c.Summary, "(ridge 223.5 → 13.93)") {
 		t.Errorf("%s, want %s", c.Summary, want)
 	}
-	// Without the peak, as in what a baseline keeps, there is no place; but a little use of the tensor cores takes none away.
+	// Without the peak, as in a baseline, there is no place; but a little use of the tensor cores removes none.
 	for share, want := range map[float64]string{1: "", 0.01: "fp32"} {
 		records := changed(t, "sgemm", "", changes{"sm__ops_path_tensor_src_fp16.sum": becomes(share * ops)})
 		for i := range records {

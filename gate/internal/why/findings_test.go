@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// What is explained is a launch that got slower, not that there are more of them or that others took its place.
+// Explanations are for a slower launch, not for more launches or for a replaced kernel.
 func TestSlower(t *testing.T) {
 	finding := func(name, metric, match string, change func(*result.Finding)) result.Finding {
 		f := result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,

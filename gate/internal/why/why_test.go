@@ -38,7 +38,7 @@ func launches(t *testing.T, file, short string) []counters.Record {
 	return found
 }
 
-// What is said of real slowdowns, in full.
+// The explanations of real slowdowns, in full.
 func TestRecordings(t *testing.T) {
 	for _, tt := range []struct {
 		base, head, kernel, slower string
@@ -89,7 +89,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// plain is a launch of 100 µs to which each test adds what it is about.
+// plain is a launch of 100 µs; each test adds its own counters.
 var plain = map[string]float64{
 	"ncu_time": 100e3, "cycles": 198e3, "sm_clock": 1.98e9, "instructions": 1e8, "dram_bytes": 1e8, "l2_bytes": 1e8, "l1_hit_rate": 50,
 	"l2_hit_rate": 90, "achieved_occupancy": 94, "theoretical_occupancy": 100, "registers": 32, "static_shared": 0, "dynamic_shared": 8192,
@@ -116,7 +116,7 @@ func record(changes map[string]float64) []counters.Record {
 	return []counters.Record{r}
 }
 
-// Each rule, where it speaks and with what words, and where just not.
+// Each rule with its words, and a case just outside of it.
 func TestRules(t *testing.T) {
 	type changes map[string]float64
 	unknown := math.NaN()

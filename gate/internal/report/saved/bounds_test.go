@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A report is read up to a bound, and so is what a page unpacks to.
+// Reports have a size limit, and so have unpacked pages.
 func TestReadBounded(t *testing.T) {
 	defer func(was int64) { maxReport = was }(maxReport)
 	packed := Pack(`{"schema": "` + strings.Repeat(" ", 1<<20) + `"}`)

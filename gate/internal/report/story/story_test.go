@@ -111,7 +111,7 @@ func TestNewLocator(t *testing.T) {
 	}
 }
 
-// What is known of the CI host and of git's remote leads to commits and lines, and nothing else does.
+// Links to commits and lines need a known CI host or git remote.
 func TestSource(t *testing.T) {
 	const id = "0123456789abcdef0123456789abcdef01234567"
 	for _, c := range []struct {
