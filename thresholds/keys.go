@@ -25,7 +25,7 @@ type Key struct {
 // Literal reports whether a file may hold the default.
 func (k Key) Literal() bool { return strings.IndexAny(k.Default, `"0123456789`) == 0 }
 
-// key is a row: what there is to say of a key of a T, and the field that it fills. A new key is one row and the field.
+// key is a row: the documentation of a key of a T, and the field that it fills. A new key is one row and the field.
 type key[T any] struct {
 	name    string
 	initial string // see [Key.Default]

@@ -195,9 +195,9 @@ const countLimit = 0.03
 // to 9 % slower than the others from beginning to end. A rule can set any limit.
 const copyLimit = 0.10
 
-// Limit finds what applies to a metric of a subject: the first rule that matches, with the defaults for what it
-// leaves out. Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them, in
-// full where they have no direction; lower is then better.
+// Limit is the limit of a metric of a subject: the first rule that matches, with the defaults for its missing keys.
+// Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them. It names
+// them in full where they have no direction; lower is then better.
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := p.initial(s, m)
 	var names []string // of the subject, made where there is a rule

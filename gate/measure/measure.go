@@ -38,7 +38,7 @@ const (
 	ScopeBenchmark = measure.ScopeBenchmark
 )
 
-// The directions of metrics: time has Lower, throughput Higher, and what only explains Neither.
+// The directions of metrics: time has Lower, throughput Higher, and explaining metrics Neither.
 const (
 	Lower   = measure.Lower
 	Neither = measure.Neither

@@ -26,7 +26,7 @@ const DeviceCodeSchema = "nsgate.code/1"
 type DeviceCode struct {
 	Schema string              `json:"schema"`
 	Code   []devicecode.Kernel `json:"code"`
-	// Unreadable says which files could not be read, why, and what to do.
+	// Unreadable lists unreadable files, each with the reason and the next step.
 	Unreadable []string               `json:"unreadable,omitempty"`
 	First      *devicecode.Unreadable `json:"-"` // of them, nil for none
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
-// first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
-// baseline. What cannot be stored is refused for its own reason.
+// first measures a head without a baseline. The answer is no verdict, for the reason why, and the measurement can be
+// the first baseline. A measurement that cannot be stored is refused for its own reason.
 func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error) {
 	all := &Measurement{}
 	if err := all.take(c.Measurer.Measure(ctx, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]),

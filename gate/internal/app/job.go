@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Job is a workload to measure, and what the measurement is judged by.
+// Job is a workload to measure, and the policy to judge it by.
 type Job struct {
 	Workload string // its name in reports and of its baseline
 	Measurer Measurer
@@ -43,7 +43,7 @@ func tell(observe func(Event), e Event) {
 	}
 }
 
-// spend adds the time of a session to what was spent before.
+// spend adds the time of a session to that of the sessions before.
 func spend(s *result.Spent, r *run.Result) {
 	s.Total += result.Number(r.Elapsed)
 	s.InRuns += result.Number(r.InRuns())

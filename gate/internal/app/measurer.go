@@ -32,7 +32,7 @@ type Measurer interface {
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
 }
 
-// Measurement is what a Measurer recorded.
+// Measurement holds the recordings of a Measurer.
 type Measurement struct {
 	Base, Head profile.Recording // Base is empty unless a base build was measured
 	BaseCommit string            // of the base build, "" where it is not known

@@ -39,7 +39,7 @@ type Record struct {
 	Anchor string
 }
 
-// Recorded is what [Record.Run] wrote.
+// Recorded is the result of [Record.Run].
 type Recorded struct {
 	Dir      string            // directory of the baseline
 	Sessions [][]model.Session // that were measured, by profiler

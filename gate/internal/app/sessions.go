@@ -26,8 +26,8 @@ func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path st
 	return r, cut[0], nil
 }
 
-// sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It fills in the
-// commit and what recordings of ncu do not say.
+// sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
+// fills in the commit and the environment that recordings of ncu lack.
 func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
 	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
 	if err != nil {

@@ -175,7 +175,7 @@ func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.P
 	return judged(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy}, nil), nil
 }
 
-// Remove takes a session back, with a reason: what it replaced holds again. Its file stays, and one is added beside it.
+// Remove takes a session back, with a reason: replaced sessions hold again. Its file stays, and one is added.
 func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file string, err error) {
 	if why, err = reason(why); err != nil {
 		return "", err

@@ -42,7 +42,7 @@ func (s surroundings) container() bool {
 	})
 }
 
-// dcgm names the process of NVIDIA's Data Center GPU Manager that is seen here, "" for none. A container sees its own only.
+// dcgm names a visible process of NVIDIA's Data Center GPU Manager, "" for none. A container shows only its own.
 func (s surroundings) dcgm() string {
 	names, _ := filepath.Glob(filepath.Join(s.root, "proc/[0-9]*/comm"))
 	for _, name := range names {

@@ -59,7 +59,7 @@ type Cause struct {
 	Range int32
 }
 
-// Where says where the host was: "host code in step after cudaDeviceSynchronize"; "" for what the GPU did.
+// Where is the place of the host: "host code in step after cudaDeviceSynchronize"; "" for work of the GPU.
 func (o Cause) Where(t *model.Trace) string {
 	if !(o.Class == Starved || o.Class == Blocking) {
 		return ""
@@ -129,8 +129,8 @@ var (
 	blockingCopy = input.Pattern(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
-// Synchronises reports whether a CUDA call makes the host wait for the GPU: by its name, since whether an asynchronous copy
-// waited is seen from its time alone.
+// Synchronises reports whether a CUDA call makes the host wait for the GPU. The name decides; only the time of an
+// asynchronous copy would show its waiting.
 func Synchronises(call string) bool {
 	return synchronises().MatchString(call) || blockingCopy().MatchString(call) && !strings.Contains(call, "Async")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// MicroGap is the longest pause in ns between queued operations that is the hardware's own (TraceLens' short kernel, and what
-// the gaps of unchanged H200 programs stay under).
+// MicroGap is the longest pause in ns between queued operations that the hardware causes. It is TraceLens' short
+// kernel, and above the gaps of unchanged H200 programs.
 const MicroGap = 10_000
 
 // Part is how much of a step is an owner's, in ns.

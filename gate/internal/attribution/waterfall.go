@@ -19,8 +19,8 @@ const (
 	ownerLeast, ownersMost = 0.001, 8
 )
 
-// NewWaterfall attributes the change of the step to its parts; nil if a side does not know to what its steps are attributed. Kernels
-// that sums maps to the same kernel are one part, named after it.
+// NewWaterfall attributes the change of the step to its parts; nil if a side lacks the attribution of its steps.
+// Kernels that sums maps to the same kernel are one part, named after it.
 func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.Subject, outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// headKey is a key of the rows about a whole session: how an entry fills its cell, "" for no row, and what the cell
-// sets. The keys of runs set nothing by themselves, see [Entry.readRuns].
+// headKey is a key of the rows about a whole session: its cell in the file, "" for no row, and its assignment to the
+// entry. The keys of runs set nothing by themselves, see [Entry.readRuns].
 type headKey struct {
 	name  string
 	write func(e *Entry) string

@@ -270,9 +270,9 @@ func (b *Baseline) InEffect() []model.Session {
 	return out
 }
 
-// SinceAnchor is every session since the last anchor, replaced or not, the oldest first; drift is measured against it.
-// It begins with the state that the anchor names: the newest whole session then, with what was accepted of it. Without
-// an anchor it begins with the oldest session.
+// SinceAnchor is every session since the last anchor, replaced or not, the oldest first, for measuring drift. It begins
+// with the state of the anchor: the newest whole session then, with its accepted changes. Without an anchor it begins
+// with the oldest session.
 func (b *Baseline) SinceAnchor() []model.Session {
 	s := b.state()
 	var out []model.Session

@@ -1,4 +1,4 @@
-// Package calibrate says how much the runs of one unchanged program move, and what gates could find on that machine.
+// Package calibrate measures the noise of one unchanged program, and the changes that gates detect on that machine.
 package calibrate
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	// calibrationRuns is the fewest runs that a calibration needs: two a side.
 	calibrationRuns = 4
-	// driftP and driftSize are the p-value and the size from which the GPU time of the workload drifts.
+	// driftP and driftSize are the largest p-value and the least size of a drift of the workload's GPU time.
 	driftP, driftSize = 0.01, 0.005
 	// PlanEffect is the slowdown that a plan has to find, in limits: one of exactly the limit is no regression yet.
 	PlanEffect = 1.5
@@ -160,8 +160,8 @@ func drift(s *model.Session) *result.Remark {
 		"the workload's GPU time drifts: %s from the first run to the last (p = %.2g)", measure.Change(change), p)
 }
 
-// Subset is a session of some of the runs, the profiled ones first. It has an identity even where the profiles name no GPU or time: what is
-// split here was measured as one session.
+// Subset is a session of some of the runs, the profiled ones first. It has an identity even where the profiles name no
+// GPU or time, since all its runs are of one session.
 func Subset(s *model.Session, runs []int) model.Session {
 	out := *s
 	out.GPUHash, out.Start = cmp.Or(s.GPUHash, "one"), time.Unix(0, 0)

@@ -26,7 +26,7 @@ type command struct {
 	verb
 }
 
-// verb is a struct of the flags of a command and what the command does with them.
+// verb is a struct of the flags of a command and the code behind them.
 type verb interface {
 	// bind declares the flags.
 	bind(fs *pflag.FlagSet)

@@ -31,7 +31,7 @@ func (v *initVerb) bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&v.force, "force", false, "write the files of nsgate anew where they exist")
 }
 
-// templates are the files that init writes; {workloads} in them stands for what was found.
+// templates are the files that init writes; {workloads} in them stands for the programs that it found.
 //
 //go:embed init
 var templates embed.FS

@@ -19,7 +19,7 @@ const Arg = "--confined"
 type Limits struct {
 	Memory int64         // bytes of address space
 	CPU    time.Duration // of all its threads, in whole seconds
-	// Files are what it may write, each with the directory that it lies in, and Dirs directories with all below them.
+	// Files are the writable files, each with its directory, and Dirs directories with all below them.
 	Files, Dirs []string
 }
 

@@ -26,7 +26,7 @@ const (
 	unequalFrom = 2
 	// countedRuns is the fewest runs a side for taking a count that never varies as exact.
 	countedRuns = 5
-	// coarse is the tick relative to a kernel's time from which its spread says nothing about a few others'.
+	// coarse is the least ratio of tick to kernel time at which the spread says nothing about a few other kernels.
 	coarse = 0.005
 	// beyondSDs is the number of standard deviations beyond every run of the baseline at which a run is clearly beyond.
 	beyondSDs = 2

@@ -59,8 +59,8 @@ var (
 	SampleEvery  = time.Second
 )
 
-// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is how they
-// were just seen.
+// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is their
+// latest state.
 func (w *Watcher) settle(ctx context.Context, now sample) (*GPU, error) {
 	const looks = 12
 	idle := 0

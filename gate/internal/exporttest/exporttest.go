@@ -26,7 +26,7 @@ func File(t *testing.T, name, text string) string {
 	return path
 }
 
-// Fails wants a refusal in one line that says want and next, names no directory of someone, and leaves nothing behind.
+// Fails wants a refusal in one line that says want and next, names no user's directory, and leaves nothing behind.
 func Fails(t *testing.T, export Export, tool, report, want, next string) {
 	t.Helper()
 	dir := t.TempDir()

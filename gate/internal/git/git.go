@@ -29,7 +29,7 @@ const maxOutput = 64 << 20
 // ErrForeign is the error for a repository of another user, which git refuses to read.
 var ErrForeign = errors.New("the repository belongs to another user, so git refuses it; trust it with git config --global --add safe.directory DIR")
 
-// options switch off what the configuration of a repository could run, and what would change an answer.
+// options switch off programs from the configuration of a repository, and settings that change an answer.
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
 

@@ -164,7 +164,7 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	if err != nil || len(hidden) == 0 {
 		return out, err
 	}
-	// An index without flags, of what is committed here.
+	// An index of the commit here, without flags.
 	dir, err := os.MkdirTemp("", proc.Prefix)
 	if err != nil {
 		return nil, err

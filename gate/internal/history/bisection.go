@@ -45,7 +45,7 @@ type Commit struct {
 	Date    time.Time `json:"date"`
 }
 
-// BisectedCommit is a commit of the line, and what is known of it.
+// BisectedCommit is a commit of the line, with its measured change.
 type BisectedCommit struct {
 	Commit
 	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was
@@ -72,9 +72,8 @@ type Culprit struct {
 	Refuted bool `json:"refuted,omitempty"`
 }
 
-// Unproven notes what would have been followed in ends that do not differ, of these findings the one that got worst,
-// and what it would take. The interval of a change narrows with the square root of the runs, as long as they are of one
-// session.
+// Unproven notes the worst of these findings, for ends that do not differ, and the runs that would prove it. The
+// interval of a change narrows with the square root of the runs, as long as they are of one session.
 func (b *Bisection) Unproven(candidates []*result.Finding) {
 	for _, f := range candidates {
 		if f.Low.Known() && f.High.Known() && (b.Nearest == nil || f.Harm() > b.Nearest.Harm()) {
@@ -89,7 +88,7 @@ func (b *Bisection) Unproven(candidates []*result.Finding) {
 	b.RunsNeeded = max(int(runs)+1, int(math.Ceil(min(runs*math.Pow(float64(f.MDE)/f.Harm(), 2), 1e9))))
 }
 
-// Refuted reports whether nothing of the change is seen where each culprit is measured beside the commit before it.
+// Refuted reports whether no culprit shows the change when measured beside the commit before it.
 func (b *Bisection) Refuted() bool {
 	return len(b.Culprits) > 0 && !slices.ContainsFunc(b.Culprits, func(c Culprit) bool { return !c.Refuted })
 }

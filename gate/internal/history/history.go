@@ -254,8 +254,8 @@ func (h *History) Anchor() int {
 	return -1
 }
 
-// anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted
-// holds only what moved, and what it leaves out is as it was.
+// anchored is the last value up to the anchor, 0 where there is none or none behind it. An accepted anchor holds
+// changed kernels only; the others keep their values.
 func (h *History) anchored(values []result.Number) (from float64) {
 	at := h.Anchor()
 	if at < 0 || !slices.ContainsFunc(values[at+1:], result.Number.Known) {

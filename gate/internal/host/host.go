@@ -22,8 +22,7 @@ import (
 // Host is the file system with /proc and /sys of a host.
 type Host struct{ Root string }
 
-// Here is this host: what HOST_ROOT names, where a container has mounted the host's file system, else the root
-// directory.
+// Here is this host: the root of the host's file system in HOST_ROOT, as in a container, else the root directory.
 func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
 
 func (h Host) read(name string) string {

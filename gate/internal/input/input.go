@@ -97,7 +97,7 @@ func System(name string) string {
 	return string(text)
 }
 
-// Directory opens a directory, for what is asked of it as a whole: a lock, its entries.
+// Directory opens a directory to lock it or to list its entries.
 func Directory(name string) (*os.File, error) {
 	d, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -71,7 +71,7 @@ func differences(d *decide.Decision, x *result.Explanation) {
 	x.Warn(d.Scaled...)
 }
 
-// baseline says which sessions are compared, and what is missing in them.
+// baseline notes the compared sessions and warns of missing data in them.
 func baseline(d *decide.Decision, x *result.Explanation) {
 	x.Note(slices.Concat(d.Matching.Notes(), align.OnOthers(d.Baseline, d.Base))...)
 	x.Warn(d.Matching.LostRemarks()...)

@@ -22,7 +22,7 @@ type Pattern struct {
 	find func(x *result.Summary, line result.Number) []result.Remark
 }
 
-// The lines between what experts name and what they do not.
+// The limits of the patterns, between values that experts name and values that they do not.
 const (
 	idleFrom     = 0.15    // of a step
 	busyUnder    = 0.5     // of a step
@@ -43,7 +43,7 @@ const (
 // part of its line. Else what lies at its line would be new in every other head.
 const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
 
-// Patterns is every pattern, one row each. Where a workload has no steps, only those can be seen that need none.
+// Patterns is every pattern, one row each. Without steps only patterns that need none are found.
 var Patterns = []Pattern{
 	{Key: "low-utilisation", Means: "nothing of the program runs on the GPU for half of the step",
 		When: "under 50 % of the step busy", Source: "rule gpu_time_util of nsys; the TensorBoard plugin of PyTorch", find: lowUtilisation},

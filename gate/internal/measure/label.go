@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// between stands between the short name of a kernel and what tells it apart from its namesakes.
+// between separates the short name of a kernel from the part that distinguishes it from its namesakes.
 const between = " · "
 
 // maxTerms is how many parts of a name are looked at, the first ones.
@@ -191,7 +191,7 @@ func closing(s string) int {
 	return 0
 }
 
-// plain are arguments as people would say them: without namespaces, casts of numbers, and what functions take.
+// plain are arguments in a readable form: without namespaces, casts of numbers, and parameters of functions.
 func plain(args string) []string {
 	var out []string
 	depth, from := 0, 0

@@ -80,7 +80,7 @@ var unstable = []rule{
 }
 
 const (
-	// longestMangled is the length to which names are demangled, in bytes; the time goes with its square.
+	// longestMangled is the largest length of a name to demangle, in bytes; the time goes with its square.
 	longestMangled = 8 << 10
 	// mostExpansions is the largest number of pack expansions of a name that is demangled: the time of nested ones is
 	// exponential in their number, and 13 in 165 bytes take too long.
@@ -215,7 +215,7 @@ func NormalizeControl(s string) string {
 }
 
 // ShortName is the base name of a demangled kernel name: without return type, namespaces, template arguments and
-// parameters. It is what nsys calls the short name and ncu the function, and the same for both. Names that are not C++
+// parameters. nsys calls it the short name and ncu the function, and it is the same for both. Names that are not C++
 // (Triton, cuBLAS, JAX) come back as they are.
 func ShortName(name string) string {
 	var base []byte // of the component that was reached

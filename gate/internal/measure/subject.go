@@ -153,7 +153,7 @@ func (s Subject) Compare(o Subject) int {
 	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid), dim(s.Block, o.Block))
 }
 
-// The sections into which a run is divided. Their elapsed times add up to that of the run, and so do their GPU times and launches.
+// The sections of a run. Their elapsed times add up to that of the run, and so do their GPU times and launches.
 var (
 	Before  = Subject{Scope: ScopeSection, Name: "before"}
 	Warmup  = Subject{Scope: ScopeSection, Name: "warm-up"}

@@ -81,8 +81,8 @@ const (
 	onGPU                       // see [Metric.OnGPU]
 )
 
-// row makes a metric and lists it: a new metric is one row, and what reads it. The title is the name with spaces unless
-// the row gives another. A row that contradicts itself is an error of the program.
+// row makes a metric and lists it: a new metric is one row, and the code that reads it. The title is the name with
+// spaces unless the row gives another. A row that contradicts itself is an error of the program.
 func row(name, unit string, better Direction, is kind, over sums, marks mark, title ...string) Metric {
 	m := Metric{Name: name, Unit: unit, Better: better, Exact: is == exact}
 	_, twice := known[name]
@@ -216,7 +216,7 @@ func (m Metric) PerStep() bool { return known[m.Name].sums&perStep != 0 }
 // 0.
 func (m Metric) OverRanks() bool { return known[m.Name].sums&overRanks != 0 }
 
-// Floor is the smallest change of a metric that can be seen.
+// Floor is the smallest measurable change of a metric.
 type Floor uint8
 
 const (
@@ -226,7 +226,7 @@ const (
 	FloorOnce        // one in a whole run
 )
 
-// Floor is the smallest change that can be seen of the metric.
+// Floor is the smallest measurable change of the metric.
 func (m Metric) Floor() Floor {
 	switch is := known[m.Name].is; {
 	case is&tick != 0:

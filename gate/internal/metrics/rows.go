@@ -103,8 +103,8 @@ var (
 	// Owned is the part of the same steps' period that is attributed to a kernel, a kind of copy or a cause of idle
 	// time. All of them add up to MeanStep. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, 0, "time of the step")
-	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was
-	// traced: what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
+	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where recorded. It
+	// is the memory that an allocator of its own (PyTorch's) has reserved, not that in use.
 	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, judged, "device memory requested")
 	// MemoryHeld is the part of it that was requested within a range and kept until the peak.
 	MemoryHeld = row("memory_held", "B", Neither, exact, overRanks, 0, "device memory requested")

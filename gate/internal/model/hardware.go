@@ -16,7 +16,7 @@ type Hardware struct {
 	// MemoryMHz is the highest memory clock, PowerW the power limit in force.
 	MemoryMHz int `json:"memory_clock_max_mhz,omitempty"`
 	PowerW    int `json:"power_limit_w,omitempty"`
-	// MIG is the instances into which the GPU is divided, "" for a whole one: "42 + 42 SMs".
+	// MIG lists the instances of a divided GPU, "" for a whole one: "42 + 42 SMs".
 	MIG string `json:"mig,omitempty"`
 	CPU string `json:"cpu,omitempty"` // model
 	// Sockets is the number of CPU packages, 0 where unknown; CPULimit the CPUs that the control group allows, 0 for no limit.

@@ -64,7 +64,7 @@ type Environment struct {
 	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), "" for a profiler
 	// without such settings.
 	Mode string `json:"mode,omitempty"`
-	// GraphTrace is how CUDA graphs were traced: "node", "graph", or "" where the workload used none.
+	// GraphTrace is how CUDA graphs were recorded: "node", "graph", or "" where the workload used none.
 	GraphTrace string `json:"graph_trace"`
 	// Tick is the resolution of the GPU timer in ns.
 	Tick float64 `json:"tick"`

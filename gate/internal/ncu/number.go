@@ -63,8 +63,7 @@ func (c *cell) value() counters.Value {
 	return v
 }
 
-// baseUnit is ncu's word for the base unit, and what a number is multiplied with to be in it. A rate has the second as
-// its base.
+// baseUnit is ncu's word for the base unit, and the factor from the unit to it. A rate has the second as its base.
 func baseUnit(unit string) (factor float64, base string) {
 	above, below, rate := strings.Cut(unit, "/")
 	factor, base = scaled(above)

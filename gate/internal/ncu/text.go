@@ -23,8 +23,8 @@ var (
 	cutID = input.Pattern(`^\s*"[0-9]*"?$`)
 )
 
-// heading is where in a line the header of a table of launches begins, and what a row of the table looks like.
-// The result is nil if there is none.
+// heading is the place in a line of the header of a table of launches, and the form of a row of the table. The result
+// is nil if there is none.
 func heading(line string) (at int, row *regexp.Regexp) {
 	if !strings.Contains(line, "ID") {
 		return 0, nil

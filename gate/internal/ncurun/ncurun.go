@@ -1,4 +1,4 @@
-// Package ncurun runs Nsight Compute: the command line of ncu, and what it wrote.
+// Package ncurun runs Nsight Compute: the command line of ncu, and the reading of its output.
 package ncurun
 
 import (

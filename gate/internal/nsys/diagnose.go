@@ -286,8 +286,8 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 		"%s holds no kernels: no CUDA activity was recorded", db.name)
 }
 
-// traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not.
-// The same table holds the environment variables of the workload: nothing else is read.
+// traced reports whether the exported options of the recording turn CUDA tracing on, or off. The same table holds the
+// environment variables of the workload: nothing else is read.
 func (db *database) traced() (on, off bool) {
 	wanted := func(name string) bool { return name == "CAPTURE_EVENT_TYPE" || name == "COLLECT_CUDA_TRACE" }
 	events := false

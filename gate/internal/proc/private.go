@@ -17,7 +17,7 @@ import (
 
 // Private is a private directory: mode 0700, removed however nsgate ends, because it holds the raw report and with it
 // the environment of the workload. A guard, a second process of this binary, waits for the end of nsgate and removes
-// the directory and what still runs in it. Where the guard was killed as well, the next nsgate does: a lock, which ends
+// the directory and its remaining processes. If the guard was killed as well, the next nsgate does: a lock, which ends
 // with its process, shows that the owner is dead.
 type Private struct {
 	Path string
@@ -75,7 +75,7 @@ func NewPrivate(self, repository string) (_ *Private, err error) {
 	return p, nil
 }
 
-// say writes down whose the directory is and what goes with it.
+// say writes the owner file of the directory.
 func (p *Private) say() error {
 	text, _ := json.Marshal(p.owner)
 	if err := os.WriteFile(ownerIn(p.Path), text, 0o600); err != nil {
@@ -231,8 +231,8 @@ func Sweep() {
 	}
 }
 
-// removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at
-// any point: what says whose the directory is goes last.
+// removePrivate removes a private directory and the git repository's entry of a worktree in it. It can be killed at any
+// point: the owner file goes last.
 func removePrivate(dir string) error {
 	o, _ := readOwner(dir)
 	entries, _ := os.ReadDir(dir)

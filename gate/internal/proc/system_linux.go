@@ -174,7 +174,7 @@ func below(keep func(stat) bool) (found []stat) {
 	return found
 }
 
-// descendants are the living processes below this one, without those of the set, the tools and what they started.
+// descendants are the living processes below this one, without those of the set and the tools with their descendants.
 func descendants(without processes) processes {
 	tools.Lock()
 	defer tools.Unlock()

@@ -52,7 +52,7 @@ type Format struct {
 	refuse func(file string) *model.Refusal
 	// own is true for files that nsgate itself wrote.
 	own bool
-	// benchmarks is true for results of a benchmark harness, several of which may be of one run.
+	// benchmarks is true for results of a benchmark harness; a run may have several.
 	benchmarks bool
 }
 
@@ -154,8 +154,8 @@ func formatOf(file string) (*Format, error) {
 	return formatBehind(name, io.LimitReader(io.MultiReader(bytes.NewReader(head), f), furthest))
 }
 
-// formatBehind is the format of the first table behind text, as in `ncu --csv ./train > out.csv`; nil for none, and for what is
-// no text.
+// formatBehind is the format of the first table behind text, as in `ncu --csv ./train > out.csv`; nil for none, and for
+// a binary file.
 func formatBehind(name string, r io.Reader) (*Format, error) {
 	in := bufio.NewReaderSize(cells.UTF8(r), sniffed)
 	for seeming := 0; seeming < mostSeeming; {

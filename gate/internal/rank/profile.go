@@ -35,7 +35,7 @@ type task struct {
 	Env     map[string]*string `json:"env"` // variables that the profiler was given other values for; nil for unset
 }
 
-// profile runs the program under the profiler, in a session of its own: what ends the process group or the terminal of
+// profile runs the program under the profiler, in a session of its own. The end of the process group or the terminal of
 // this process must not end the profiler before it has written.
 func (r *rank) profile() error {
 	path, err := exec.LookPath(r.command[0])
@@ -103,7 +103,7 @@ func (r *rank) record(by profiler.Profiler, exe, self, path string) error {
 	case ending.Error != "":
 		return r.notStarted(errors.New(ending.Error))
 	case r.ordered && r.status.Failed():
-		return nil // the job failed, and nobody wants the recording
+		return nil // the job failed, and its recording is not needed
 	}
 	if !r.attend(done, patience, func(syscall.Signal) {}) { // signals are for the program, which has ended
 		return fmt.Errorf("%s did not finish within %v after the program%s", tool.Name, patience, because(log.String()))

@@ -45,7 +45,7 @@ func Program(private string) int {
 	children := proc.Adopt()
 	cmd := exec.Command(t.Path, t.Command[1:]...)
 	cmd.Args[0] = t.Command[0]
-	cmd.Env = proc.Environ(t.Env) // with what the profiler has added
+	cmd.Env = proc.Environ(t.Env) // with the profiler's variables
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out := json.NewEncoder(conn)

@@ -103,7 +103,7 @@ func (p *page) headline(v *story.Story) {
 	p.dim(2, strings.Replace(tail, story.NB+story.NB, story.NB+" ", 1))
 }
 
-// differences writes the table of comparisons that were not judged, and what is said of them.
+// differences writes the table of comparisons that were not judged, with notes on them.
 func (p *page) differences(v *story.Story) {
 	t, said := v.Differences()
 	if len(t.Rows) == 0 {

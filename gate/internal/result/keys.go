@@ -30,7 +30,7 @@ const (
 	KeyWithAll       = "with-all"
 )
 
-// Key is a row of [Keys]: the word that names a reason in every report, the names of its arguments, and what it says.
+// Key is a row of [Keys]: the word that names a reason in every report, the names of its arguments, and its meaning.
 type Key struct {
 	Key   string
 	Args  []string

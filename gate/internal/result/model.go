@@ -1,4 +1,4 @@
-// Package result holds what a gate found: reports, findings, and what explains them, as values that every renderer works from.
+// Package result holds the results of a gate, as values for every renderer: reports, findings, and explanations.
 package result
 
 import (
@@ -167,7 +167,7 @@ type Counts struct {
 type Calls struct {
 	// Runs takes more runs: [RunsHere] stands for their number.
 	Runs string `json:"runs,omitempty"`
-	// Paired measures the base build interleaved with the head. Needs is what it wants first.
+	// Paired measures the base build interleaved with the head. Needs is its precondition.
 	Paired string `json:"paired,omitempty"`
 	Needs  string `json:"needs,omitempty"`
 }

@@ -59,8 +59,8 @@ type WaterfallOwner struct {
 // over the jobs.
 type Ranks struct {
 	Ranks []Rank `json:"ranks"` // by their numbers
-	// Straggler is the rank that computes longest, nil where it does not beyond the limit of [model.Imbalance] and what jobs
-	// differ by. Where none computes longer, it is the one that takes longest between its collectives, if that is beyond the limit of
+	// Straggler is the rank that computes longest, nil within the limit of [model.Imbalance] or the spread between
+	// jobs. If none computes longer, it is the one with the most time between its collectives, if beyond the limit of
 	// [measure.StepTime].
 	Straggler *Straggler `json:"straggler,omitempty"`
 	// Remarks are the remarks on it.
@@ -116,8 +116,8 @@ type StragglerKernel struct {
 	Others   Number `json:"others"`         // in the others, their mean
 }
 
-// Utilization is how the workload's steps, or a range, used the GPU: what was sampled of it in base and head. It judges
-// nothing; a rule that names one of the metrics makes a [Finding] of it.
+// Utilization is how the workload's steps, or a range, used the GPU, from samples in base and head. It judges nothing;
+// a rule that names one of the metrics makes a [Finding] of it.
 type Utilization struct {
 	Range   string        `json:"range,omitempty"` // "" for the steps
 	Metrics []CauseMetric `json:"metrics"`         // medians over the runs
@@ -141,7 +141,7 @@ const (
 	OtherBoard    Boards = "other" // no board is on both sides
 )
 
-// Detects are the smallest relative changes that a comparison finds in 80 % of cases (MDE); unknown for what was not judged.
+// Detects are the smallest relative changes that a comparison finds in 80 % of cases (MDE); unknown if not judged.
 type Detects struct {
 	GPUTime Number `json:"gpu_time"`
 	Step    Number `json:"step"`

@@ -60,7 +60,7 @@ type SummaryKernel struct {
 	Owned    Number `json:"owned"` // of the step's period
 	// Communicates is true for kernels that move data between GPUs.
 	Communicates bool `json:"communicates,omitempty"`
-	// Collective is what else is known of these, nil of others.
+	// Collective holds more on a collective, nil for other kernels.
 	Collective *SummaryCollective `json:"collective,omitempty"`
 	// Counters are the kernel's counters of Nsight Compute, nil for another profiler.
 	Counters *SummaryCounters `json:"counters,omitempty"`
@@ -87,7 +87,7 @@ type SummaryCollective struct {
 
 // SummaryRange is an NVTX range in its place.
 type SummaryRange struct {
-	// Name is "" for what was launched outside of all ranges.
+	// Name is "" for launches outside of all ranges.
 	Name  string `json:"name"`
 	Time  Number `json:"time"`  // of the kernels launched in it and in the ranges below
 	Share Number `json:"share"` // of the kernel time of the workload
@@ -103,7 +103,7 @@ type SummaryCopy struct {
 	Time   Number `json:"time"`
 	Rate   Number `json:"rate"`  // B/s
 	Share  Number `json:"share"` // of the time of all kernels and copies
-	Owned  Number `json:"owned"` // of the step's period: what nothing hides
+	Owned  Number `json:"owned"` // the exposed part of the step's period
 	Memory string `json:"memory,omitempty"`
 }
 

@@ -68,8 +68,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return Run{}, p.gatherFull(dir, err)
 	}
 	sp.grace = jobGrace
-	// srun kills its tasks at once where it is sent a signal. A rank that sees that nobody waits for it clears up
-	// first.
+	// srun kills its tasks at once after a signal. A rank that finds its order removed clears up first.
 	sp.ask = func(done <-chan struct{}) {
 		os.Remove(rank.OrderFile(dir, name))
 		select {

@@ -67,7 +67,7 @@ type Options struct {
 	GPUMetrics bool
 	// AllowBusy measures although another process uses the GPU, with a warning.
 	AllowBusy bool
-	Outputs   []measure.Output // numbers to read in what unprofiled runs print
+	Outputs   []measure.Output // numbers to read in the output of unprofiled runs
 	// Results are patterns of a harness's result files of an unprofiled run, relative to the directory of the build.
 	Results []string
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report

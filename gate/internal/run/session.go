@@ -276,7 +276,7 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 	return assign(traces, runs)
 }
 
-// CommandLines are the command lines that [Session] executes. XXXXXX stands for what makes the private directory unique.
+// CommandLines are the command lines of [Session]. XXXXXX stands for the unique part of the private directory.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	switch {

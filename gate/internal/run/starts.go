@@ -183,7 +183,7 @@ func trees(runs map[int]*started) (out []*proc.Tree) {
 	return out
 }
 
-// watch looks, where it is told to, when the run opens the GPU and what memory it has until then.
+// watch notes when the run opens the GPU and its memory until then, if wanted.
 func (x *started) watch(wanted bool, file string) {
 	if !wanted || file == "" {
 		return

@@ -86,7 +86,7 @@ type Worktree struct {
 	private *proc.Private
 }
 
-// CommandLine is the command line that Checkout executes. XXXXXX stands for what makes the directory unique.
+// CommandLine is the command line of Checkout. XXXXXX stands for the unique part of the directory.
 func (r *Revision) CommandLine() []string {
 	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
 	return git.Command(context.Background(), r.top, w.addArgs()...).Args
@@ -181,7 +181,7 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	return nil
 }
 
-// Close removes the worktree and what the repository knows of it.
+// Close removes the worktree and the repository's entry of it.
 func (w *Worktree) Close() error { return w.private.Close() }
 
 // git runs git for the worktree in a directory. The error is the last line that it printed to standard error.

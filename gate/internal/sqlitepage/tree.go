@@ -174,7 +174,7 @@ func (w *walker) walk(x leaf, depth int) error {
 	return w.children(&p, x, depth)
 }
 
-// children walks what the cells of an interior page point to, and what its header does: the rows after the last cell.
+// children walks the pages below the cells of an interior page, and the one in its header, with the last rows.
 func (w *walker) children(p *page, x leaf, depth int) error {
 	sum, after := 0, x.after
 	for i := range p.cells {

@@ -39,7 +39,7 @@ type Writer struct {
 	form Form
 }
 
-// stream is where text goes, and what stands before it on its line.
+// stream is the target of text, with the state of its current line.
 type stream struct {
 	mutex  sync.Mutex
 	to     io.Writer
@@ -60,8 +60,8 @@ func New(to io.Writer, form Form) *Writer {
 // As continues the same line in another syntax.
 func (w *Writer) As(s Syntax) *Writer { return &Writer{w.s, Form{Syntax: s, ASCII: w.form.ASCII}} }
 
-// Raw is the stream without this step, for what shall be obeyed: commands of a CI runner and of a terminal that hold no
-// text from elsewhere, or text that their syntax escapes. They stand on lines of their own.
+// Raw is the stream without this step, for text that is meant as a command to a CI runner or a terminal. It must hold
+// no foreign text, or escape it by its syntax, and stand on lines of its own.
 func (w *Writer) Raw() io.Writer { return raw{w.s} }
 
 type raw struct{ *stream }

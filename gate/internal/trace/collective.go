@@ -68,7 +68,7 @@ func (j *job) names(rank int, byRank [][]*collective) (out []string) {
 	return out
 }
 
-// meet says of one collective who came last, and what it took without the waiting.
+// meet sets for one collective the rank that came last, and the time without the waiting.
 func meet(same []*collective) {
 	last := slices.MinFunc(same, func(a, b *collective) int { return cmp.Compare(a.own, b.own) })
 	n, sum := int64(len(same)), int64(0)
@@ -91,7 +91,7 @@ func (c *cut) shorten() {
 	}
 }
 
-// countedMoves are the collectives of the steps that count, or of the run without its start-up, and what each counts.
+// countedMoves are the collectives of the steps that count, or of the run without its start-up, each with its weight.
 func (c *cut) countedMoves() iter.Seq2[collective, float64] {
 	return func(yield func(collective, float64) bool) {
 		for _, m := range c.moves {

@@ -81,8 +81,8 @@ func (c *cut) reduceLost(run int, per float64, t *table) {
 	t.set(run, measure.Workload, model.SilentCalls, counted(silent)/per)
 }
 
-// reduceMemory writes the peak of device memory, within which ranges that happened, and what each range had requested of
-// it. Unlike everything else it counts the warm-up: allocators keep what they got there.
+// reduceMemory writes the peak of device memory, its ranges, and the memory that each range had requested. Unlike
+// everything else it counts the warm-up: allocators keep memory from there.
 func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 	if c.MemoryPeak < 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// cut is one trace and what of it counts.
+// cut is one trace and the parts of it that count.
 type cut struct {
 	// Trace lacks launches, copies, ranges and calls while it is not loaded: see [each].
 	*model.Trace

@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Join makes sessions of runs that were summed up one by one, each a session of its own: what summaries without single
-// launches give. Runs of one GPU, profiler and mode that started within an hour belong together, as for [Reduce].
+// Join makes sessions of runs that were summed up one by one, each a session of its own, as from summaries without
+// single launches. Runs of one GPU, profiler and mode that started within an hour belong together, as for [Reduce].
 func Join(runs []model.Session) ([]model.Session, error) {
 	runs = slices.Clone(runs)
 	for i, r := range runs {

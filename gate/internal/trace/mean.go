@@ -130,7 +130,7 @@ func (j job) setSlowest(run int, kernel measure.Subject, ranks *table, least flo
 	t.set(run, kernel, model.SlowestLaunches, zeroed(ranks.rows[key{kernel, measure.Launches.Name}].Values)[at])
 }
 
-// zeroed puts 0 for what ranks do not have.
+// zeroed puts 0 for missing values of ranks.
 func zeroed(values []float64) []float64 {
 	out := slices.Clone(values)
 	for i, v := range out {

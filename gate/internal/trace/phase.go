@@ -21,8 +21,8 @@ const (
 	loopCycles, loopShare = 10, 0.05
 )
 
-// phase is a loop of a run: the time of its calls, and what it counts in sums of the run, so that runs which repeat a
-// loop more or less often are about as many cycles.
+// phase is a loop of a run: the time of its calls, and its weight in sums of the run. Runs that repeat a loop more or
+// less often are weighted to the same number of cycles.
 type phase struct {
 	model.Interval
 	of     measure.Subject
@@ -291,7 +291,7 @@ func evenPhases(sides []*side, o Options) {
 			switch {
 			case known && both && x.Values[0] > 0:
 				counts, typical = append(counts, raw.Values), x.Values[0]
-			case len(phases) > 1: // that session has other phases: what they have in common is not known
+			case len(phases) > 1: // that session has other phases: their common part is unknown
 				comparable = false
 			}
 		}

@@ -147,7 +147,7 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 	return out
 }
 
-// blocks says for what a call waits: by its name, and copies of pageable memory for themselves.
+// blocks is the operations that a call waits for: by its name, and copies of pageable memory for themselves.
 func (c *cut) blocks(x *replayed) blocking {
 	switch name := c.CallNames[x.Name]; {
 	case len(x.ops) == 0 && attribution.Synchronises(name):

@@ -10,8 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// settle finds where a series settles, by [stats.Steady]. Where it does not, every second, third or fourth value may be another than
-// those between them: the series is scaled to what its places in such a cycle have in its second half, and looked at again.
+// settle finds where a series settles, by [stats.Steady]. If not, every second, third or fourth value may differ: the
+// series is scaled by its second half at each place of such a cycle, and tested again.
 func settle(x []float64) settling {
 	const longest, fewest = 4, 3
 	skip, steady := stats.Steady(x)

@@ -14,7 +14,7 @@ type rule struct {
 	name  string
 	guide result.Guide // where NVIDIA explains it
 	needs metrics      // unless both sides have all of them, the rule is not tried
-	// last rules speak only where no other does: what they see follows from any cause.
+	// last rules speak only where no other does: their evidence follows from any cause.
 	last bool
 	// speak gives the reason with its numbers, or "" where the rule does not apply.
 	speak func(pair) string

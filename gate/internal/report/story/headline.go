@@ -87,7 +87,7 @@ func (v *Story) program(c Class) *Row {
 	return nil
 }
 
-// headlines sets the first line, in at most [MaxHeadline] columns, and what it leaves out of the reason.
+// headlines sets the first line, in at most [MaxHeadline] columns, and the rest of the reason.
 func (v *Story) headlines() {
 	start, r := v.Word+NB+" ", v.effect
 	if !v.Judged() {

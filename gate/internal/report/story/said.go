@@ -251,7 +251,7 @@ func (v *Story) Behind() string {
 	return tail
 }
 
-// Differences is the table of comparisons that differ and were not judged, and what is said of them.
+// Differences is the table of comparisons that differ and were not judged, with notes on them.
 func (v *Story) Differences() (t *Table, said []string) {
 	rows := Untold(v.Of(Differing))
 	if v.Verbose {

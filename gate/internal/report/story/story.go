@@ -1,5 +1,5 @@
-// Package story decides what a reader of a report sees: rows sorted and folded into causes, the headline, tables, warnings and next
-// steps, with numbers printed and names bounded, without format or colour. Formats print it.
+// Package story decides the contents of a report: rows sorted and folded into causes, the headline, tables, warnings
+// and next steps. Numbers are printed and names bounded, without format or colour. Formats print it.
 package story
 
 import (
@@ -51,7 +51,7 @@ type Options struct {
 	ShowAll string
 	// Ways are commands that show more of the report, each behind its label.
 	Ways [][2]string
-	// Reproduce replaces the report's own command, from which secrets are removed; "" keeps it.
+	// Reproduce replaces the report's own command, which lacks its secrets; "" keeps it.
 	Reproduce string
 	// Locate finds the definition of a finding's kernel in the repository; nil for none.
 	Locate Locator
@@ -74,7 +74,7 @@ func factsOf(list ...Fact) []Fact {
 	return out
 }
 
-// Tell decides what a reader of a report sees.
+// Tell decides the contents of a report.
 func Tell(r *result.Report, o Options) *Story {
 	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
