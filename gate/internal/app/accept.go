@@ -26,7 +26,7 @@ import (
 type Accept struct {
 	// Judgement is of a [Check] that measured something: it has HeadSessions.
 	Judgement *result.Judgement
-	// Reason says why the change is wanted, for those who review the baseline. It must be given.
+	// Reason says why the change is wanted, for those who review the baseline. Only Improved has a default.
 	Reason string
 	// Root is the directory of the baselines, "" for where the report's baseline is.
 	Root string
@@ -38,6 +38,8 @@ type Accept struct {
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
+	// Improved accepts only what is faster, of a report that passes. It takes an Accept from [Accept.Again].
+	Improved bool
 
 	claim   *result.Judgement // of the file whose sessions were judged again, nil where that was not done
 	claimed map[comparison]bool
@@ -85,7 +87,15 @@ func (a Accept) Dir() (string, error) {
 func (a Accept) Doubts(ctx context.Context) (out []error) {
 	here, _ := commit(ctx)
 	of := a.Judgement.Head.Commit
-	if r := cmp.Or(a.claim, a.Judgement); r.Verdict != result.Fail && r.Measured == nil {
+	r := cmp.Or(a.claim, a.Judgement)
+	if a.Improved && a.Judgement.Verdict == result.Fail {
+		r = a.Judgement
+	}
+	switch {
+	case a.Improved && answer(r) != string(result.Pass):
+		out = append(out, model.Refuse(model.NotAcceptable, "check again when it passes, or accept the report nevertheless",
+			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
+	case !a.Improved && r.Verdict != result.Fail && r.Measured == nil:
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
@@ -135,7 +145,7 @@ func reason(s string) (string, error) {
 
 // write adds to the baseline in a directory what has changed.
 func (a Accept) write(dir string) (*Accepted, error) {
-	why, err := reason(a.Reason)
+	why, err := reason(cmp.Or(a.Reason, a.gotFaster()))
 	if err != nil {
 		return nil, err
 	}
@@ -193,10 +203,12 @@ type moves struct {
 	moved map[measure.Subject]bool // the head has them
 	gone  map[measure.Subject]bool // the head has them no longer
 	roles []string                 // paths of ranges around these kernels
+	// improved leaves out outputs and benchmarks that did not change: they are no sums of kernels.
+	improved bool
 }
 
 func (a Accept) moves(head *model.Session, live []model.Session) moves {
-	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}}
+	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}, improved: a.Improved}
 	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, x := range head.Series {
 		has[x.Subject] = true
@@ -213,7 +225,7 @@ func (a Accept) moves(head *model.Session, live []model.Session) moves {
 		}
 	}
 	for x := range has {
-		if x.Scope == measure.ScopeKernel && !had[x] && len(live) > 0 {
+		if x.Scope == measure.ScopeKernel && !had[x] && len(live) > 0 && !a.Improved {
 			m.moved[x] = true
 		}
 	}
@@ -273,6 +285,8 @@ func (m moves) takes(x measure.Subject) bool {
 		return slices.ContainsFunc(m.roles, func(role string) bool { return strings.Contains("/"+role+"/", "/"+x.Name+"/") })
 	case x.Scope == measure.ScopeWorkload:
 		return x == measure.Workload
+	case x.Scope == measure.ScopeOutput || x.Scope == measure.ScopeBenchmark:
+		return !m.improved
 	}
 	return x.Scope != measure.ScopeKernel
 }
@@ -338,10 +352,24 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 	return out
 }
 
+// Faster reports whether a gate passes and has something to accept with [Accept.Improved].
+func Faster(r *result.Judgement) bool {
+	return answer(r) == string(result.Pass) &&
+		slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return Accept{Improved: true}.takes(&f) })
+}
+
+// takes reports whether a finding says what is to be accepted.
+func (a Accept) takes(f *result.Finding) bool {
+	if a.Improved {
+		return f.Outcome == result.Faster
+	}
+	return differs(f)
+}
+
 // changed are the findings that differ, worst first.
 func (a Accept) changed() (out []*result.Finding) {
 	for i := range a.Judgement.Findings {
-		if f := &a.Judgement.Findings[i]; differs(f) || a.claimed[comparisonOf(f)] {
+		if f := &a.Judgement.Findings[i]; a.takes(f) || a.claimed[comparisonOf(f)] {
 			out = append(out, f)
 		}
 	}
@@ -358,6 +386,19 @@ func (a Accept) changes() (out []*result.Finding) {
 		}
 	}
 	return out
+}
+
+// gotFaster is the reason of improvements that nobody gave one for, "" for others.
+func (a Accept) gotFaster() string {
+	if !a.Improved {
+		return ""
+	}
+	var names []string
+	for _, f := range a.changes() {
+		names = append(names, changeName(f))
+	}
+	text := []rune("faster: " + result.Few(names))
+	return string(text[:min(len(text), maxReason)])
 }
 
 func changeName(f *result.Finding) string {

@@ -19,9 +19,13 @@ import (
 // ErrNoSessions is a report without the sessions that accept would store.
 var ErrNoSessions = errors.New("the report holds no measured sessions; check again, or name another report")
 
+// ErrNothingFaster is a report whose sessions are nowhere certainly faster than the baseline as it is now.
+var ErrNothingFaster = errors.New("nothing in the report is certainly faster than the baseline as it is now; " +
+	"check again, or accept a change that fails")
+
 // Again judges the sessions of a report that comes from a file against the baseline in its directory, as a check does;
 // verdict, numbers and commands of the file are not used. A change within the policy's limits is accepted as well if the
-// file names it and it is certain.
+// file names it and it is certain. It is [ErrNothingFaster] where nothing is as [Accept.Improved] wants it.
 func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, error) {
 	said := a.Judgement
 	if len(said.HeadSessions) == 0 {
@@ -54,15 +58,20 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 	a.Judgement, a.claim, a.claimed = judged, said, map[comparison]bool{}
 	wanted := map[comparison]bool{}
 	for i := range said.Findings {
-		if f := &said.Findings[i]; differs(f) {
+		if f := &said.Findings[i]; a.takes(f) {
 			wanted[comparisonOf(f)] = true
 		}
 	}
 	for i := range judged.Findings {
 		f := &judged.Findings[i]
-		if certain := f.Low > 0 || f.High < 0; wanted[comparisonOf(f)] && (certain || said.Paired) {
+		certain := f.Low > 0 || f.High < 0
+		worse := a.Improved && f.Harm() >= 0
+		if wanted[comparisonOf(f)] && (certain || said.Paired) && !worse {
 			a.claimed[comparisonOf(f)] = true
 		}
+	}
+	if a.Improved && len(a.changed()) == 0 {
+		return a, ErrNothingFaster
 	}
 	return a, nil
 }

@@ -22,15 +22,16 @@ type acceptVerb struct {
 }
 
 func (v *acceptVerb) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&v.Reason, "reason", "", "why the change is wanted (required)")
+	fs.StringVar(&v.Reason, "reason", "", "why the change is wanted (required, but for --improved)")
+	fs.BoolVar(&v.Improved, "improved", false, "of a report that passes, accept what is certainly faster, and only that")
 	fs.StringVar(&v.Root, "baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+app.DefaultRoot+" beside nsgate.toml)")
 	fs.BoolVar(&v.Force, "force", false, "accept a report that does not fail, is of another commit, or of changes that were not committed")
 	bindAnchor(fs, &v.Anchor)
-	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline)")
+	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline; with --improved those that pass faster)")
 }
 
 func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
-	if v.Reason == "" {
+	if v.Reason == "" && !v.Improved {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
 	if v.Judgement, _, err = e.savedReport(args); err != nil {
@@ -52,7 +53,11 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 		if one.Judgement, one.Home = w, policyDir(findUp(policyFile)); len(v.Judgement.Workloads) > 0 {
 			one.Directory = ""
 		}
-		if one, err = one.Again(e.ctx, policy.For(w.Workload)); err != nil {
+		one, err = one.Again(e.ctx, policy.For(w.Workload))
+		if errors.Is(err, app.ErrNothingFaster) {
+			return usageError("--improved: %w", err)
+		}
+		if err != nil {
 			return err
 		}
 		if err := accept(e, one); err != nil {
@@ -63,7 +68,7 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 }
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
-// named, else those that fail or have no baseline yet.
+// named, else those that fail or have no baseline yet, or with --improved those that pass and have something faster.
 func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
 	r := v.Judgement
 	if len(r.Workloads) == 0 && r.Workload == "" {
@@ -81,7 +86,11 @@ func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(v.only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		if named || len(v.only) == 0 && (w.Verdict == result.Fail || w.Measured != nil) {
+		wanted := w.Verdict == result.Fail || w.Measured != nil
+		if v.Improved {
+			wanted = app.Faster(w)
+		}
+		if named || len(v.only) == 0 && wanted {
 			out = append(out, w)
 		}
 	}
@@ -90,6 +99,9 @@ func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
 		return out, nil
 	case len(v.only) > 0:
 		return nil, usageError("the report is not about workload %q; %sit is about %s", v.only.String(), meant("", v.only[0], all), strings.Join(all, ", "))
+	}
+	if v.Improved {
+		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)", strings.Join(all, ", "))
 	}
 	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
 }
@@ -145,16 +157,20 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	if several {
 		words += " --workload " + thresholds.JoinCommand([]string{r.Workload})
 	}
+	if app.Faster(r) {
+		return words + " --improved"
+	}
 	if r.OverDrift() {
 		words += " --anchor"
 	}
 	return words + " --reason 'WHY'"
 }
 
-// offerAccept adds the command that accepts what has changed, or the first measurement of a workload. The report may be
-// one of several, and come from a file, "" for none.
+// offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
+// report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, several bool) {
-	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
+	faster := app.Faster(r)
+	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "") {
 		return
 	}
 	if file != "" {
@@ -167,6 +183,7 @@ func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, seve
 	}
 	r.Accept = acceptLine(r, file, saved, several)
 	switch {
+	case faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case out.patch != "":
 		r.Next = append(r.Next, "to accept it with the patch that was written: "+out.apply())

@@ -145,7 +145,7 @@ func (p *page) compared(v *story.Story) {
 	}
 }
 
-// way writes the commands that follow a failed gate.
+// way writes the commands that follow a gate.
 func (p *page) way(v *story.Story) {
 	list := v.Further()
 	if len(list) == 0 {

@@ -270,7 +270,8 @@ type Report struct {
 
 	// Baseline is where the base is kept, relative to the policy file, or without one to the working directory; "" where there is none.
 	Baseline string `json:"baseline,omitempty"`
-	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
+	// Reproduce and Accept are the commands that repeat this judgement and that take the change, or what is faster in a
+	// pass, as the new baseline.
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
 	// Calls are the commands that settle undecided findings, nil where nothing was measured.

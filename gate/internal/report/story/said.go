@@ -303,12 +303,18 @@ func (v *Story) Changed() []Group {
 	return Groups(rows)
 }
 
-// Further are the commands that follow a failed gate.
-func (v *Story) Further() []Fact {
-	if v.Report.Verdict != result.Fail {
+// Further are the commands that follow a failed gate, or take the faster values of workloads that pass.
+func (v *Story) Further() (list []Fact) {
+	switch v.Report.Verdict {
+	case result.Pass:
+		for _, w := range v.Each {
+			list = append(list, factsOf(Fact{"Accept", w.Report.Accept})...)
+		}
+		return list
+	case result.NoVerdict:
 		return nil
 	}
-	list := factsOf(Fact{"Intended?", v.Report.Accept})
+	list = factsOf(Fact{"Intended?", v.Report.Accept})
 	for _, x := range v.Ways {
 		list = append(list, Fact{x[0], x[1]})
 	}

@@ -76,10 +76,14 @@ func factsOf(list ...Fact) []Fact {
 
 // Tell decides the contents of a report.
 func Tell(r *result.Report, o Options) *Story {
+	accepting := "To accept as the new baseline"
+	if r.Verdict == result.Pass {
+		accepting = "To accept the faster values"
+	}
 	v := &Story{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
 		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...), Facts: facts(r, o.Verbose),
-		Commands: factsOf(Fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, Fact{"To accept as the new baseline", r.Accept}),
+		Commands: factsOf(Fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, Fact{accepting, r.Accept}),
 		Options:  o,
 	}
 	v.Rows = make([]Row, 0, len(r.Findings))
