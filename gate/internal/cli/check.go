@@ -151,7 +151,7 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 		w.Next = append(w.Next, others(w, jobs[i])...)
 		if several {
 			w.Reproduce = e.again(jobs[i].Workload)
-			w.Calls = calls(w.Reproduce, jobs[i].Policy)
+			w.Calls = calls(w.Reproduce, jobs[i].Policy, false)
 		}
 	}
 	if several {
@@ -159,7 +159,8 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 		return
 	}
 	r.Reproduce, v.out.reproduce = e.repeat(jobs[0])
-	r.Calls, v.out.calls = calls(r.Reproduce, jobs[0].Policy), calls(v.out.reproduce, jobs[0].Policy)
+	p, command := jobs[0].Policy, v.base.command != ""
+	r.Calls, v.out.calls = calls(r.Reproduce, p, command), calls(v.out.reproduce, p, command)
 }
 
 // first reports whether nothing but a first baseline is missing. It is not the first where the change under review

@@ -15,19 +15,20 @@ import (
 // unrepeated are the flags that say only where output goes.
 var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
 
-// noCommand stands for the command line of a workload in reports.
-const noCommand = " -- WORKLOAD…"
-
 // again is the command line that repeats this command, for one workload where that is not "": its flags, also those that variables
 // set, without where output goes. Command lines of builds and workloads, which may hold secrets, are left out.
-func (e *env) again(workload string) string {
+func (e *env) again(workload string) string { return e.repeated(workload, secretive) }
+
+// repeated is the command line of [env.again] without the values of flags that leave names.
+func (e *env) repeated(workload string, leave func(flag, value string) bool) string {
 	words := []string{"nsgate", e.command.Name()}
 	e.command.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(unrepeated, f.Name) || workload != "" && f.Name == "workload" {
 			return
 		}
 		for _, v := range valuesOf(f) {
-			switch v = shown(f.Name, v); {
+			switch {
+			case leave(f.Name, v):
 			case v == f.NoOptDefVal:
 				words = append(words, "--"+f.Name)
 			case f.NoOptDefVal != "" || strings.HasPrefix(v, "-"):
@@ -40,11 +41,7 @@ func (e *env) again(workload string) string {
 	if workload != "" {
 		words = append(words, "--workload", workload)
 	}
-	line := thresholds.JoinCommand(append(words, e.args.own...))
-	if e.args.workload != nil {
-		line += noCommand
-	}
-	return line
+	return thresholds.JoinCommand(append(words, e.args.own...))
 }
 
 func valuesOf(f *pflag.Flag) []string {
@@ -77,19 +74,17 @@ func (e *env) elided() *strings.Replacer {
 
 // repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the
 // policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal has that of its
-// user, unless it holds a value of the environment.
+// user, as those of builds, unless it holds a value of the environment.
 func (e *env) repeat(j *job) (stored, shown string) {
-	stored = e.again("")
-	flags, command := strings.TrimSuffix(stored, noCommand), e.args.workload
-	switch w, ok := j.Policy.Workload(j.Workload); {
-	case command == nil:
-		return stored, stored
-	case ok && slices.Equal(w.Command, command):
-		return flags, flags
-	case !e.carries(command):
-		return stored, flags + " -- " + thresholds.JoinCommand(command)
+	shown = e.repeated("", func(flag, value string) bool {
+		return secretive(flag, value) && (flag == "nsys-arg" || e.carries([]string{value}))
+	})
+	command := e.args.workload
+	w, ok := j.Policy.Workload(j.Workload)
+	if command != nil && !(ok && slices.Equal(w.Command, command)) && !e.carries(command) {
+		shown += " -- " + thresholds.JoinCommand(command)
 	}
-	return stored, stored
+	return e.again(""), shown
 }
 
 // harmless are variables whose values say only where something is and who is there.
@@ -105,13 +100,8 @@ func (e *env) carries(command []string) bool {
 	})
 }
 
-// shown is a flag's value without secrets: command lines, and arguments of nsys that set variables (--env-var).
-func shown(flag, value string) string {
-	switch {
-	case flag == "base-cmd", flag == "build":
-		return "COMMAND"
-	case flag == "nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var")):
-		return "ARGUMENT"
-	}
-	return value
+// secretive reports whether a flag's value may hold secrets: command lines, and arguments of nsys that set variables (--env-var).
+func secretive(flag, value string) bool {
+	return flag == "base-cmd" || flag == "build" ||
+		flag == "nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))
 }

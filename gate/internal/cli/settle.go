@@ -11,16 +11,16 @@ import (
 // limited are the flags that a number of runs replaces.
 var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
 
-// calls are the commands that settle what a check left undecided; line repeats the check. They are nil for finished
-// profiles.
-func calls(line string, policy *thresholds.Policy) *result.Calls {
+// calls are the commands that settle what a check left undecided; line repeats the check, which measured the build of
+// --base-cmd where command is true. They are nil for finished profiles.
+func calls(line string, policy *thresholds.Policy, command bool) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
 		return nil
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited.ReplaceAllString(rest, "")}
-	if strings.Contains(rest, " --base-cmd") {
+	if command {
 		return c
 	}
 	c.Paired = check + " --paired" + strings.ReplaceAll(rest, " --paired", "")
