@@ -66,7 +66,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	by := basis{policy: jobs[0].Policy.File, looser: v.policy.looser, root: jobs[0].Root}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
-			v.out.passes = true
+			v.out.exits = new(ExitPass)
 			return v.out.publish(e, r, by)
 		}
 	}
@@ -74,12 +74,13 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		return err
 	}
 	v.complete(e, r, jobs)
-	v.out.passes = v.first(e, r, jobs)
-	err = v.out.publish(e, r, by)
-	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
-		x.code = ExitFail
+	switch {
+	case v.first(e, r, jobs):
+		v.out.exits = new(ExitPass)
+	case v.noBaseline == "fail" && withoutBaseline(r) && r.Report(nil).ExitCode() == ExitNoVerdict:
+		v.out.exits = new(ExitFail)
 	}
-	return err
+	return v.out.publish(e, r, by)
 }
 
 // request is the checks that the flags ask for, one for each workload.

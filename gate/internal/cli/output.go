@@ -37,7 +37,7 @@ type outputFlags struct {
 	files     []file        // that --output and --report name
 	reproduce string        // on a terminal, "" for what the report says
 	calls     *result.Calls // likewise
-	passes    bool          // whatever the verdict is, the exit code is 0
+	exits     *int          // the exit code, nil for that of the verdict
 	saved     bool          // nsgate report finds the report again
 }
 
@@ -196,7 +196,7 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	if e.Out.Columns() > 0 {
 		options.Reproduce = o.reproduce
 	}
-	options.Locate, options.Source = locate(e), sourceHost(e)
+	options.Locate, options.Source, options.ExitCode = locate(e), sourceHost(e), o.exits
 	var failed error
 	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
 	if e.Out.Columns() > 0 && o.calls != nil {
@@ -216,15 +216,14 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 		}
 	}
 	verdict := &exit{code: printed.ExitCode(), err: failed}
-	published := verdict.code
-	if o.passes {
-		published = ExitPass
+	if o.exits != nil {
+		verdict.code = *o.exits
 	}
-	if err := o.annotate(e, printed, published, github.Options{Getenv: e.getenv,
+	if err := o.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv,
 		Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	switch passed := verdict.code == ExitPass || o.passes; {
+	switch passed := verdict.code == ExitPass; {
 	case passed && verdict.err == nil:
 		return nil
 	case passed:
@@ -235,7 +234,7 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
 func (o *outputFlags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
-	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
+	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version, ExitCode: printed.ExitCode}
 	for _, f := range o.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
 		if err != nil {

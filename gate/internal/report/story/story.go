@@ -57,6 +57,8 @@ type Options struct {
 	Locate Locator
 	// Source is the repository's address on the CI host, for links.
 	Source Source
+	// ExitCode is that of the command, nil for the one of the verdict.
+	ExitCode *int
 	// Version is the version of this nsgate.
 	Version string
 }
