@@ -98,7 +98,8 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 				kernels = append(kernels, short)
 			}
 		}
-		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
+		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
+			Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
 	}
 	var before, after *counters.Profile
 	var err error

@@ -23,6 +23,7 @@ type CounterPlan struct {
 	Counter   profiler.Counter
 	Exe       string // the executable of the counter, "" for that on the PATH
 	Build     Build
+	Base      bool // the build is the base, not the head
 	Device    device.Tool
 	Timeout   time.Duration // of one run, 0 for ten minutes
 	AllowBusy bool          // measures although something else uses the GPU
@@ -55,6 +56,9 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 		p.Timeout = 10 * time.Minute
 	}
 	workload, err := p.Build.program("the workload", buildFirst)
+	if p.Base {
+		workload, err = p.Build.baseProgram()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +102,13 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if err == nil && !cmd.ProcessState.Success() {
 		err = model.Refuse(model.CounterFailed, byHand, "%s failed (%s)", tool.Name, cmd.ProcessState)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return profile, nil
 	}
-	return profile, nil
+	if r := (*model.Refusal)(nil); p.Base && errors.As(err, &r) {
+		r.Reason += " (base build)"
+	}
+	return nil, err
 }
 
 // Counters are the counters of a build and, by schedule with it, of a base build.
@@ -131,7 +138,7 @@ func Count(ctx context.Context, p CounterPlan, base *Build, runs int, started fu
 		isBase := schedule[i].Base
 		started(isBase, i, len(schedule))
 		one := p
-		if isBase {
+		if one.Base = isBase; isBase {
 			one.Build = *base
 		}
 		profile, err := Profile(ctx, one)

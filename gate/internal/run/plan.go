@@ -264,3 +264,12 @@ func (b Build) program(what, next string) (program, error) {
 	}
 	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }
+
+// baseProgram is the program of a base build. Its refusal has a kind of its own: a change is not to blame for its base.
+func (b Build) baseProgram() (program, error) {
+	x, err := b.program("the base build's workload", "check the command of the base, or build the base")
+	if r := (*model.Refusal)(nil); errors.As(err, &r) {
+		r.Kind = model.BaseFailed
+	}
+	return x, err
+}

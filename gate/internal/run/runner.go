@@ -18,7 +18,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
@@ -61,10 +60,7 @@ func (p Plan) spec() (s spec, err error) {
 		return spec{}, err
 	}
 	if p.Base != nil {
-		if s.Base, err = p.Base.program("the base build's workload", "check the command of the base, or build the base"); err != nil {
-			if r := (*model.Refusal)(nil); errors.As(err, &r) {
-				r.Kind = model.BaseFailed
-			}
+		if s.Base, err = p.Base.baseProgram(); err != nil {
 			return spec{}, err
 		}
 	}
