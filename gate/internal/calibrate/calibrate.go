@@ -188,7 +188,11 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		x, _ := s.Find(f.Subject, f.Metric.Name)
 		n, values := newNoise(s, x)
 		n.Role, n.Share = f.Finding.Role, f.Finding.Share
-		n.MDE = result.Number(f.Detectable(0)[min(c.Gates.Runs, decide.MaxRuns)])
+		gate := min(c.Gates.Runs, decide.MaxRuns)
+		n.MDE = result.Number(f.Detectable(0)[gate])
+		if !math.IsInf(f.Limit, 1) {
+			n.Detects = result.Number(f.Detectable(f.Limit)[gate])
+		}
 		if spread, ok := s.Find(f.Subject, measure.Spread.Name); ok {
 			within := result.Number(stats.Median(stats.Known(spread.Values))) / n.Typical
 			n.Within = &within
@@ -218,7 +222,7 @@ func newNoise(s *model.Session, x model.Series) (Noise, []float64) {
 	values := stats.Known(runs)
 	n := Noise{Named: result.NewNamed(x.Subject), Scope: x.Subject.Scope, Metric: x.Metric.Name, Unit: x.Metric.Unit,
 		Share: result.Unknown, Launches: result.Unknown, Typical: result.Number(stats.Median(values)), SD: result.Unknown,
-		MDE: result.Unknown, Runs: result.Numbers([][]float64{runs})}
+		MDE: result.Unknown, Detects: result.Unknown, Runs: result.Numbers([][]float64{runs})}
 	if v := stats.SampleVariance(stats.Transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
 		n.SD = result.Number(math.Sqrt(v.S2))
 	}

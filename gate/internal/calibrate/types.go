@@ -50,10 +50,12 @@ type Noise struct {
 	SD       result.Number `json:"sd"`       // between runs, relative
 	// Within is how much the launches of the median run differ, as a robust relative standard deviation; nil for the
 	// workload, for kernels of few launches, and in sessions that were recorded without it.
-	Within *result.Number  `json:"within,omitempty"`
-	MDE    result.Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
-	Runs   []result.Number `json:"runs"` // in the order in which they ran; null where a run had none
-	Levels *Levels         `json:"levels,omitempty"`
+	Within *result.Number `json:"within,omitempty"`
+	MDE    result.Number  `json:"mde"` // relative, with as many runs a side as Gates has, whatever the limit
+	// Detects is the same beyond the limit, as reports print it; null without a limit.
+	Detects result.Number   `json:"detects"`
+	Runs    []result.Number `json:"runs"` // in the order in which they ran; null where a run had none
+	Levels  *Levels         `json:"levels,omitempty"`
 }
 
 // Levels are the two values of a bimodal kernel, see [stats.Levels].

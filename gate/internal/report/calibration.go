@@ -77,7 +77,7 @@ func takes(p calibrate.Plan) string {
 	return text
 }
 
-// NoiseTable prints how much the runs of a session vary, as a calibration does, with the MDE of gates of so many runs a side.
+// NoiseTable prints how much the runs of a session vary, as a calibration does, with the smallest changes that gates of so many runs a side detect.
 func NoiseTable(noise []calibrate.Noise, step string, runs int, o story.Options) string {
 	p := newPage(o)
 	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})
@@ -94,23 +94,23 @@ func (p *page) noise(c *calibrate.Calibration) {
 	}
 	bars := max(10, min(story.MaxSpark, p.Width-room))
 	t := &story.Table{Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
-		{Title: "within", Right: true, Optional: true}, {Title: "MDE", Right: true}, {Title: "runs", Least: 8}}}
+		{Title: "within", Right: true, Optional: true}, {Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
 	for _, n := range c.Noise {
-		mde, within := measure.Unknown, ""
+		detects, within := measure.Unknown, ""
 		if c.Sound {
-			mde = story.Deviation(n.MDE)
+			detects = story.Detected(n.Detects)
 		}
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
-		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"), story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, mde, story.BarsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"), story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, "kernel")) })
 	t.More = story.Join("; ", t.More, story.Wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
 	p.title("Noise between runs")
 	p.table(t)
 	if c.Sound {
-		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
+		p.dim(2, fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). Launches are per %s.",
 			story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {

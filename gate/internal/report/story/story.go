@@ -298,31 +298,33 @@ func Detects(d *result.Detects) string {
 		mde  result.Number
 	}{{"output", d.Output}, {"GPU time", d.GPUTime}, {"step", d.Step}} {
 		if x.mde > 0 {
-			parts = append(parts, x.name+" +"+mde(x.mde))
+			parts = append(parts, x.name+" "+Detected(x.mde))
 		}
 	}
-	least, most := mde(d.KernelLeast), mde(d.KernelMost)
+	least, most := Detected(d.KernelLeast), Detected(d.KernelMost)
 	switch {
 	case !(d.KernelLeast > 0):
 	case least == most:
-		parts = append(parts, "kernels +"+most)
+		parts = append(parts, "kernels "+most)
 	default:
-		parts = append(parts, "kernels +"+strings.TrimSuffix(least, NB+"%")+Bind(" … ")+most)
+		parts = append(parts, "kernels "+strings.TrimSuffix(least, NB+"%")+Bind(" … ")+strings.TrimPrefix(most, "+"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// mde prints the smallest change that is detected, in two digits.
-func mde(n result.Number) string {
+// Detected prints the smallest change that is detected, in two digits: "+3.1 %".
+func Detected(n result.Number) string {
 	switch {
+	case !(n > 0):
+		return measure.Unknown
 	case n >= 10:
-		return "1000" + NB + "%"
+		return "+1000" + NB + "%"
 	case n >= 0.1:
-		return fmt.Sprintf("%.0f"+NB+"%%", 100*float64(n))
+		return fmt.Sprintf("+%.0f"+NB+"%%", 100*float64(n))
 	case n >= 0.01:
-		return fmt.Sprintf("%.1f"+NB+"%%", 100*float64(n))
+		return fmt.Sprintf("+%.1f"+NB+"%%", 100*float64(n))
 	}
-	return fmt.Sprintf("%.2f"+NB+"%%", 100*float64(n))
+	return fmt.Sprintf("+%.2f"+NB+"%%", 100*float64(n))
 }
 
 // utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
