@@ -27,7 +27,8 @@ func (v *acceptVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&v.Root, "baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+app.DefaultRoot+" beside nsgate.toml)")
 	fs.BoolVar(&v.Force, "force", false, "accept a report that does not fail, is of another commit, or of changes that were not committed")
 	bindAnchor(fs, &v.Anchor)
-	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline; with --improved those that pass faster)")
+	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards "+
+		"(default: all that failed or have no baseline; with --improved those that pass and are faster)")
 }
 
 func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
@@ -101,7 +102,8 @@ func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
 		return nil, usageError("the report is not about workload %q; %sit is about %s", v.only.String(), meant("", v.only[0], all), strings.Join(all, ", "))
 	}
 	if v.Improved {
-		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)", strings.Join(all, ", "))
+		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
+			strings.Join(all, ", "))
 	}
 	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
 }

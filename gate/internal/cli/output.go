@@ -234,7 +234,8 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
 func (o *outputFlags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
-	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version, ExitCode: printed.ExitCode}
+	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source,
+		Version: printed.Version, ExitCode: printed.ExitCode}
 	for _, f := range o.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
 		if err != nil {

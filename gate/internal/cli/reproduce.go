@@ -100,7 +100,8 @@ func (e *env) carries(command []string) bool {
 	})
 }
 
-// secretive reports whether a flag's value may hold secrets: command lines, and arguments of nsys that set variables (--env-var).
+// secretive reports whether a flag's value may hold secrets: command lines, and arguments of nsys that set variables
+// (--env-var).
 func secretive(flag, value string) bool {
 	return flag == "base-cmd" || flag == "build" ||
 		flag == "nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))

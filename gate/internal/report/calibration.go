@@ -77,7 +77,8 @@ func takes(p calibrate.Plan) string {
 	return text
 }
 
-// NoiseTable prints how much the runs of a session vary, as a calibration does, with the smallest changes that gates of so many runs a side detect.
+// NoiseTable prints how much the runs of a session vary, as a calibration does, with the smallest changes that gates of
+// so many runs a side detect.
 func NoiseTable(noise []calibrate.Noise, step string, runs int, o story.Options) string {
 	p := newPage(o)
 	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})
@@ -103,14 +104,16 @@ func (p *page) noise(c *calibrate.Calibration) {
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
-		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"), story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"),
+			story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, "kernel")) })
 	t.More = story.Join("; ", t.More, story.Wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
 	p.title("Noise between runs")
 	p.table(t)
 	if c.Sound {
-		p.dim(2, fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). Launches are per %s.",
+		p.dim(2, fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). "+
+			"Launches are per %s.",
 			story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
