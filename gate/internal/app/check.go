@@ -170,6 +170,7 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	})
 	if err == nil {
 		r.Baseline = chosen.Dir
+		drawStored(r, chosen.Dir, chosen.Sessions)
 	}
 	return r, err
 }

@@ -120,6 +120,7 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	}
 	if c.Draw {
 		r.Drawn = draw(r, base, head)
+		drawStored(r, base.Source, base.Finished)
 	}
 	return r, nil
 }

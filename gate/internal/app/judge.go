@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -67,6 +68,19 @@ func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 		rank = r.Ranks.Straggler.Rank
 	}
 	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank), Head: profile.Draw(r.Head, head, kernels, rank)}
+}
+
+// drawStored adds the typical step that the baseline in dir stores to a report with pictures. A file that cannot be
+// read is a warning.
+func drawStored(r *result.Judgement, dir string, sessions []model.Session) {
+	if r.Drawn == nil || r.Drawn.Base != nil {
+		return
+	}
+	d, err := baseline.Step(dir, sessions)
+	if err != nil {
+		r.Warnings = append(r.Warnings, err.Error())
+	}
+	r.Drawn.Base = d
 }
 
 // Pair is the head of a check and another build, measured interleaved.

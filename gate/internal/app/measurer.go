@@ -45,7 +45,8 @@ type Measurement struct {
 	// Longest is how long the longest run took, 0 where that is not known.
 	Longest time.Duration
 
-	finished bool // profiles that were there before
+	finished bool           // profiles that were there before
+	typical  *model.Drawing // the typical step of a session to record, nil where none is known
 }
 
 // take adds what was measured; the error is that of the measurement.

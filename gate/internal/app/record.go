@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -91,7 +92,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for i := range head {
 		head[i].Reason = c.Reason
 	}
-	out, err := c.store(ctx, head)
+	out, err := c.store(ctx, head, all.typical)
 	if err == nil && len(out.Files) > 0 {
 		out.Ignored = ignoredBy(ctx, out.Files[0])
 	}
@@ -126,6 +127,10 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 	_, head, err := m.sessions(ctx, c.Rule, like)
 	if err == nil {
 		head, err = c.withoutOutliers(ctx, by, m, head, like)
+	}
+	if err == nil && len(head) == 1 && all.typical == nil {
+		side := result.Side{Warmup: head[0].Warmup, Step: head[0].Step}
+		all.typical = profile.Draw(side, &m.Head, nil, "")
 	}
 	all.add(&Measurement{Warnings: m.Warnings})
 	return head, err
@@ -199,8 +204,8 @@ func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measur
 	return c.measure(ctx, &own, CounterRuns, nil, all)
 }
 
-// store adds sessions to the baseline of their GPU, all or none.
-func (c *Record) store(ctx context.Context, head []model.Session) (*Recorded, error) {
+// store adds sessions to the baseline of their GPU, all or none, and the typical step of the one with times.
+func (c *Record) store(ctx context.Context, head []model.Session, typical *model.Drawing) (*Recorded, error) {
 	dir := baseline.Dir(c.Root, c.Workload, head[len(head)-1].GPU)
 	out := &Recorded{Dir: dir}
 	for _, p := range model.Profilers(head) {
@@ -242,6 +247,15 @@ func (c *Record) store(ctx context.Context, head []model.Session) (*Recorded, er
 	}
 	for _, e := range added {
 		out.Files = append(out.Files, e.File)
+		if typical != nil && typical.Step != nil && len(model.Timed([]model.Session{e.Session})) > 0 {
+			file, err := baseline.WriteStep(e.File, typical)
+			if err != nil {
+				return out, err
+			}
+			if file != "" {
+				out.Files = append(out.Files, file)
+			}
+		}
 		out.Replaced = slices.DeleteFunc(out.Replaced, func(s model.Session) bool { return s.ID == e.ID })
 	}
 	in, err := baseline.Read(dir)

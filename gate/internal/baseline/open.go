@@ -42,7 +42,7 @@ func Open(dir string) (*Baseline, error) {
 		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		text, err := read(dir, name)
+		text, err := read(dir, name, maxFile)
 		if err != nil {
 			return nil, err
 		}
@@ -81,9 +81,9 @@ const (
 
 var maxValues = 5 << 20
 
-// read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
-func read(dir, name string) ([]byte, error) {
-	text, err := input.ReadWithin(dir, name, maxFile)
+// read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a regular file of the same directory.
+func read(dir, name string, most int64) ([]byte, error) {
+	text, err := input.ReadWithin(dir, name, most)
 	if err == nil {
 		return text, nil
 	}
