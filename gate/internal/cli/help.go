@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,11 +34,21 @@ func helpText(page string, lists map[string]func() string) string {
 	return filled(string(text), lists)
 }
 
+// topicsOf lists the topics of a part of the manual.
+func topicsOf(g manual.Group) string {
+	text := "  " + g.Title + "\n"
+	for _, name := range g.Topics {
+		t, _ := manual.Lookup(name)
+		text += fmt.Sprintf("    %-18s \t%s\n", t.Name, t.Title)
+	}
+	return text
+}
+
 // lists are the texts that replace lines such as {inputs} in a help text.
 func lists() map[string]func() string {
 	return map[string]func() string{
 		"{topics}": func() string {
-			return strings.Join(mapped(manual.Topics(), func(t manual.Topic) string { return fmt.Sprintf("    %-15s \t%s\n", t.Name, t.Title) }), "")
+			return strings.Join(mapped(manual.Groups, topicsOf), "\n")
 		},
 		"{inputs}": func() string {
 			return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
@@ -204,8 +216,7 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			if e.Out.Columns() > 0 {
 				text = wrapped(text, min(max(width(e), 40), 120))
 			}
-			_, err := io.WriteString(e.Out.As(terminal.Data), text)
-			return err
+			return e.paged(text)
 		}
 		if command {
 			return found.Help()
@@ -213,6 +224,21 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 		return usageError("there is no topic or command %q; %snsgate help lists them", strings.Join(args, " "), meant("", args[0], subjects(root)))
 	}
 	return c
+}
+
+// paged writes a page of the manual: on a terminal through $PAGER where that is set, else as it is.
+func (e *env) paged(text string) error {
+	if words := strings.Fields(e.getenv("PAGER")); len(words) > 0 && e.Out.Columns() > 0 {
+		pager := exec.CommandContext(e.ctx, words[0], words[1:]...)
+		pager.Stdin, pager.Stdout, pager.Stderr = strings.NewReader(text), os.Stdout, os.Stderr
+		err := pager.Run()
+		if err == nil {
+			return nil
+		}
+		fmt.Fprintf(e.Err, "nsgate: $PAGER does not run (%s: %v); unset it, or name another\n", words[0], err)
+	}
+	_, err := io.WriteString(e.Out.As(terminal.Data), text)
+	return err
 }
 
 // wrapped breaks the paragraphs and lists of a page for a terminal; code and tables stay as they are.

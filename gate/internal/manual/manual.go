@@ -18,6 +18,24 @@ type Topic struct {
 	Text  []byte // Markdown as GitHub has it
 }
 
+// Group is a part of the manual: topics about one thing, in the order to read them.
+type Group struct {
+	Title  string
+	Topics []string
+}
+
+// Groups are the parts of the manual, as in the README. Each topic is in one.
+var Groups = []Group{
+	{"first steps", []string{"start", "words", "first-pull-request", "pytorch", "workloads", "install",
+		"troubleshooting", "questions"}},
+	{"what is judged", []string{"step", "outputs", "benchmarks", "counters", "code", "ranks", "collectives",
+		"patterns"}},
+	{"how", []string{"measuring", "policy", "baselines", "bisect", "history", "inputs"}},
+	{"in a pipeline", []string{"ci", "formats", "json", "reasons", "library", "security"}},
+	{"how sure", []string{"statistics", "error-rates", "refusals", "limits", "alternatives"}},
+	{"to change it", []string{"development"}},
+}
+
 // Topics are all pages, where to start first, then by name.
 func Topics() []Topic {
 	files, err := fs.Glob(docs.Files, "*.md")

@@ -1,9 +1,45 @@
 package manual
 
 import (
+	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+var row = regexp.MustCompile(`(?m)^\| ([a-z ]+) \| (\[.*\.md\).*) \|$`)
+var page = regexp.MustCompile(`docs/([a-z-]+)\.md\)`)
+
+// The groups are the rows of the README's table, and each topic is in one.
+func TestGroups(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []Group
+	for _, m := range row.FindAllStringSubmatch(string(readme), -1) {
+		g := Group{Title: m[1]}
+		for _, p := range page.FindAllStringSubmatch(m[2], -1) {
+			g.Topics = append(g.Topics, p[1])
+		}
+		want = append(want, g)
+	}
+	if !reflect.DeepEqual(Groups, want) {
+		t.Errorf("groups are\n%q\nthose of the README\n%q", Groups, want)
+	}
+	in := map[string]int{}
+	for _, g := range Groups {
+		for _, name := range g.Topics {
+			in[name]++
+		}
+	}
+	for _, topic := range Topics() {
+		if in[topic.Name] != 1 {
+			t.Errorf("%s is in %d groups", topic.Name, in[topic.Name])
+		}
+	}
+}
 
 // Every topic has a heading that fits on a line of help.
 func TestTopics(t *testing.T) {

@@ -79,7 +79,11 @@ func TestTree(t *testing.T) {
 	}
 	for range 3 {
 		x.Stop()
-		if s := states(x); strings.Trim(s, "TD") != "" || len(s) < 4 {
+		s := states(x)
+		for end := time.Now().Add(5 * time.Second); strings.Trim(s, "TD") != "" && time.Now().Before(end); s = states(x) {
+			time.Sleep(time.Millisecond) // a runnable process stops when it is scheduled
+		}
+		if strings.Trim(s, "TD") != "" || len(s) < 4 {
 			t.Errorf("states %q after Stop", s)
 		}
 		out.Discard(out.Buffered())
