@@ -203,9 +203,9 @@ func TestStartsKilledRun(t *testing.T) {
 	p, log := overlapping(t, 3, 0, `echo $$ >>$LOG; sleep 0.6; exec 9<$GPU_FILE; sleep 0.5`)
 	go func() {
 		for ; t.Context().Err() == nil; time.Sleep(5 * time.Millisecond) {
-			if pids := log(); len(pids) == 3 {
-				if text, _ := os.ReadFile("/proc/" + pids[2] + "/stat"); strings.Contains(string(text), ") T ") {
-					pid, _ := strconv.Atoi(pids[2])
+			for _, held := range log() {
+				if text, _ := os.ReadFile("/proc/" + held + "/stat"); strings.Contains(string(text), ") T ") {
+					pid, _ := strconv.Atoi(held)
 					syscall.Kill(pid, syscall.SIGKILL)
 					return
 				}
