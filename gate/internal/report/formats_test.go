@@ -630,3 +630,21 @@ func FuzzFormats(f *testing.F) {
 	}
 	f.Fuzz(checkFormats)
 }
+
+// The page of an undecided report begins with the open comparisons and the calls that settle them, that of a failure
+// with its cause.
+func TestPageBegins(t *testing.T) {
+	all := reports(t)
+	for name, parts := range map[string][]string{"undecided": {"Open", "Settle"}, "fail": {"Why"}} {
+		page := render(t, "html", all[name], Options{})
+		at := 0
+		for _, part := range parts {
+			next := strings.Index(page[at:], ">"+part+"</h2>")
+			if next < 0 {
+				t.Errorf("%s: the page has no part %q behind %d", name, part, at)
+				break
+			}
+			at += next
+		}
+	}
+}

@@ -72,7 +72,17 @@ func newReportSheet(v *story.Story, at string) *sheet {
 		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places(),
 			story.Nonempty(story.Wrapped("Do: ", v.Causes[0].Do, "")))})
 	}
-	s.add(part{ID: "next", Title: "What to do next", Said: v.Next})
+	next := "What to do next"
+	first, _ := v.Says()
+	for _, x := range first {
+		switch x.Label {
+		case "Open", "Largest":
+			s.add(part{ID: strings.ToLower(x.Label), Title: x.Label, Said: x.Lines})
+		case "Settle":
+			next = x.Label
+		}
+	}
+	s.add(part{ID: "next", Title: next, Said: v.Next})
 	s.warnings(v.Warnings)
 	guilty := v.SlowRank()
 	if guilty {
@@ -107,7 +117,7 @@ func (s *reportSheet) name(all []story.Group) {
 
 // names are the IDs of parts, which no subject takes.
 var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
-	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true}
+	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true, "open": true, "largest": true}
 
 // slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
