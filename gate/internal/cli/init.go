@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 type initVerb struct {
@@ -42,12 +45,24 @@ type starter struct {
 	others bool
 }
 
-func (v *initVerb) run(ctx context.Context, e *env, _ arguments) error {
+func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err := oneOf("ci", v.ci, "auto", "github", "gitlab", "none"); err != nil {
 		return err
 	}
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
+	policy := here(filepath.Join(root, policyFile))
+	if args.workload != nil {
+		c, err := named(root, args.workload)
+		if err != nil {
+			return err
+		}
+		found.workloads = []candidate{c}
+		if _, err := os.Lstat(policy); err == nil && !v.force {
+			return usageError("%s exists: name the program in it, or record without it: nsgate record -- %s", policy,
+				thresholds.JoinCommand(args.workload))
+		}
+	}
 	if v.ci == "auto" {
 		remote := app.Origin(ctx, root)
 		found.github = found.github || hosted(remote, "github")
@@ -77,11 +92,42 @@ func (v *initVerb) run(ctx context.Context, e *env, _ arguments) error {
 	if v.dryRun {
 		return nil
 	}
+	measure := args.workload != nil
+	var failed error
+	if measure {
+		fmt.Fprintln(e.Out)
+		record := &recordVerb{}
+		record.bind(pflag.NewFlagSet("record", pflag.ContinueOnError))
+		failed = record.run(ctx, e, arguments{})
+	}
 	fmt.Fprint(e.Out, "\nNext:\n")
-	for n, step := range found.next(fresh, here(filepath.Join(root, policyFile))) {
+	for n, step := range found.next(fresh, measure && failed == nil, policy) {
 		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
-	return nil
+	return failed
+}
+
+// named is the workload of a command: its name is that of the script or program, and its directory the working
+// directory.
+func named(root string, command []string) (candidate, error) {
+	program := command[0]
+	if i := slices.IndexFunc(command, func(s string) bool { return strings.HasSuffix(s, ".py") }); i >= 0 {
+		program = strings.TrimSuffix(command[i], ".py")
+	}
+	name := strings.Trim(noName.ReplaceAllString(filepath.Base(program), "-"), "-._")
+	c := candidate{name: cmp.Or(name[:min(len(name), 64)], "app"), command: thresholds.JoinCommand(command),
+		why: "named on the command line"}
+	if strings.ContainsFunc(c.command, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return c, usageError("the command has a character that nsgate.toml cannot hold; put it into a script, and name that")
+	}
+	at, err := filepath.Abs(".")
+	if err != nil {
+		return c, err
+	}
+	if root, err = filepath.Abs(root); err == nil {
+		c.dir, err = filepath.Rel(root, at)
+	}
+	return c, err
 }
 
 // here is a file as it is seen from the working directory.
@@ -140,21 +186,29 @@ func (f *finds) tables() string {
 	mark := ""
 	for _, w := range f.workloads {
 		fmt.Fprintf(&b, "%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.why, w.name, w.command)
+		if w.dir != "" && w.dir != "." {
+			fmt.Fprintf(&b, "%sdir = %q\n", mark, filepath.ToSlash(w.dir))
+		}
 		mark = "# "
 	}
 	return b.String()
 }
 
-// next are the steps that are left. fresh is set if the policy is new.
-func (f *finds) next(fresh bool, policy string) (steps []string) {
+// next are the steps that are left. fresh is set if the policy is new, recorded if a baseline was recorded.
+func (f *finds) next(fresh, recorded bool, policy string) (steps []string) {
 	switch {
+	case recorded:
+		steps = append(steps, "commit "+policy+" and "+app.DefaultRoot)
 	case fresh && len(f.workloads) > 0:
 		steps = append(steps, "look at the workload in "+policy+": some seconds, fixed input, fixed number of steps")
 	case fresh:
 		steps = append(steps, "name your program in "+policy+", under [[workload]]")
 	}
-	steps = append(steps, "nsgate doctor     on the GPU machine: what is missing there",
-		"nsgate record     on the code to compare with; commit "+app.DefaultRoot, "nsgate check      before a merge")
+	if !recorded {
+		steps = append(steps, "nsgate doctor     on the GPU machine: what is missing there",
+			"nsgate record     on the code to compare with; commit "+app.DefaultRoot)
+	}
+	steps = append(steps, "nsgate check      before a merge")
 	switch {
 	case f.github:
 		return append(steps, "build the program and set the runner's labels in .github/workflows/nsgate.yml, and commit it")

@@ -21,7 +21,11 @@ type finds struct {
 	workloads      []candidate // programs that are there, at most maxCandidates
 }
 
-type candidate struct{ name, command, why string }
+// candidate is a program to measure; dir is its directory below the root, "" for the root.
+type candidate struct{ name, command, dir, why string }
+
+// noName matches what a workload's name cannot hold.
+var noName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 const maxCandidates = 5
 
@@ -70,7 +74,7 @@ func look(root string) *finds {
 
 // program adds a file that is a program of a GPU, under a name that no other has.
 func (f *finds) program(root, file string, info fs.FileInfo) {
-	c := candidate{name: regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(strings.TrimSuffix(path.Base(file), ".py"), "-")}
+	c := candidate{name: noName.ReplaceAllString(strings.TrimSuffix(path.Base(file), ".py"), "-")}
 	switch {
 	case path.Ext(file) == ".py" && !strings.HasPrefix(path.Base(file), "test_") && info.Size() < 1<<20:
 		text, _ := input.Read(filepath.Join(root, file), 1<<20)
