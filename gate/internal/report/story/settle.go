@@ -15,13 +15,7 @@ const besideHead = "measure the base build beside the head"
 func (v *Story) settle() {
 	open := v.Judged() && v.Report.Undecided
 	if open && len(v.Next) == 0 {
-		runs := 0
-		for _, c := range v.Open {
-			for _, r := range c.Rows {
-				runs = max(runs, r.F.MoreRuns())
-			}
-		}
-		v.Next = []string{v.moreRuns(runs)}
+		v.Next = []string{v.moreRuns(v.decidingRuns())}
 		if v.Next[0] == "" {
 			v.Next[0] = besideHead
 		}
@@ -33,6 +27,21 @@ func (v *Story) settle() {
 			v.Next[i] = before + besideHead + ": " + call
 		}
 	}
+}
+
+// decidingRuns is the number of runs a side that would decide the open causes, 0 for none. Where runs leave one open,
+// the base build beside the head is the better step, unless it was measured already.
+func (v *Story) decidingRuns() (runs int) {
+	for _, c := range v.Open {
+		own := 0
+		for _, r := range c.Rows {
+			own = max(own, r.F.MoreRuns())
+		}
+		if runs = max(runs, own); own == 0 && !v.Report.Paired {
+			return 0
+		}
+	}
+	return runs
 }
 
 // moreRuns is the command that takes this number of runs a side, "" for none.

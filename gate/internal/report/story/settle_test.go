@@ -13,6 +13,8 @@ func TestSettle(t *testing.T) {
 		return []result.Finding{{Kernel: "k", Name: "k", Scope: "kernel", Metric: "time", Unit: "ns", Base: 100, Head: 104,
 			Outcome: result.Undecided, Undecided: true, Gates: true, Reason: "interval contains the limit", Also: also}}
 	}
+	other := open()
+	other[0].Kernel, other[0].Name = "l", "l"
 	more := result.Remark{Key: result.KeyMoreRuns, Args: result.Args{"runs": result.Number(12)}}
 	spent := &result.Spent{Total: 50e9, Runs: 5}
 	calls := result.Calls{Runs: "nsgate check N {runs} -w a", Paired: "nsgate check P -w a", Needs: "base set"}
@@ -24,6 +26,9 @@ func TestSettle(t *testing.T) {
 	}{
 		{&calls, false, open(more), "nsgate check N 12 -w a (about 2 min)"},
 		{&calls, true, open(more), "nsgate check N 12 -w a (about 4 min)"},
+		{&calls, false, append(open(more), other...), "measure the base build beside the head: nsgate check P -w a " +
+			"(about 100 s), with base set"},
+		{&calls, true, append(open(more), other...), "nsgate check N 12 -w a (about 4 min)"},
 		{&calls, false, open(), "measure the base build beside the head: nsgate check P -w a (about 100 s), with base set"},
 		{&calls, true, open(), "measure the base build beside the head"},
 		{nil, false, open(more), "measure the base build beside the head"},
