@@ -14,10 +14,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -47,8 +49,8 @@ var formats = []format{
 	{"nvbench", has(`"nvbench"`, `"benchmarks"`), readNVBench},
 	{"google-benchmark", has(`"benchmarks"`, `"context"`, `"num_cpus"`), readGoogle},
 	{"pytest-benchmark", has(`"machine_info"`, `"commit_info"`), readPytest},
-	{"asv", has(`"result_columns"`, `"commit_hash"`), readASV},
-	{"criterion", has(`"confidence_interval"`, `"point_estimate"`, `"std_dev"`), readCriterion},
+	{"asv", has(`"commit_hash"`, `"params"`, `"machine"`), readASV},
+	{"criterion", has(`"confidence_interval"`, `"point_estimate"`, `"standard_error"`), readCriterion},
 	{"hyperfine", has(`"results"`, `"command"`, `"times"`), readHyperfine},
 	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama},
 	{"llama-bench", begins("build_commit,"), readLlamaTable},
@@ -61,10 +63,13 @@ var formats = []format{
 }
 
 // Sniff reports by the first bytes of a file whether it is of a harness.
-func Sniff(head []byte) bool { return formatOf(head) != nil }
+func Sniff(head []byte) bool {
+	head, _ = io.ReadAll(cells.UTF8(bytes.NewReader(head)))
+	return formatOf(head) != nil
+}
 
 func formatOf(head []byte) *format {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	head = bytes.TrimLeft(head, " \t\r\n")
 	i := slices.IndexFunc(formats, func(f format) bool { return f.is(head) })
 	if i < 0 {
 		return nil
@@ -84,19 +89,30 @@ func begins(with string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(with)) }
 }
 
+// noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
+var noNumber = input.Pattern(`"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)`)
+
 // Read reads a file of one process. name is its path, and stands for it in messages.
 func Read(r io.Reader, name string) (*model.Session, error) {
-	text, err := io.ReadAll(io.LimitReader(r, largest+1))
+	text, err := io.ReadAll(io.LimitReader(cells.UTF8(r), largest+1))
 	switch {
 	case err != nil:
 		return nil, err
 	case len(text) > largest:
 		return nil, model.Refuse(model.TooLarge, "write fewer rows into a file", "%s is larger than %d MB", name, largest>>20)
 	}
-	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
+	text = bytes.TrimSpace(text)
 	f := formatOf(text)
 	if f == nil {
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
+	}
+	if bytes.Contains(text, []byte("NaN")) || bytes.Contains(text, []byte("Infinity")) {
+		text = noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
+			if part[0] == '"' {
+				return part
+			}
+			return fmt.Appendf(nil, "%q", part)
+		})
 	}
 	in := &run{file: name, text: text, values: map[key][]float64{}}
 	in.Tool = f.name
@@ -226,6 +242,9 @@ func (r *run) json(into any) error {
 	case errors.As(err, &other):
 		kind, at = model.BadValue, other.Offset
 		err = fmt.Errorf("%s is of type %s", cmp.Or(other.Field, "a value"), other.Value)
+		if other.Type.Kind() == reflect.Float64 {
+			err = fmt.Errorf("%s is no number", cmp.Or(other.Field, "a value"))
+		}
 	}
 	line := 1 + bytes.Count(r.text[:min(at, int64(len(r.text)))], []byte("\n"))
 	return model.Refuse(kind, again, "%s:%d: the JSON is not that of %s: %v", r.file, line, r.Tool, err)

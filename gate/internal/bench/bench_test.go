@@ -25,6 +25,12 @@ func google(rows string) string {
 	return `{"context":{"date":"2026-11-20T10:00:00+01:00","host_name":"h","num_cpus":8},"benchmarks":[` + rows + `]}`
 }
 
+// asv2 is a result file of asv, version 2.
+func asv2(results string) string {
+	return `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{` + results +
+		`},"version":2}`
+}
+
 // TestRead gives each format with the rows that it has, in base units, or a part of the refusal.
 func TestRead(t *testing.T) {
 	for _, tt := range []struct{ name, file, text, want string }{
@@ -61,16 +67,31 @@ func TestRead(t *testing.T) {
 		{"asv", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{
 			"b.Suite.time_x":[[0.5,0.25],[["1","2"]]],"b.peakmem_y":[[1024]],"b.track_z":[[7]]},"version":2}`,
 			"b.Suite.time_x(1) duration 5e+08, b.Suite.time_x(2) duration 2.5e+08, b.peakmem_y memory 1024, b.track_z value 7"},
-		{"asv failed", "a.json", `{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[null],` +
-			`[]]},"version":2}`, "1 benchmark failed: time_x"},
-		{"asv other number", "a.json",
-			`{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[1,2],[["1","2","3"]]]}}`,
-			"2 values for 3 combinations"},
+		{"asv failed for a parameter", "a.json", asv2(`"time_x":[[1,null],[["1","2"]]]`), "1 benchmark failed: time_x(2)"},
+		{"asv failed", "a.json", asv2(`"time_x":[null,[["1","2"]]],"time_y":[[1],[]],"time_z":[]`),
+			"2 benchmarks failed: time_x, time_z"},
+		{"asv skipped", "a.json", asv2(`"time_x":[[NaN,0.5],[["1","2"]]]`), "time_x(2) duration 5e+08"},
+		{"asv infinite", "a.json", asv2(`"time_x":[[-Infinity],[]]`), `results["time_x"]: "-Infinity" is no number`},
+		{"asv other number", "a.json", asv2(`"time_x":[[1,2],[["1","2","3"]]]`), "2 values for 3 combinations"},
+		{"asv no list", "a.json", asv2(`"time_x":[[1],7]`), `results["time_x"]: it is no list of the columns`},
+		{"asv version 1", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"results":{"mem_w":3,"time_s":NaN,` +
+			`"time_x":{"params":[["'a'","'b'"]],"result":[1,2]},"time_y":{"result":4,"stats":[]}},"version":1}`,
+			"mem_w memory 3, time_x('a') duration 1e+09, time_x('b') duration 2e+09, time_y duration 4e+09"},
+		{"asv version 1 failed", "a.json",
+			`{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":null,"time_y":{"result":null}}}`,
+			"2 benchmarks failed: time_x, time_y"},
 		{"criterion", "t/criterion/group/f/new/estimates.json", `{"mean":{"confidence_interval":{},"point_estimate":2,
 			"standard_error":1},
 			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "group/f duration 1.5"},
 		{"hyperfine", "a.json", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0,0,0]}]}`,
 			"./a duration 1e+09"},
+		{"criterion before 0.3.4", "criterion/f/new/estimates.json", `{"Median":{"confidence_interval":{},` +
+			`"point_estimate":1.5,"standard_error":1},"StdDev":{"point_estimate":9}}`, "f duration 1.5"},
+		{"criterion change", "criterion/f/change/estimates.json", `{"median":{"confidence_interval":{},` +
+			`"point_estimate":0.5,"standard_error":1}}`, "holds the change between two runs of Criterion, not a time"},
+		{"hyperfine parameters", "a.json", `{"results":[{"command":"make","median":1,"times":[1],"parameters":{"j":"1"}},` +
+			`{"command":"make","median":2,"times":[2],"parameters":{"j":"8"}}]}`,
+			"make j=1 duration 1e+09, make j=8 duration 2e+09"},
 		{"hyperfine failed", "a.json", `{"results":[{"command":"./a","median":1,"times":[1],"exit_codes":[1]}]}`,
 			"1 benchmark failed: ./a"},
 		{"llama-bench", "a.json", `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,` +
@@ -82,30 +103,56 @@ func TestRead(t *testing.T) {
 			"l tg128 type_k=q8_0 item_rate 7, l tg64 item_rate 8"},
 		{"llama-bench CSV", "a.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n",
 			"l pp8 item_rate 3"},
+		{"llama-bench threads", "a.json", `[{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":1,` +
+			`"test_time":"1","avg_ts":7},{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":8,"test_time":"2",` +
+			`"avg_ts":9}]`, "l tg16 n_threads=1 item_rate 7, l tg16 n_threads=8 item_rate 9"},
+		{"llama-bench not a number", "a.json", `[{"model_filename":"m","model_type":"l","n_gen":16,"avg_ts":NaN}]`,
+			"a.json: test 1: NaN is no measurement"},
 		{"vllm", "a.json", `{"date":"20260501-120000","completed":100,"failed":0,"request_throughput":5.5,` +
 			`"mean_ttft_ms":10,"p99_ttft_ms":20,"std_ttft_ms":3,"duration":9}`,
 			"mean TTFT duration 1e+07, p99 TTFT duration 2e+07, request throughput item_rate 5.5"},
+		{"sglang without a rate limit", "a.jsonl", `{"request_rate":Infinity,"mean_ttft_ms":10,"median_itl_ms":0,` +
+			`"request_goodput":null}`, "mean TTFT duration 1e+07"},
+		{"sglang not a number", "a.jsonl", `{"request_throughput":1,"mean_ttft_ms":NaN}`, `mean_ttft_ms: "NaN" is no number`},
+		{"loads of a sweep", "a.json", `[{"request_throughput":5},{"request_throughput":6}]`, "holds several loads"},
 		{"vllm with failed requests", "a.json", `{"completed":99,"failed":1,"request_throughput":5.5}`, "1 requests failed"},
 		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" +
 			`{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
 		{"github-action-benchmark", "a.json",
 			`[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
 			"a duration 2e+06, b bandwidth 3e+06, c value 4"},
+		{"memory that is free", "a.json",
+			`[{"name":"Free memory","unit":"MB","value":2},{"name":"Memory","unit":"MB","value":3}]`,
+			"Free memory value 2e+06, Memory memory 3e+06"},
+		{"UTF-16", "a.json", "\xff\xfe" + strings.Join(strings.Split(`[{"name":"a","unit":"ms","value":2}]`, ""), "\x00") +
+			"\x00", "a duration 2e+06"},
 		{"bencher", "a.json", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`,
 			"f duration 88, f accuracy value 0.5"},
 		{"triton.testing", "a.csv", "N,Triton (GB/s),Torch (ms)\n1024,100,0.5\n",
 			"Torch N=1024 duration 500000, Triton N=1024 bandwidth 1e+11"},
+		{"triton.testing with a title", "a.csv", "M,N,Torch (jit) (GB/s),Triton (Run time (ms))\n8,16,100,0.5\n",
+			"Torch (jit) M=8 N=16 bandwidth 1e+11, Triton M=8 N=16 duration 500000"},
+		{"triton.testing of another unit", "a.csv", "N,Gain (x),Gain (%),Triton (ms)\n8,2,50,1\n",
+			"Gain (%) N=8 value 50, Gain (x) N=8 value 2, Triton N=8 duration 1e+06"},
+		{"triton.testing without units", "a.csv", "N,Triton,Torch (jit)\n8,100,0.5\n", "a.csv: line 1: no column has a unit"},
 		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n",
 			"softmax x_val=(8, 8) duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
 		{"JUnit", "a.xml", `<?xml version="1.0"?><testsuites><testsuite name="s"><testcase classname="a" name="t" ` +
 			`time="0.5"/><testcase name="u" time="0"/></testsuite></testsuites>`,
 			"a.t duration 5e+08"},
+		{"JUnit of two suites", "a.xml", `<testsuites><testsuite name="s"><testcase name="t" time="1"/></testsuite>` +
+			`<testsuite name="u"><testsuite name="v"/><testcase name="t" time="2"/><testcase name="w" status="notrun"/>` +
+			`</testsuite></testsuites>`, "s.t duration 1e+09, u.t duration 2e+09"},
+		{"JUnit in Latin-1", "a.xml", `<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="` + "\xe9" +
+			`" time="1"/></testsuite>`, "é duration 1e+09"},
+		{"JUnit without times", "a.xml", `<testsuite><testcase classname="a" name="t"/></testsuite>`,
+			`a.xml: line 1: "a.t" has no time`},
 		{"JUnit failed", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5"><failure>x</failure>` +
 			`</testcase></testsuite>`, "1 benchmark failed: a.t"},
 		{"JUnit cut", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5">`, "the XML is not that of JUnit"},
 		{"cut", "a.json", nv(false, "")[:120], "a.json:2: the JSON is not that of nvbench"},
 		{"wrong type", "a.json", strings.Replace(google(`{"name":"B","real_time":"2"}`), "\n", "", -1),
-			"a.json:1: the JSON is not that of google-benchmark: Benchmarks.real_time is of type string"},
+			"a.json:1: the JSON is not that of google-benchmark: Benchmarks.real_time is no number"},
 		{"long name", "a.json", `[{"name":"` + strings.Repeat("x", 2000) + `","unit":"ms","value":2}]`, "has 2000 bytes"},
 		{"infinite", "a.json", `[{"name":"x","unit":"ms","value":1e999}]`, "the JSON is not that of"},
 		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
@@ -138,9 +185,11 @@ func TestRead(t *testing.T) {
 func TestDirections(t *testing.T) {
 	for want, units := range map[int][]string{
 		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},
-		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "GFLOP/s",
+		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "TFLOPs",
+			"GFLOP/s", "GBps",
 			"1/s", "images/sec"},
-		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s"},
+		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps",
+			"steps", "GFLOP", "ps"},
 	} {
 		for _, unit := range units {
 			if m, _ := inUnit(unit); int(m.Better) != want {
@@ -192,7 +241,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("x_val;a-latency\n1;2\n")
 	f.Add("N,Triton (GB/s)\n1024,100\n")
 	f.Add(`<testsuite><testcase classname="a" name="t" time="0.5"/></testsuite>`)
-	f.Add(`{"commit_hash":"a","result_columns":["result","params"],"results":{"time_x":[[1],[["1"]]]}}`)
+	f.Add(asv2(`"time_x":[[1,NaN],[["1","2"]]]`))
 	f.Add(`{"f":{"latency":{"value":88.0}}}`)
 	f.Add(`{"completed":100,"request_throughput":5.5,"mean_ttft_ms":10}`)
 	f.Add(`[{"model_filename":"m","model_type":"l","n_gen":128,"avg_ts":7}]`)

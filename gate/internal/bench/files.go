@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -10,7 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -47,12 +51,12 @@ func readPytest(r *run) error {
 	return nil
 }
 
-// readASV reads a result file of airspeed velocity (asv, "results" version 2): names of benchmarks tell what they
-// measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything).
+// readASV reads a result file of airspeed velocity (asv, docs/source/dev.rst, versions 1 and 2): names of benchmarks
+// tell what they measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything). The value null is of a
+// benchmark that failed, NaN of one that was skipped.
 func readASV(r *run) error {
 	var f struct {
 		Params  struct{ Machine string }
-		Date    int64
 		Columns []string                   `json:"result_columns"`
 		Results map[string]json.RawMessage `json:"results"`
 	}
@@ -60,37 +64,29 @@ func readASV(r *run) error {
 		return err
 	}
 	r.on(f.Params.Machine)
-	at := map[string]int{}
-	for i, c := range f.Columns {
-		at[c] = i
-	}
 	for _, name := range slices.Sorted(maps.Keys(f.Results)) {
 		where := "results[" + measure.Quote(name) + "]"
-		var row []json.RawMessage
-		var values []*float64
-		var params [][]string
-		column := func(name string, into any) error {
-			i, ok := at[name]
-			if !ok || i >= len(row) || string(row[i]) == "null" {
-				return nil
-			}
-			return json.Unmarshal(row[i], into)
+		values, params, err := asvResult(f.Results[name], f.Columns)
+		if err != nil {
+			return r.bad(where, "it is no list of the columns with values and params")
 		}
-		if json.Unmarshal(f.Results[name], &row) != nil {
-			return r.bad(where, "it is no list of the columns")
-		}
-		if err := column("result", &values); err != nil {
-			return r.bad(where, "the result is no list of numbers")
-		}
-		if err := column("params", &params); err != nil {
-			return r.bad(where, "params are no lists of texts")
+		if values == nil {
+			r.failed = append(r.failed, name)
+			continue
 		}
 		rows := products(params)
-		if len(values) != len(rows) && values != nil {
+		if len(values) != len(rows) {
 			return r.bad(where, "%d values for %d combinations of parameters", len(values), len(rows))
 		}
 		m, factor := ofASV(name)
-		for i, v := range values {
+		for i, text := range values {
+			if string(text) == `"NaN"` {
+				continue
+			}
+			var v *float64
+			if json.Unmarshal(text, &v) != nil {
+				return r.bad(where, "%s is no number", measure.Quote(strings.Trim(string(text), `"`)))
+			}
 			if v == nil {
 				r.failed = append(r.failed, name+rows[i])
 				continue
@@ -101,6 +97,45 @@ func readASV(r *run) error {
 		}
 	}
 	return nil
+}
+
+// asvResult reads a result: the cells of the columns (version 2), or an object or a single value (version 1). values
+// has one for each combination of the parameters, and is nil where all failed.
+func asvResult(text json.RawMessage, columns []string) (values []json.RawMessage, params [][]string, err error) {
+	if columns != nil {
+		var row []json.RawMessage
+		if err := json.Unmarshal(text, &row); err != nil {
+			return nil, nil, err
+		}
+		fields := map[string]json.RawMessage{}
+		for i := range min(len(row), len(columns)) {
+			if name := columns[i]; name == "result" || name == "params" {
+				fields[name] = row[i]
+			}
+		}
+		if text, err = json.Marshal(fields); err != nil {
+			return nil, nil, err
+		}
+	}
+	result := text
+	if text[0] == '{' {
+		var f struct {
+			Result json.RawMessage
+			Params [][]string
+		}
+		if err := json.Unmarshal(text, &f); err != nil {
+			return nil, nil, err
+		}
+		result, params = f.Result, f.Params
+	}
+	switch {
+	case len(result) == 0 || string(result) == "null":
+	case result[0] == '[':
+		err = json.Unmarshal(result, &values)
+	default:
+		values = []json.RawMessage{result}
+	}
+	return values, params, err
 }
 
 // ofASV is what a benchmark of asv measures, by the prefix of its function's name.
@@ -153,9 +188,17 @@ func readCriterion(r *run) error {
 	type estimate struct {
 		Point *float64 `json:"point_estimate"`
 	}
-	var f struct{ Median, Mean, Slope *estimate }
+	var f struct {
+		Median *estimate
+		Std    *estimate `json:"std_dev"`
+		Old    *estimate `json:"StdDev"` // of an early Criterion
+	}
 	if err := r.json(&f); err != nil {
 		return err
+	}
+	if f.Std == nil && f.Old == nil {
+		return model.Refuse(model.OtherFormat, "read estimates.json in the directory new beside it",
+			"%s holds the change between two runs of Criterion, not a time", r.file)
 	}
 	dir := strings.Split(filepath.ToSlash(filepath.Dir(r.file)), "/")
 	if n := len(dir); n > 1 && slices.Contains([]string{"new", "base", "change"}, dir[n-1]) {
@@ -176,20 +219,29 @@ func readCriterion(r *run) error {
 func readHyperfine(r *run) error {
 	var f struct {
 		Results []struct {
-			Command, Name string
-			Median        *float64
-			Times         []float64
-			Codes         []*int         `json:"exit_codes"`
-			Parameters    map[string]any `json:"parameters"`
+			Command    string
+			Median     *float64
+			Times      []float64
+			Codes      []*int         `json:"exit_codes"`
+			Parameters map[string]any `json:"parameters"`
 		}
 	}
 	if err := r.json(&f); err != nil {
 		return err
 	}
+	count := map[string]int{}
+	for _, b := range f.Results {
+		count[b.Command]++
+	}
 	for i, b := range f.Results {
-		where := fmt.Sprintf("results[%d]", i)
+		where, row := fmt.Sprintf("results[%d]", i), b.Command
+		if count[row] > 1 { // one --command-name for all values of a parameter
+			for _, p := range slices.Sorted(maps.Keys(b.Parameters)) {
+				row += fmt.Sprintf(" %s=%v", p, b.Parameters[p])
+			}
+		}
 		if slices.ContainsFunc(b.Codes, func(c *int) bool { return c == nil || *c != 0 }) {
-			r.failed = append(r.failed, b.Command)
+			r.failed = append(r.failed, row)
 			continue
 		}
 		if b.Median == nil && len(b.Times) == 0 {
@@ -199,12 +251,15 @@ func readHyperfine(r *run) error {
 		if b.Median != nil {
 			value = *b.Median
 		}
-		if err := r.add(where, b.Command, measure.Duration, value*second); err != nil {
+		if err := r.add(where, row, measure.Duration, value*second); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// free matches names of memory whose growth may be a gain.
+var free = input.Pattern(`(?i)free|avail|saved|unused`)
 
 // readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter). The file does
 // not say which of the two it is: the unit tells the direction, or nothing does.
@@ -222,6 +277,9 @@ func readAction(r *run) error {
 			return r.bad(where, "%s has no value", measure.Quote(b.Name))
 		}
 		m, factor := inUnit(b.Unit)
+		if m == measure.Memory && free().MatchString(b.Name) {
+			m = measure.Value
+		}
 		if err := r.add(where, b.Name, m, *b.Value*factor); err != nil {
 			return err
 		}
@@ -273,49 +331,80 @@ func readBencher(r *run) error {
 // readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
 // left out.
 func readJUnit(r *run) error {
-	d := xml.NewDecoder(strings.NewReader(string(r.text)))
-	type test struct {
-		Class string   `xml:"classname,attr"`
-		Name  string   `xml:"name,attr"`
-		Time  string   `xml:"time,attr"`
-		Fail  []string `xml:"failure"`
-		Error []string `xml:"error"`
-		Skip  *string  `xml:"skipped"`
+	d := xml.NewDecoder(bytes.NewReader(r.text))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) {
+		if utf8.Valid(r.text) {
+			return in, nil
+		}
+		return cells.Latin(in), nil
 	}
+	suites := []string{""} // around the test
 	for {
 		token, err := d.Token()
 		if token == nil {
 			return r.endOfXML(err)
 		}
-		start, ok := token.(xml.StartElement)
-		if !ok || start.Name.Local != "testcase" {
-			continue
-		}
-		line, _ := d.InputPos()
-		where := fmt.Sprintf("line %d", line)
-		var t test
-		if err := d.DecodeElement(&t, &start); err != nil {
-			return r.endOfXML(err)
-		}
-		row := strings.TrimPrefix(t.Class+"."+t.Name, ".")
-		switch {
-		case t.Skip != nil:
-			continue
-		case len(t.Fail)+len(t.Error) > 0:
-			r.failed = append(r.failed, row)
-			continue
-		}
-		value, err := number(t.Time)
-		if err != nil {
-			return r.bad(where, "the time of %s: %v", measure.Quote(row), err)
-		}
-		if value == 0 {
-			continue // rounded to nothing: the clock of the test runner is coarser than the test
-		}
-		if err := r.add(where, row, measure.Duration, value*second); err != nil {
-			return err
+		switch e := token.(type) {
+		case xml.EndElement:
+			if e.Name.Local == "testsuite" {
+				suites = suites[:len(suites)-1]
+			}
+		case xml.StartElement:
+			switch e.Name.Local {
+			case "testsuite":
+				suites = append(suites, attribute(e, "name"))
+			case "testcase":
+				if err := r.addTest(d, e, suites[len(suites)-1]); err != nil {
+					return err
+				}
+			}
 		}
 	}
+}
+
+// addTest adds the test that starts here. One without a class has the name of its suite, for names repeat in others.
+func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) error {
+	line, _ := d.InputPos()
+	where := fmt.Sprintf("line %d", line)
+	var t struct {
+		Class string   `xml:"classname,attr"`
+		Name  string   `xml:"name,attr"`
+		Time  string   `xml:"time,attr"`
+		State string   `xml:"status,attr"`
+		Fail  []string `xml:"failure"`
+		Error []string `xml:"error"`
+		Skip  *string  `xml:"skipped"`
+	}
+	if err := d.DecodeElement(&t, &start); err != nil {
+		return r.endOfXML(err)
+	}
+	row := strings.TrimPrefix(cmp.Or(t.Class, suite)+"."+t.Name, ".")
+	switch {
+	case t.Skip != nil, t.State == "notrun", t.State == "disabled":
+		return nil
+	case len(t.Fail)+len(t.Error) > 0:
+		r.failed = append(r.failed, row)
+		return nil
+	case t.Time == "":
+		return model.Refuse(model.BadValue, "have the test runner write the times of the tests",
+			"%s: %s: %s has no time", r.file, where, measure.Quote(row))
+	}
+	value, err := number(t.Time)
+	if err != nil {
+		return r.bad(where, "the time of %s: %v", measure.Quote(row), err)
+	}
+	if value == 0 {
+		return nil // rounded to nothing: the clock of the test runner is coarser than the test
+	}
+	return r.add(where, row, measure.Duration, value*second)
+}
+
+func attribute(of xml.StartElement, name string) string {
+	i := slices.IndexFunc(of.Attr, func(a xml.Attr) bool { return a.Name.Local == name })
+	if i < 0 {
+		return ""
+	}
+	return of.Attr[i].Value
 }
 
 // endOfXML is the error of XML that does not end as it should, nil at its end.

@@ -167,7 +167,7 @@ var sizes = map[string]float64{
 
 // flops are units of arithmetic in operations per second.
 var flops = map[string]float64{
-	"FLOPS": 1, "FLOP/s": 1, "MFLOPS": 1e6, "MFLOP/s": 1e6, "GFLOPS": 1e9, "GFLOP/s": 1e9, "TFLOPS": 1e12, "TFLOP/s": 1e12,
+	"FLOPS": 1, "FLOP/S": 1, "MFLOPS": 1e6, "MFLOP/S": 1e6, "GFLOPS": 1e9, "GFLOP/S": 1e9, "TFLOPS": 1e12, "TFLOP/S": 1e12,
 }
 
 // rates are the nouns before "/s" whose growth is a gain.
@@ -189,11 +189,14 @@ func inUnit(unit string) (measure.Metric, float64) {
 	if f, ok := durations[strings.ToLower(unit)]; ok {
 		return measure.Duration, f
 	}
-	if f, ok := flops[unit]; ok {
+	if f, ok := flops[strings.ToUpper(unit)]; ok {
 		return measure.FlopRate, f
 	}
 	if f, ok := sizes[unit]; ok {
 		return measure.Memory, f
+	}
+	if f, ok := sizes[strings.TrimSuffix(unit, "ps")]; ok {
+		return measure.Bandwidth, f
 	}
 	of, second := strings.CutSuffix(unit, "/s")
 	if !second {

@@ -32,18 +32,9 @@ var servingRates = []string{
 // readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates. A
 // load with failed requests is no measurement of the server that was asked for.
 func readServing(r *run) error {
-	var f map[string]json.RawMessage
-	d := json.NewDecoder(bytes.NewReader(r.text))
-	for lines := 0; ; lines++ {
-		var next map[string]json.RawMessage
-		if err := d.Decode(&next); err == io.EOF && lines > 0 {
-			break
-		} else if err != nil {
-			return r.json(&f)
-		}
-		if f = next; lines > 0 {
-			return model.Refuse(model.SeveralProcesses, "write one load into a file", "%s holds several loads", r.file)
-		}
+	f, err := r.load()
+	if err != nil {
+		return err
 	}
 	number := func(name string) (float64, bool) {
 		var v *float64
@@ -66,16 +57,41 @@ func readServing(r *run) error {
 		r.at("20060102-150405", date)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		v, ok := number(name)
 		m, factor, row := ofServing(name)
-		if !ok || row == "" {
+		if row == "" || string(f[name]) == "null" {
 			continue
+		}
+		v, ok := number(name)
+		if !ok {
+			return r.bad(name, "%s is no number", measure.Quote(strings.Trim(string(f[name]), `"`)))
+		}
+		if v == 0 && m == measure.Duration {
+			continue // of answers of one token: a latency between tokens that no request has
 		}
 		if err := r.add(name, row, m, v*factor); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// load decodes the object of the one load in the file.
+func (r *run) load() (f map[string]json.RawMessage, err error) {
+	var next json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(r.text))
+	if r.text[0] != '[' {
+		if err = d.Decode(&f); err == nil {
+			err = d.Decode(&next)
+		}
+	}
+	switch {
+	case err == io.EOF && f != nil:
+		return f, nil
+	case err != nil:
+		return nil, r.json(&f)
+	}
+	return nil, model.Refuse(model.SeveralProcesses, "write each load into a file of its own",
+		"%s holds several loads", r.file)
 }
 
 // ofServing is what a key of a load generator measures, "" for what is not judged: counts, settings and deviations.
@@ -119,27 +135,60 @@ func readLlama(r *run) error {
 			tests = append(tests, t)
 		}
 	}
-	for i, t := range tests {
+	var texts []map[string]string
+	for _, t := range tests {
 		text := map[string]string{}
 		for k, v := range t {
 			text[k] = fmt.Sprint(v)
 		}
-		if err := r.addLlama(fmt.Sprintf("[%d]", i), text); err != nil {
-			return err
-		}
+		texts = append(texts, text)
 	}
-	return nil
+	return r.addLlama("test %d", texts)
 }
 
 // llamaSettings are settings of a test and their defaults in llama-bench; other values stand in the name of the row.
 var llamaSettings = []struct{ key, usual string }{
 	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"},
 	{"n_gpu_layers", "99"},
-	{"split_mode", "layer"}, {"flash_attn", "false"}, {"n_threads", ""},
+	{"split_mode", "layer"}, {"flash_attn", "false"},
 }
 
-// addLlama adds a test of llama-bench, whose values are given as texts.
-func (r *run) addLlama(where string, t map[string]string) error {
+// addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
+// with the same name have the settings in it that differ between them.
+func (r *run) addLlama(where string, tests []map[string]string) error {
+	same := map[string][]map[string]string{}
+	for _, t := range tests {
+		same[llamaName(t)] = append(same[llamaName(t)], t)
+	}
+	for i, t := range tests {
+		where, row := fmt.Sprintf(where, i+1), llamaName(t)
+		for _, key := range slices.Sorted(maps.Keys(t)) {
+			if !measured().MatchString(key) && slices.ContainsFunc(same[llamaName(t)], func(other map[string]string) bool {
+				return other[key] != t[key]
+			}) {
+				row += " " + key + "=" + t[key]
+			}
+		}
+		if r.GPU == "" {
+			r.GPU, _, _ = strings.Cut(t["gpu_info"], ", ")
+		}
+		r.at("2006-01-02T15:04:05Z", t["test_time"])
+		v, err := number(t["avg_ts"])
+		if err != nil {
+			return r.bad(where, "avg_ts: %v", err)
+		}
+		if err := r.add(where, row, measure.ItemRate, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measured matches the keys of a test of llama-bench that are no settings.
+var measured = input.Pattern(`^(avg|stddev|samples)_|^test_time$`)
+
+// llamaName is the name of a test: its model, its tokens, and the settings that are not usual.
+func llamaName(t map[string]string) string {
 	var what []string
 	for _, x := range []struct{ key, as string }{{"n_prompt", "pp"}, {"n_gen", "tg"}} {
 		if n := t[x.key]; n != "0" && n != "" {
@@ -148,17 +197,9 @@ func (r *run) addLlama(where string, t map[string]string) error {
 	}
 	row := strings.TrimSpace(t["model_type"] + " " + strings.Join(what, "+"))
 	for _, s := range llamaSettings {
-		if v := t[s.key]; v != "" && v != s.usual && v != "0" && s.usual != "" {
+		if v := t[s.key]; v != "" && v != s.usual && v != "0" {
 			row += " " + s.key + "=" + v
 		}
 	}
-	if r.GPU == "" {
-		r.GPU, _, _ = strings.Cut(t["gpu_info"], ", ")
-	}
-	r.at("2006-01-02T15:04:05Z", t["test_time"])
-	v, err := number(t["avg_ts"])
-	if err != nil {
-		return r.bad(where, "avg_ts: %v", err)
-	}
-	return r.add(where, row, measure.ItemRate, v)
+	return row
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,37 +32,40 @@ func (r *run) table(comma rune) (head []string, rows [][]string, err error) {
 // readLlamaTable reads the CSV of llama-bench, which has the columns of its JSON.
 func readLlamaTable(r *run) error {
 	head, rows, err := r.table(',')
-	for i, cells := range rows {
+	if err != nil {
+		return err
+	}
+	var tests []map[string]string
+	for _, cells := range rows {
 		t := map[string]string{}
 		for j, name := range head {
 			t[name] = cells[j]
 		}
-		if err := r.addLlama(fmt.Sprintf("line %d", i+2), t); err != nil {
-			return err
-		}
+		tests = append(tests, t)
 	}
-	return err
+	return r.addLlama("test %d", tests)
 }
 
-// unitOf is the unit at the end of a column's name: "Triton (GB/s)", "softmax-latency (ms)".
-var unitOf = input.Pattern(`^(.*?)\s*[(\[]([^()\[\]]+)[)\]]$`)
+// unitOf is the unit at the end of a column's name: "Triton (GB/s)", "Triton (Execution time (ms))".
+var unitOf = input.Pattern(`^(.*?)\s*[(\[](?:[^()\[\]]*[(\[])?([^()\[\]]+)[)\]]+$`)
 
 // isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a
-// unit.
+// unit, or, of an early Triton, are that of a provider alone.
 func isTriton(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	names := strings.Split(strings.TrimSpace(string(line)), ",")
-	if len(names) < 2 {
+	names := strings.Split(strings.TrimSpace(string(line)), ",")[1:]
+	return slices.ContainsFunc(names, hasUnit) ||
+		slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, "triton") })
+}
+
+// hasUnit reports whether the name of a column ends in a unit that is known.
+func hasUnit(title string) bool {
+	part := unitOf().FindStringSubmatch(title)
+	if part == nil {
 		return false
 	}
-	known := false
-	for _, n := range names[1:] {
-		if part := unitOf().FindStringSubmatch(n); part != nil {
-			m, _ := inUnit(part[2])
-			known = known || m != measure.Value
-		}
-	}
-	return known
+	m, _ := inUnit(part[2])
+	return m != measure.Value
 }
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
@@ -88,6 +92,10 @@ func readTriton(r *run) error {
 	sizes := 1
 	for sizes < len(head) && comma == ',' && unitOf().FindStringSubmatch(head[sizes]) == nil {
 		sizes++ // several axes stand before the first column with a unit
+	}
+	if comma == ',' && !slices.ContainsFunc(head[1:], hasUnit) {
+		return model.Refuse(model.BadTable, "write it with a Triton that adds ylabel to the columns: Triton (GB/s)",
+			"%s: line 1: no column has a unit", r.file)
 	}
 	for i, cells := range rows {
 		for j := sizes; j < len(head); j++ {
@@ -123,8 +131,9 @@ func firstOf(cell string) string {
 
 func ofColumn(title string) (name string, m measure.Metric, factor float64) {
 	if part := unitOf().FindStringSubmatch(title); part != nil {
-		m, factor = inUnit(part[2])
-		return part[1], m, factor
+		if m, factor = inUnit(part[2]); m != measure.Value {
+			return part[1], m, factor
+		}
 	}
 	if i := strings.LastIndexByte(title, '-'); i >= 0 {
 		if x, ok := tritonMetrics[title[i+1:]]; ok {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -16,6 +17,11 @@ import (
 // its encoding, comes out as it is.
 func UTF8(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+}
+
+// Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding.
+func Latin(r io.Reader) io.Reader {
+	return charmap.Windows1252.NewDecoder().Reader(r)
 }
 
 // LongestLine is how many bytes of a line [Line] gives.

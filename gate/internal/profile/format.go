@@ -58,7 +58,8 @@ type Format struct {
 
 // readable lists the formats that are read, for messages.
 const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, .ncu-rep, " +
-	"traces and key_averages tables of torch.profiler, and its own JSON reports"
+	"traces and key_averages tables of torch.profiler, its own JSON reports, and results of the harnesses in " +
+	"`nsgate help benchmarks`"
 
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
