@@ -52,6 +52,12 @@ func TestRead(t *testing.T) {
 			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
 			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
 				"time_unit":"ms"}`), "B duration 3e+06"},
+		{"google-benchmark before 1.5", "a.json", google(`{"name":"B","real_time":2,"time_unit":"ms"},
+			{"name":"B_mean","real_time":2,"time_unit":"ms"},{"name":"B_stddev","real_time":1,"time_unit":"ms"},
+			{"name":"C_median","real_time":4,"time_unit":"ms"},{"name":"C_stddev","real_time":1,"time_unit":"ms"},
+			{"name":"D_BigO","cpu_coefficient":1,"time_unit":"ns"},{"name":"D_RMS","rms":1},
+			{"name":"find_median","real_time":5,"time_unit":"ms"}`),
+			"B duration 2e+06, C duration 4e+06, find_median duration 5e+06"},
 		{"google-benchmark failed", "a.json",
 			google(`{"name":"B","run_name":"B","run_type":"iteration","error_occurred":true,"error_message":"out of memory"}`),
 			"1 benchmark failed: B (out of memory)"},
@@ -85,7 +91,7 @@ func TestRead(t *testing.T) {
 			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "group/f duration 1.5"},
 		{"hyperfine", "a.json", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0,0,0]}]}`,
 			"./a duration 1e+09"},
-		{"criterion before 0.3.4", "criterion/f/new/estimates.json", `{"Median":{"confidence_interval":{},` +
+		{"early criterion", "criterion/f/new/estimates.json", `{"Median":{"confidence_interval":{},` +
 			`"point_estimate":1.5,"standard_error":1},"StdDev":{"point_estimate":9}}`, "f duration 1.5"},
 		{"criterion change", "criterion/f/change/estimates.json", `{"median":{"confidence_interval":{},` +
 			`"point_estimate":0.5,"standard_error":1}}`, "holds the change between two runs of Criterion, not a time"},

@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
@@ -95,6 +97,10 @@ func (r *run) addNVBench(where, row string, tags map[string]string) error {
 	return r.bad(where, "%s was not skipped and has no time", measure.Quote(row))
 }
 
+// oldAggregate matches the rows of repetitions and complexity by their names, which is all that google-benchmark before
+// 1.5 tells of them.
+var oldAggregate = input.Pattern(`^(.*)_(mean|median|stddev|BigO|RMS)$`)
+
 // readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The
 // time is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other
 // units.
@@ -121,16 +127,22 @@ func readGoogle(r *run) error {
 	}
 	r.on(f.Context.Host)
 	r.at("2006-01-02T15:04:05Z07:00", f.Context.Date)
-	single := map[string]bool{}
+	names := map[string]bool{}
 	for _, b := range f.Benchmarks {
+		names[b.Name] = true
+	}
+	single := map[string]bool{}
+	for i := range f.Benchmarks {
+		b := &f.Benchmarks[i]
+		part := oldAggregate().FindStringSubmatch(b.Name)
+		if b.Type == "" && part != nil && (names[part[1]+"_stddev"] || names[part[1]+"_RMS"]) {
+			b.Run, b.Type, b.Aggregate = part[1], "aggregate", part[2]
+		}
+		b.Run = cmp.Or(b.Run, b.Name)
 		single[b.Run] = single[b.Run] || b.Type != "aggregate"
 	}
 	for i, b := range f.Benchmarks {
-		where := fmt.Sprintf("benchmarks[%d]", i)
-		row := b.Run
-		if row == "" {
-			row = b.Name
-		}
+		where, row := fmt.Sprintf("benchmarks[%d]", i), b.Run
 		switch {
 		case b.Failed:
 			r.failed = append(r.failed, row+" ("+b.Message+")")
