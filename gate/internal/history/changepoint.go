@@ -24,7 +24,8 @@ type changePoint struct {
 // changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series
 // is split where its parts differ most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's
 // t test says that they do. In that first pass the test is ten times weaker; then the weakest points are removed, one
-// by one, until the rest is significant (Fleming et al., Hunter, 2023, sections 4.2 and 4.3).
+// by one, until the rest is significant (Fleming et al., Hunter, 2023, sections 4.2 and 4.3), by the variance within
+// all parts.
 func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }
@@ -142,7 +143,7 @@ func (s sums) excursion(start, end int) (from, to int) {
 func merge(series []float64, at []int, p float64) []changePoint {
 	for {
 		points := make([]changePoint, len(at))
-		weakest := -1
+		weakest, noise := -1, within(series, at)
 		for i, index := range at {
 			from, to := 0, len(series)
 			if i > 0 {
@@ -151,7 +152,7 @@ func merge(series []float64, at []int, p float64) []changePoint {
 			if i+1 < len(at) {
 				to = at[i+1]
 			}
-			points[i] = test(series[from:index], series[index:to])
+			points[i] = testAgainst(series[from:index], series[index:to], noise)
 			points[i].Index = index
 			if weakest < 0 || points[i].P > points[weakest].P {
 				weakest = i
@@ -164,10 +165,27 @@ func merge(series []float64, at []int, p float64) []changePoint {
 	}
 }
 
+// within is the variance of a series within the parts between change points.
+func within(series []float64, at []int) (v stats.Variance) {
+	for i, start := range append([]int{0}, at...) {
+		end := len(series)
+		if i < len(at) {
+			end = at[i]
+		}
+		v = stats.Pool(v, stats.SampleVariance(series[start:end]))
+	}
+	return v
+}
+
 // test is Student's t test of two samples; one may be a single value.
 func test(before, after []float64) changePoint {
+	return testAgainst(before, after, stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)))
+}
+
+// testAgainst is that test with a given variance of a value.
+func testAgainst(before, after []float64, v stats.Variance) changePoint {
 	p := changePoint{P: 1, Before: stats.Mean(before), After: stats.Mean(after)}
-	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {
+	if v.DF > 0 {
 		v.S2 *= 1/float64(len(before)) + 1/float64(len(after))
 		p.P = stats.TwoSided(p.After-p.Before, v)
 	}
