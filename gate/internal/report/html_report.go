@@ -117,7 +117,8 @@ func (s *reportSheet) name(all []story.Group) {
 
 // names are the IDs of parts, which no subject takes.
 var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
-	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true, "open": true, "largest": true}
+	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true,
+	"warnings": true, "next": true, "open": true, "largest": true}
 
 // slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
