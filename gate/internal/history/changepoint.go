@@ -63,8 +63,9 @@ func divide(series []float64, p float64) []int {
 			return
 		}
 		i, j := d.excursion(start, end)
+		n := float64(end - start)
 		outside := slices.Concat(series[start:i], series[j:end])
-		if i < j && test(outside, series[i:j]).P <= p/float64(end-start) { // as many more choices as the one cut has
+		if i < j && test(outside, series[i:j]).P <= p*2/(n*n) { // n²/2 parts are searched
 			cuts = append(cuts, i, j)
 			within(start, i)
 			within(i, j)
