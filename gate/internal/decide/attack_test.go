@@ -729,19 +729,19 @@ func changed(m made, runs int, effect float64) func(*rand.Rand) (_, _ model.Sess
 	return both(noisy(m, runs, m.sd), func(r *rand.Rand) func(int, int, cell) cell { return slower(r.IntN(5), effect) })
 }
 
-// tally is the number of gates with each answer, and with each key.
-type tally struct {
+// answerCounts are the numbers of gates by answer and by key.
+type answerCounts struct {
 	gates int
 	of    [answers]int
 	keys  map[string]int
 }
 
-func (a attack) try(gates int) tally {
+func (a attack) try(gates int) answerCounts {
 	policy := thresholds.Default()
 	if a.limit > 0 {
 		policy.Threshold = a.limit
 	}
-	t := tally{gates: gates, keys: map[string]int{}}
+	t := answerCounts{gates: gates, keys: map[string]int{}}
 	r := rand.New(rand.NewPCG(53, 59))
 	for range gates {
 		base, head := a.gate(r)
@@ -752,10 +752,10 @@ func (a attack) try(gates int) tally {
 	return t
 }
 
-func (t tally) part(a answer) float64 { return 100 * float64(t.of[a]) / float64(t.gates) }
+func (t answerCounts) part(a answer) float64 { return 100 * float64(t.of[a]) / float64(t.gates) }
 
 // misses names the unwanted results of the gates, "" for none.
-func (a attack) misses(t tally) string {
+func (a attack) misses(t answerCounts) string {
 	var out []string
 	for _, w := range a.wanted {
 		if got := t.part(w.answer); !w.met(got, t.gates) {

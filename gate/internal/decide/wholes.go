@@ -249,8 +249,8 @@ func (t comparison) stayed(f *result.Finding) []whole {
 	return []whole{{t.Total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
 }
 
-// allSections is the time of the sections of a run together; start-up counts only for itself. A section that grew by
-// time which the others lost is no slower.
+// allSections is the time of the sections of a run together; start-up counts only for itself. A section that
+// takes the time that the others no longer take is not slower.
 func (t comparison) allSections(e estimate) []whole {
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {

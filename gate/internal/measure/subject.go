@@ -71,12 +71,12 @@ var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeI
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "
 
-// The classes of idle time, as baselines and the JSON name them.
+// The classes of idle time. The values are keys of baselines and of the JSON, and stay; reports print other words.
 const (
-	IdleLaunch     = "launch-starved"     // the GPU waits for the CPU to issue the next operation
+	IdleLaunch     = "launch-starved"     // waiting for the CPU: the next launch had not been issued
 	IdleSync       = "blocking"           // the host waited for the GPU, and issued late
 	IdleDependency = "dependency-stalled" // an issued operation waits for an event or another stream
-	IdleGaps       = "micro gaps"         // gaps of a few µs between operations that were issued in time
+	IdleGaps       = "micro gaps"         // launch gaps: a few µs between operations that were issued in time
 	IdleUnknown    = "unknown"            // the recording does not tell when the next operation was issued
 )
 

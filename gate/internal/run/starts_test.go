@@ -28,8 +28,8 @@ type opened struct {
 
 func (o opened) File() string { return o.file }
 
-// overlapping prepares a session of a program that takes start, opens the GPU and then works; each writes to the log
-// what it does.
+// overlapping prepares a session of a program that takes start, opens the GPU and then works. Each process writes a
+// line to the log for each of these.
 func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log func() []string) {
 	t.Helper()
 	dir := t.TempDir()
