@@ -14,7 +14,7 @@ import (
 
 // Key is a key of the policy file, for documentation.
 type Key struct {
-	Table   string // "" at the top of the file, "workload", "workload.output", "workload.results" or "rule"
+	Table   string // "" at the top of the file, "workload", "workload.output", "workload.results", "workload.server" or "rule"
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
 	Default string // as a file writes it, or in words where only leaving the key out has that meaning
@@ -127,6 +127,19 @@ var resultKeys = []key[Results]{
 		func(r *Results) field { return arguments(&r.Filter) }},
 }
 
+var serverKeys = []key[Server]{
+	{"command", "required", `"python3 server.py --port 8000"`,
+		"the server, which each run starts before its command and stops after it; no shell is involved",
+		func(s *Server) field { return command(&s.Command) }},
+	{"ready", "required", `"http://127.0.0.1:8000/health"`,
+		"address of this machine that answers with status 200 once the server is ready, or `log:TEXT`: a text that it prints",
+		func(s *Server) field { return parsed("address or log:TEXT", &s.Ready, parseReady, verbatim) }},
+	{"timeout", `"5m"`, `"20m"`, `longest time until it is ready, or "none"`,
+		func(s *Server) field { return timeout(&s.Timeout) }},
+	{"stop", `"SIGINT"`, `"SIGTERM"`, "signal that ends it; what has not ended after 30 s is killed",
+		func(s *Server) field { return word(&s.Stop, "SIGINT", "SIGTERM") }},
+}
+
 var outputKeys = []key[Output]{
 	{"name", "required", `"tokens/s"`, "what reports and baselines call it, with its unit",
 		func(o *Output) field { return parsed("text", &o.Name, parseOutputName, verbatim) }},
@@ -176,7 +189,7 @@ var ruleKeys = []key[Rule]{
 func Keys() []Key {
 	return slices.Concat(document("", rootKeys), document("workload", workloadKeys),
 		document("workload.output", outputKeys),
-		document("workload.results", resultKeys), document("rule", ruleKeys))
+		document("workload.results", resultKeys), document(serverTable, serverKeys), document("rule", ruleKeys))
 }
 
 func document[T any](table string, keys []key[T]) []Key {
@@ -218,6 +231,9 @@ func (p *Policy) Settings() []Setting {
 		for j := range w.Results {
 			r := &w.Results[j]
 			out = append(out, settings("workload.results", r.Where, resultKeys, r, r.Places)...)
+		}
+		if s := w.Server; s != nil {
+			out = append(out, settings(serverTable, w.Name, serverKeys, s, s.Places)...)
 		}
 	}
 	for i := range p.Rules {

@@ -25,6 +25,9 @@ func TestKeys(t *testing.T) {
 		"workload.output":         anOutput("name = 'a'\npattern = '(x)'"),
 		"workload.results":        "[[workload]]\nname = \"a\"\n[[workload.results]]\n",
 		"workload.results.filter": "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n",
+		"workload.server":         aServer,
+		"workload.server.command": strings.ReplaceAll(aServer, "command = \"x\"\n", ""),
+		"workload.server.ready":   strings.ReplaceAll(aServer, "ready = \"log:x\"\n", ""),
 		"workload.output.name":    anOutput("pattern = '(x)'"),
 		"workload.output.pattern": anOutput("name = 'a'"),
 	}

@@ -69,6 +69,8 @@ func (p *Policy) parse(data []byte) error {
 			err = p.output(t)
 		case "workload.results":
 			err = p.results(t)
+		case serverTable:
+			err = p.server(t)
 		case "rule":
 			err = p.rule(t)
 		default:
@@ -120,14 +122,9 @@ func read(file string, data []byte) ([]table, error) {
 			line = lines
 		}
 		switch e.Kind {
-		case unstable.Table:
-			if slices.Contains(tableNames, name) {
-				return nil, errorAt(line, "[%s] must be written [[%s]], since there may be several", name, name)
-			}
-			return nil, unknown(line, name, tableNames, "table")
-		case unstable.ArrayTable:
-			if name == "" {
-				return nil, unknown(line, name, tableNames, "table")
+		case unstable.Table, unstable.ArrayTable:
+			if err := written(e.Kind, name, line); err != nil {
+				return nil, err
 			}
 			tables = append(tables, table{name: name, line: line})
 		case unstable.KeyValue:
@@ -147,6 +144,19 @@ func read(file string, data []byte) ([]table, error) {
 	return tables, p.Error()
 }
 
+// written refuses a table that is unknown or has the brackets of the other kind.
+func written(kind unstable.Kind, name string, line int) error {
+	switch several := name != serverTable; {
+	case name == "" || kind == unstable.Table && !slices.Contains(tableNames, name):
+		return unknown(line, name, tableNames, "table")
+	case kind == unstable.Table && several:
+		return errorAt(line, "[%s] must be written [[%s]], since there may be several", name, name)
+	case kind == unstable.ArrayTable && !several:
+		return errorAt(line, "[[%s]] must be written [%s], since a workload has one", name, name)
+	}
+	return nil
+}
+
 // bounded refuses keys of too many parts, and too many tables. What is no TOML is left to the decoder.
 func bounded(data []byte) error {
 	var p unstable.Parser
@@ -157,7 +167,7 @@ func bounded(data []byte) error {
 		if at := deep(e); at != nil {
 			return errorAt(lineOf(data, at), "a key of more than %d parts; remove it, keys of a policy have one part and tables at most two", maxParts)
 		}
-		if e.Kind != unstable.ArrayTable {
+		if e.Kind != unstable.ArrayTable && e.Kind != unstable.Table {
 			continue
 		}
 		if tables++; tables > maxTables {
@@ -286,6 +296,29 @@ func (p *Policy) results(t table) error {
 		return errorAt(t.lineOf("filter"), "filter: the workload has one already; leave one of them out")
 	}
 	w.Results = append(w.Results, r)
+	return nil
+}
+
+// server takes the [workload.server] of the [[workload]] before it.
+func (p *Policy) server(t table) error {
+	if len(p.Workloads) == 0 {
+		return errorAt(t.line, "[%s] belongs below the [[workload]] whose command loads it", serverTable)
+	}
+	s := &Server{Timeout: DefaultServerTimeout, Stop: "SIGINT", Where: where(p.File, t.line)}
+	if err := take(t.entries, serverKeys, s, &s.Places); err != nil {
+		return err
+	}
+	w := &p.Workloads[len(p.Workloads)-1]
+	switch {
+	case s.Command == nil:
+		return errorAt(t.line, `[%s] has no command; add command = "python3 server.py"`, serverTable)
+	case s.Ready == "":
+		return errorAt(t.line, `[%s] does not say when the server is ready; add ready = "http://127.0.0.1:8000/health"`,
+			serverTable)
+	case w.Gather != "":
+		return errorAt(t.line, "[%s] does not go with gather, which records ranks: leave one of them out", serverTable)
+	}
+	w.Server = s
 	return nil
 }
 

@@ -17,8 +17,11 @@ func errorAt(line int, format string, args ...any) error {
 	return &measure.PlaceError{Line: line, Err: err}
 }
 
-// tableNames are the tables that a file may have, any number of each.
-var tableNames = []string{"rule", "workload", "workload.output", "workload.results"}
+// serverTable is the one table that a workload may have once.
+const serverTable = "workload.server"
+
+// tableNames are the tables that a file may have, any number of each but of the server.
+var tableNames = []string{"rule", "workload", "workload.output", "workload.results", serverTable}
 
 // unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {

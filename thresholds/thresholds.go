@@ -138,6 +138,8 @@ type Workload struct {
 	Outputs    []Output // each name once
 	// Results are the result files of a harness.
 	Results []Results
+	// Server is started before the command of each run and stopped after it; nil for none.
+	Server *Server
 	// Profile says whether runs are profiled: "always", "never" or "explain", where there are results only to explain a
 	// slower row; "" is never where there are results, else always.
 	Profile string
@@ -159,6 +161,19 @@ type Results struct {
 	Where  string   // "nsgate.toml:9", the line of its [[workload.results]]
 	Places Places   // where each of its keys was set
 }
+
+// Server is a program that the command of a workload loads.
+type Server struct {
+	Command []string
+	Ready   string        // address on this machine that answers with status 200, or "log:" and a text in its output
+	Timeout time.Duration // until it is ready, see [NoTimeout]
+	Stop    string        // signal that ends it: "SIGINT" or "SIGTERM"
+	Where   string        // "nsgate.toml:9", the line of its [workload.server]
+	Places  Places        // where each of its keys was set
+}
+
+// DefaultServerTimeout is how long a server may take until it is ready.
+const DefaultServerTimeout = 5 * time.Minute
 
 // Profiled reports whether runs of the workload are profiled.
 func (w *Workload) Profiled() bool {

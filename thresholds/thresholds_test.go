@@ -92,7 +92,7 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n",
 			`x.toml:1: unknown key "rule.max"; known are alpha, base, build, cost, max_age, outside_threshold, ` +
 				`session_sd, step_threshold, threshold, undecided, warmup_threshold`},
-		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, workload.results`},
+		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, workload.results, workload.server`},
 		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n",
 			`x.toml:2: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
 		{"deep key", "\n\n" + strings.Repeat("a.", 450_000) + "a = 1\n",
@@ -485,6 +485,9 @@ func FuzzParse(f *testing.F) {
 }
 
 // anOutput is a policy file with an output of these lines, beginning at line 4.
+// aServer is a workload with a server.
+const aServer = "[[workload]]\nname = \"a\"\n[workload.server]\ncommand = \"x\"\nready = \"log:x\"\n"
+
 func anOutput(lines string) string {
 	return "[[workload]]\nname = 'w'\n[[workload.output]]\n" + lines + "\n"
 }

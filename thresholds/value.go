@@ -3,6 +3,8 @@ package thresholds
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -243,6 +245,25 @@ func word[T ~string](to *T, words ...T) field {
 		}
 		return T(s), nil
 	}, verbatim)
+}
+
+// parseReady reads when a server is ready: an address of this machine, or a text in its output.
+func parseReady(s string) (string, error) {
+	if text, log := strings.CutPrefix(s, "log:"); log {
+		if strings.TrimSpace(text) == "" {
+			return "", errors.New(`no text follows log:; write it like "log:Uvicorn running"`)
+		}
+		return s, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" || u.Port() == "" {
+		return "", fmt.Errorf(`%q is no address with a port; write it like "http://127.0.0.1:8000/health", or "log:TEXT"`, s)
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", fmt.Errorf("%q is no address of this machine; a run starts its server here: 127.0.0.1, ::1 or localhost",
+			u.Hostname())
+	}
+	return s, nil
 }
 
 // parseOutputName reads a name that stands in tables and on a line of its own.

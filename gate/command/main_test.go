@@ -28,6 +28,9 @@ var raceFlags []string
 // TestMain builds nsgate and the fake profiler tools once and puts them on the PATH, so that every test of this package
 // runs the command as users do.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "fakeserver" {
+		os.Exit(fakeServer(os.Args[1:]))
+	}
 	flag.Set("test.parallel", "16") // the scripts wait more than they compute; the command line may say otherwise
 	os.Exit(withTools(m))
 }
@@ -54,6 +57,9 @@ func withTools(m *testing.M) int {
 		if out, err := run.CombinedOutput(); err != nil {
 			panic(string(out))
 		}
+	}
+	if self, err := os.Executable(); err != nil || os.Symlink(self, filepath.Join(tools, "fakeserver")) != nil {
+		panic("the fake server cannot be linked")
 	}
 	os.Setenv("HOST_ROOT", filepath.Join(dir, "no host")) // the load of this machine is no part of a test
 	os.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -114,7 +120,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			}
 			return full(), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid, "jax": jax},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid, "jax": jax, "port": port, "gone": gone},
 	}
 }
 

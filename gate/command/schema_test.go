@@ -79,6 +79,7 @@ var kinds = map[string]object{
 	"pattern":                     {"type": "string", "pattern": `^\S(.*\S)?$`},
 	"regular expression":          {"type": "string", "pattern": `\(`},
 	"duration":                    {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"address or log:TEXT":         {"type": "string", "pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
 	"days":                        {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
 	"ranks":                       {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
 	"amount":                      {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
@@ -129,6 +130,8 @@ func policySchema(t *testing.T) object {
 	tables["workload"]["properties"].(object)["output"] = list("workload.output", "a number that the workload prints of itself")
 	tables["workload"]["properties"].(object)["results"] = list("workload.results",
 		"files in which a benchmark harness writes what it measured")
+	tables["workload.server"]["description"] = "the server that the command loads, started and stopped in each run"
+	tables["workload"]["properties"].(object)["server"] = tables["workload.server"]
 	root := tables[""]
 	root["properties"].(object)["workload"] = list("workload", "a program that is measured")
 	root["properties"].(object)["rule"] = list("rule", "what holds for some kernels, ranges or metrics; the first rule that matches applies")

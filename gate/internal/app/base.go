@@ -37,9 +37,14 @@ func (b *Base) Separate(getenv func(string) string) error {
 	if b.revision == nil {
 		return nil
 	}
-	words := slices.Clone(b.Build.Command)
-	if path, err := exec.LookPath(words[0]); err == nil && !strings.ContainsRune(words[0], filepath.Separator) {
-		words = append(words, path)
+	words := slices.Concat(b.Build.Command, b.Build.Server)
+	for _, program := range [][]string{b.Build.Command, b.Build.Server} {
+		if len(program) == 0 || strings.ContainsRune(program[0], filepath.Separator) {
+			continue
+		}
+		if path, err := exec.LookPath(program[0]); err == nil {
+			words = append(words, path)
+		}
 	}
 	for _, w := range words {
 		if b.revision.Holds(w) {

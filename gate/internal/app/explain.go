@@ -77,7 +77,7 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[
 // returns the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
 	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)
-	if m.Gather != "" || len(indices) == 0 {
+	if m.Gather != "" || m.Head.Server != nil || len(indices) == 0 {
 		return nil, nil
 	}
 	if _, err := exec.LookPath(tools.Counter.Tool().Name); err != nil {

@@ -92,6 +92,9 @@ func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, err
 	return &Measurement{Head: *r, finished: true}, nil
 }
 
+// Server says when a server is ready for its client, and how it ends.
+type Server = run.Server
+
 // Options are the choices of a user about a measurement. With GPUMetrics the GPU's metrics are sampled in runs of their own,
 // [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
 type Options = run.Options
@@ -174,7 +177,11 @@ func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
 		spend(&m.spent, result)
 	}
 	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
-		tell(m.Observe, Event{Stage: run.Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+		of := fmt.Sprintf("run %d of %d", failed.Index, failed.Runs)
+		if s := failed.Run.Server; s != nil {
+			tell(m.Observe, Event{Stage: run.Failed, Text: "output of the server of " + of, Output: s.Output})
+		}
+		tell(m.Observe, Event{Stage: run.Failed, Text: "output of " + of, Output: failed.Run.Output})
 	}
 	return result, err
 }
@@ -284,6 +291,12 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 			each = fmt.Sprintf(", interleaved %s without nsys", measure.Count(plan.Unprofiled, "time")) + each
 		}
 		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", plan.Runs, each, thresholds.JoinCommand(m.Head.Command)))
+	}
+	if m.Head.Server != nil {
+		out = append(out, "# the command of a run starts when its server is ready: "+thresholds.JoinCommand(m.Head.Server))
+	}
+	if base != nil && base.Server != nil {
+		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))
 	}
 	if m.GPUMetrics {
 		plan := m.sampling(base)

@@ -73,7 +73,8 @@ type baseFlags struct {
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.Var((*single)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head (default: the workload's own)")
+	fs.Var((*single)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head, of its server where the workload has one "+
+		"(default: the workload's own)")
 	fs.Var((*single)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
@@ -110,7 +111,11 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 		if err := w.Set("command", b.command, ""); err != nil {
 			return nil, usageError("%s: %w", source(b.fs, "base-cmd"), errors.Unwrap(err))
 		}
-		base.Build.Command = slices.Concat(j.launcher, w.Command)
+		if base.Build.Server != nil {
+			base.Build.Server = w.Command
+		} else {
+			base.Build.Command = slices.Concat(j.launcher, w.Command)
+		}
 	}
 	return base, b.place(ctx, e, base)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -146,6 +148,9 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, qu
 func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
+	if w.Server != nil {
+		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
+	}
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
 		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
 	}
@@ -193,11 +198,26 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 		own.Outputs = append(own.Outputs, o.Output)
 	}
 	own.Results = w.ResultFiles()
+	if s := w.Server; s != nil {
+		if m.by.ByLaunch() {
+			return nil, timeOnly(s.Where)
+		}
+		j.build.Server = s.Command
+		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
+		if s.Stop == "SIGTERM" {
+			own.Server.Stop = syscall.SIGTERM
+		}
+	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
 	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
+}
+
+// timeOnly says that launches of a server are not profiled one by one.
+func timeOnly(where string) error {
+	return usageError("%s: a server is measured by time: leave out the counters, or [workload.server]", where)
 }
 
 // starts is how many runs of a workload start at the same time: one where a launcher starts it. The wall time of more
@@ -278,6 +298,8 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 		return "", nil
 	case w.Gather == "":
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
+	case w.Server != nil:
+		return "", usageError("--gather records ranks: leave it out with [workload.server]")
 	case m.by.ByLaunch():
 		return "", usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
 	case m.KeepProfiles != "":

@@ -52,6 +52,9 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	for _, j := range jobs {
+		if j.set.Server != nil && v.count {
+			return timeOnly(j.set.Server.Where)
+		}
 		if err := v.fixed(j, "baseline"); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type Group struct {
 var Groups = []Group{
 	{"first steps", []string{"start", "words", "first-pull-request", "pytorch", "workloads", "install",
 		"troubleshooting", "questions"}},
-	{"what is judged", []string{"step", "outputs", "benchmarks", "counters", "code", "ranks", "collectives",
+	{"what is judged", []string{"step", "outputs", "benchmarks", "servers", "counters", "code", "ranks", "collectives",
 		"patterns"}},
 	{"how", []string{"measuring", "policy", "baselines", "bisect", "history", "inputs"}},
 	{"in a pipeline", []string{"ci", "formats", "json", "reasons", "library", "security"}},

@@ -115,11 +115,12 @@ var (
 
 	// Measuring.
 	NoWorkload        = kind("no-workload", "The workload's command cannot be run.")
-	WorkloadTimeout   = kind("workload-timeout", "The workload did not end in time.")
-	WorkloadFailed    = kind("workload-failed", "The workload, or a rank of it, failed or was ended by a signal.")
+	WorkloadTimeout   = kind("workload-timeout", "The workload did not end, or its server was not ready, in time.")
+	WorkloadFailed    = kind("workload-failed", "The workload, its server or a rank of it failed or was ended by a signal.")
 	BaseFailed        = kind("base-failed", "The program of the base build cannot be run, failed or did not end in time.")
 	BadOutput         = kind("bad-output", "The workload did not print an output of the policy once and as a number.")
 	GPUBusy           = kind("gpu-busy", "Something else uses the GPU.")
+	PortTaken         = kind("port-taken", "The port of the workload's server is in use by another process.")
 	ProfilerFailed    = kind("nsys-failed", "nsys could not be started, ended early or wrote no report.")
 	ProfilerHangs     = kind("nsys-hangs", "nsys did not start, finish or export in time.")
 	ProfilerOption    = kind("nsys-option", "nsys does not know an option.")

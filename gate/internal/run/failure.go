@@ -76,6 +76,8 @@ func (p Plan) workloadError(index int, r Run) error {
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.schedule())}
 	defer e.blameBase()
 	switch {
+	case r.Server != nil && r.Server.Fault != "":
+		e.refusal = p.serverError(r.Server, where)
 	case r.Error != "":
 		e.refusal = model.Refuse(model.NoWorkload, "check its command",
 			"the workload could not be started %s: %s", where, r.Error)

@@ -25,6 +25,8 @@ import (
 type Build struct {
 	Command []string // the workload and its arguments
 	Dir     string   // its working directory, "" for the current one
+	// Server is the command of the server that Command loads, nil for none; see [Options.Server].
+	Server []string
 	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the
 	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
@@ -70,6 +72,8 @@ type Options struct {
 	Outputs   []measure.Output // numbers to read in the output of unprofiled runs
 	// Results are patterns of a harness's result files of an unprofiled run, relative to the directory of the build.
 	Results []string
+	// Server says when the server of a build is ready, and how it ends.
+	Server Server
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
@@ -235,6 +239,7 @@ type program struct {
 	Path    string   `json:"path"` // the resolved executable
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
+	Server  *program `json:"server,omitempty"` // that it loads, nil for none
 }
 
 // program resolves the executable of a build as the shell would in the build's directory. Errors name the build by what
@@ -262,7 +267,15 @@ func (b Build) program(what, next string) (program, error) {
 		}
 		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
-	return program{Path: path, Command: b.Command, Dir: dir}, nil
+	out := program{Path: path, Command: b.Command, Dir: dir}
+	if b.Server != nil {
+		server, err := Build{Command: b.Server, Dir: b.Dir}.program("the server", next)
+		if err != nil {
+			return program{}, err
+		}
+		out.Server = &server
+	}
+	return out, nil
 }
 
 // baseProgram is the program of a base build. Its refusal has a kind of its own: a change is not to blame for its base.

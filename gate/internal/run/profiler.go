@@ -187,7 +187,12 @@ func (x *processes) limit() time.Duration {
 	case starting:
 		return x.StartLimit
 	case running: // the runner ends a run that takes too long; without a timeout a run may take for ever
-		if x.Timeout > 0 {
+		served := x.Head.Server != nil
+		switch {
+		case x.Timeout <= 0 || served && x.Server.Timeout <= 0:
+		case served:
+			return x.Timeout + x.Server.Timeout + serverGrace + x.FinishLimit
+		default:
 			return x.Timeout + x.FinishLimit
 		}
 	case between:

@@ -43,12 +43,15 @@ type Run struct {
 	Memory int64         `json:"memory,omitempty"`
 	// Together is how many of the runs that follow start at the same time, of the first run.
 	Together int `json:"together,omitempty"`
+	// Server is the server that the run loaded, nil of a workload without one. Start is then the server's, and Duration
+	// that of its client.
+	Server *Served `json:"server,omitempty"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
 }
 
 func (r Run) failed() bool {
-	return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0 || r.Unread != ""
+	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0 || r.Unread != ""
 }
 
 // Held is the time between the start of a run, which overlapped those of others, and its turn.
@@ -64,6 +67,9 @@ type Held struct {
 func (r Run) end() time.Time {
 	if r.Held != nil {
 		return r.Start.Add(r.Duration - r.Held.Spent)
+	}
+	if r.Server != nil {
+		return r.Server.Ready.Add(r.Duration)
 	}
 	return r.Start.Add(r.Duration)
 }
@@ -202,7 +208,9 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	out := make([][]model.Trace, len(runs))
 	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Unprofiled })
 	for _, t := range traces {
-		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
+		i := slices.IndexFunc(runs, func(r Run) bool {
+			return r.Pid == t.Process || r.Server != nil && r.Server.Pid == t.Process
+		})
 		if i < 0 {
 			i = slices.IndexFunc(runs, func(r Run) bool { return r.Held != nil && slices.Contains(r.Held.Pids, t.Process) })
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,6 +39,7 @@ type spec struct {
 	Env      map[string]*string `json:"env"`    // former values of variables that the profiler changed; nil for unset
 	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
 	File     string             `json:"file"`   // see [device.Tool.File]
+	Server   Server             `json:"server"` // of the builds that have one
 
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
@@ -46,7 +48,7 @@ type spec struct {
 
 func (p Plan) spec() (s spec, err error) {
 	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Starts: p.startsTogether(),
-		Results: p.Results}
+		Results: p.Results, Server: p.Server}
 	if p.Device != nil {
 		s.File = p.Device.File()
 	}
@@ -188,7 +190,12 @@ func (x *part) take(ctx context.Context, i int, run *started, children proc.Chil
 	if run.r.Error == "" {
 		x.write(line{Index: i + 1, Run: run.r})
 		run.watch(i == 0 && x.Starts > 1, x.File)
-		x.wait(ctx, run, children)
+		if x.serve(ctx, run) {
+			x.wait(ctx, run, children)
+		} else {
+			run.unserve(true, runGrace, children)
+			children.End()
+		}
 	}
 	if ctx.Err() != nil {
 		return false // not the workload's fault
@@ -212,6 +219,7 @@ type started struct {
 	out     proc.Output
 	printed *printed
 	written *results // nil where the workload has none
+	server  *server  // nil where the workload has none
 	begun   time.Time
 	kills   int64         // by the kernel, before
 	spent   time.Duration // before it was held
@@ -231,32 +239,51 @@ func (s spec) start(t slot) *started {
 	if t.Unprofiled {
 		x.printed.look(s.Outputs)
 	}
-	cmd := exec.Command(p.Path, p.Command[1:]...)
-	cmd.Args[0] = p.Command[0]
-	cmd.Dir = p.Dir
-	cmd.Env = proc.Environ(s.Env) // with the profiler's variables
+	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
 	if len(s.Results) > 0 {
 		var err error
 		if x.written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {
-			x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Error: proc.Cause(err).Error()}
+			x.r.Error = proc.Cause(err).Error()
 			return x
 		}
-		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+x.written.dir)
-		for i := range cmd.Args[1:] {
-			cmd.Args[i+1] = x.written.expand(cmd.Args[i+1])
-		}
 	}
-	cmd.Stdout, cmd.Stderr = x.printed, x.printed
-	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
-	proc.Isolate(cmd)
-	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
-	done, err := proc.Start(cmd)
-	if err != nil {
-		x.r.Error = proc.Cause(err).Error()
+	x.cmd = s.command(p, x.written, x.printed)
+	if p.Server != nil { // the command starts when it is ready
+		x.server = newServer(s.Server)
+		x.server.cmd = s.command(*p.Server, x.written, x.server.log)
 		return x
 	}
-	x.cmd, x.done, x.r.Pid, x.tree = cmd, done, cmd.Process.Pid, proc.NewTree(cmd.Process.Pid)
+	x.launch()
 	return x
+}
+
+// command is a process of a run that has not been started, with the profiler's variables.
+func (s spec) command(p program, written *results, out io.Writer) *exec.Cmd {
+	cmd := exec.Command(p.Path, p.Command[1:]...)
+	cmd.Args[0] = p.Command[0]
+	cmd.Dir = p.Dir
+	cmd.Env = proc.Environ(s.Env)
+	if written != nil {
+		cmd.Env = append(cmd.Env, strings.TrimPrefix(measure.RunDir, "$")+"="+written.dir)
+		for i := range cmd.Args[1:] {
+			cmd.Args[i+1] = written.expand(cmd.Args[i+1])
+		}
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
+	proc.Isolate(cmd)
+	return cmd
+}
+
+// launch starts the command of the run; the run has an error where that fails.
+func (x *started) launch() {
+	x.begun = time.Now()
+	done, err := proc.Start(x.cmd)
+	if err != nil {
+		x.r.Error = proc.Cause(err).Error()
+		return
+	}
+	x.done, x.r.Pid, x.tree = done, x.cmd.Process.Pid, proc.NewTree(x.cmd.Process.Pid)
 }
 
 // wait waits for the end of a run and leaves none of its processes behind, which are among children.
@@ -275,19 +302,26 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	case <-timeout:
 		r.TimedOut = true
 	case <-ctx.Done():
+	case <-x.server.ended():
+		select {
+		case <-x.done: // its client has all answers
+		case <-time.After(runGrace):
+		}
 	}
 	x.stop()
 	select {
 	case <-x.done:
 		r.TimedOut = false
 		r.Duration = x.spent + time.Since(goes)
-		r.Left = children.EndLeft(leftGrace)
+		x.unserve(!x.cmd.ProcessState.Success(), serverGrace, children)
+		r.Left += children.EndLeft(leftGrace)
 	default:
 		r.Duration = x.spent + time.Since(goes)
 		if s.ask != nil {
 			s.ask(x.done)
 		}
 		proc.Terminate(x.cmd, x.done, cmp.Or(s.grace, runGrace))
+		x.unserve(true, runGrace, children)
 		children.End()
 		<-x.done
 	}

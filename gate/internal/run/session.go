@@ -175,7 +175,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		traces, err = read(ctx, private, runs, note)
 	}
 	if err == nil {
-		err = turns(traces, runs)
+		err = cmp.Or(turns(traces, runs), loaded(traces, runs))
 	}
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (r *Result) describe(session int64) {
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
 				t.Overlapped = r.Runs[i].Held != nil
-				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() {
+				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() && r.Runs[i].Server == nil {
 					t.Lifetime = model.Interval{Start: from.Nanoseconds(), End: r.Runs[i].end().Sub(t.Zero).Nanoseconds()}
 				}
 			}

@@ -42,7 +42,7 @@ func (p *poll) next() <-chan time.Time {
 // startsTogether is the most runs that may start at the same time: one where two builds alternate or a launcher starts
 // the ranks of a job.
 func (p Plan) startsTogether() int {
-	if p.Base != nil || p.Gather != "" || p.Device == nil || len(p.Results) > 0 {
+	if p.Base != nil || p.Head.Server != nil || p.Gather != "" || p.Device == nil || len(p.Results) > 0 {
 		return 1
 	}
 	return max(1, p.Starts)
@@ -163,7 +163,7 @@ func (x *part) endAll(runs map[int]*started) {
 		return
 	}
 	for _, run := range runs {
-		if run.cmd != nil {
+		if run.tree != nil {
 			proc.TerminateGroup(run.cmd)
 			run.tree.Continue()
 		}

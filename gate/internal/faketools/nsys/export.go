@@ -148,9 +148,11 @@ func (m *merger) run(i int) {
 	r := m.rep.Runs[i]
 	m.exec(`ATTACH ? AS run`, r.File)
 	// The recorded process, and where its string ids and its clock go.
-	// Runs that are shorter than their recordings do not overlap.
-	to := target{new: r.Pid, stretch: r.Stretch, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
+	to := target{new: r.Pid, stretch: r.Stretch, clock: r.Start.Sub(m.rep.Start).Nanoseconds(),
 		old: m.number(`SELECT (globalPid >> 24) & 0xFFFFFF FROM run.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`)}
+	if r.Server == nil { // runs that are shorter than their recordings do not overlap
+		to.clock += int64(i) * 10e9
+	}
 	if i > 0 { // call stacks, which a single run has, name their strings in columns that are not moved
 		to.shift = m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)
 	}

@@ -38,6 +38,11 @@ type run struct {
 	Start      time.Time
 	File       string
 	Stretch    float64 // factor of all times of the recording, 0 for 1
+	// Server is the process that is recorded where the run loaded one, from when it was ready.
+	Server *struct {
+		Pid   int
+		Ready time.Time
+	}
 }
 
 // nsys returns the exit code.
@@ -226,6 +231,9 @@ func journal(file string) []run {
 			Run  run
 		}
 		if json.Unmarshal(line, &l) == nil && l.Done && !l.Run.Unprofiled {
+			if s := l.Run.Server; s != nil {
+				l.Run.Pid, l.Run.Start = s.Pid, s.Ready
+			}
 			runs = append(runs, l.Run)
 		}
 	}
