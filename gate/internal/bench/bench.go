@@ -55,6 +55,7 @@ var formats = []format{
 	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama},
 	{"llama-bench", begins("build_commit,"), readLlamaTable},
 	{"serving benchmark", isServing, readServing},
+	{plain, isPlain, readPlain},
 	{"github-action-benchmark", has(`"name"`, `"unit"`, `"value"`), readAction},
 	{"bencher", isBencher, readBencher},
 	{"tritonbench", begins("x_val;"), readTriton},
@@ -92,6 +93,19 @@ func begins(with string) func([]byte) bool {
 // noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
 var noNumber = input.Pattern(`"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)`)
 
+// quoted makes texts of the bare NaN and Infinity in a JSON file.
+func quoted(text []byte) []byte {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+		return text
+	}
+	return noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
+		if part[0] == '"' {
+			return part
+		}
+		return fmt.Appendf(nil, "%q", part)
+	})
+}
+
 // Read reads a file of one process. name is its path, and stands for it in messages.
 func Read(r io.Reader, name string) (*model.Session, error) {
 	text, err := io.ReadAll(io.LimitReader(cells.UTF8(r), largest+1))
@@ -106,15 +120,7 @@ func Read(r io.Reader, name string) (*model.Session, error) {
 	if f == nil {
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
 	}
-	if bytes.Contains(text, []byte("NaN")) || bytes.Contains(text, []byte("Infinity")) {
-		text = noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
-			if part[0] == '"' {
-				return part
-			}
-			return fmt.Appendf(nil, "%q", part)
-		})
-	}
-	in := &run{file: name, text: text, values: map[key][]float64{}}
+	in := &run{file: name, text: quoted(text), values: map[key][]float64{}}
 	in.Tool = f.name
 	if err := f.read(in); err != nil {
 		return nil, err

@@ -121,9 +121,22 @@ func TestRead(t *testing.T) {
 			`"request_goodput":null}`, "mean TTFT duration 1e+07"},
 		{"sglang not a number", "a.jsonl", `{"request_throughput":1,"mean_ttft_ms":NaN}`, `mean_ttft_ms: "NaN" is no number`},
 		{"loads of a sweep", "a.json", `[{"request_throughput":5},{"request_throughput":6}]`, "holds several loads"},
-		{"vllm with failed requests", "a.json", `{"completed":99,"failed":1,"request_throughput":5.5}`, "1 requests failed"},
+		{"vllm with failed requests", "a.json", `{"completed":99,"failed":1,"request_throughput":5.5}`,
+			"requests failed: failed is 1"},
 		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" +
 			`{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
+		{"serving metrics", "a.json", `{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"concurrency":8,"model":"m",` +
+			`"max_ttft_ms":99}`, "p99 TTFT duration 2e+07, token throughput item_rate 5"},
+		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
+			`"queue_depth" is no serving metric that nsgate knows`},
+		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`, `"p99_itl" is no serving metric`},
+		{"serving metrics with failed requests", "a.json", `{"p99_ttft_ms":20,"errors":3}`, "requests failed: errors is 3"},
+		{"serving metrics twice", "a.json", `{"p99_ttft_ms":20,"ttft_p99_ms":21}`, "ttft_p99_ms: the file has another value"},
+		{"serving metrics twice the same", "a.json", `{"p99_ttft_ms":20,"ttft_p99_s":0.02}`, "p99 TTFT duration 2e+07"},
+		{"serving metrics of zero", "a.json", `{"p99_ttft_ms":0,"tokens_per_s":5}`, "a time of 0 is no measurement"},
+		{"serving metrics not a number", "a.json", `{"p99_ttft_ms":NaN,"tokens_per_s":5}`, `p99_ttft_ms: "NaN" is no number`},
+		{"serving metrics nested", "a.json", `{"p99_ttft_ms":20,"config":{"a":1}}`, "is no file of a benchmark harness"},
+		{"settings alone", "a.json", `{"concurrency":8,"duration":20,"errors":0}`, "is no file of a benchmark harness"},
 		{"github-action-benchmark", "a.json",
 			`[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
 			"a duration 2e+06, b bandwidth 3e+06, c value 4"},
@@ -164,6 +177,10 @@ func TestRead(t *testing.T) {
 		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if f := formatOf([]byte(tt.text)); f != nil && f.name == plain &&
+				!strings.HasPrefix(tt.name, f.name) {
+				t.Errorf("it is taken for a file of %s", f.name)
+			}
 			s, err := Read(strings.NewReader(tt.text), tt.file)
 			var got []string
 			if err != nil {
@@ -186,8 +203,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestDirections holds the direction of units and of keys of load generators: none is inverted, an unknown one has
-// none.
+// TestDirections holds the direction of units: none is inverted, an unknown one has none.
 func TestDirections(t *testing.T) {
 	for want, units := range map[int][]string{
 		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},
@@ -203,15 +219,57 @@ func TestDirections(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]int{
-		"mean_ttft_ms": -1, "median_tpot_ms": -1, "p99_itl_ms": -1, "p90_e2el_ms": -1, "p99.9_ttft_ms": -1,
-		"mean_e2e_latency_ms": -1,
-		"request_throughput":  1, "output_throughput": 1, "total_token_throughput": 1, "request_goodput": 1,
-		"std_ttft_ms": 0, "completed": 0, "failed": 0, "duration": 0, "total_input_tokens": 0, "max_concurrency": 0,
-		"burstiness": 0,
+}
+
+// TestServingNames holds the row, the factor and the direction of names that load generators and people write: a
+// growing latency is a loss, a growing rate a gain, and a name in neither form is unknown.
+func TestServingNames(t *testing.T) {
+	const ms, us, s = 1e6, 1e3, 1e9
+	for _, tt := range []struct {
+		direction int
+		factor    float64
+		row       string
+		names     string
+	}{
+		{-1, ms, "mean TTFT", "mean_ttft_ms avg_ttft_ms ttft_avg_ms mean_time_to_first_token_ms TTFT-mean-ms"},
+		{-1, ms, "median TTFT", "median_ttft_ms ttft_median_ms ttft_ms_median med_ttft_ms"},
+		{-1, ms, "p99 TTFT", "p99_ttft_ms ttft_p99_ms p99_time_to_first_token_ms P99.TTFT.ms ttft_p99_milliseconds"},
+		{-1, ms, "p99.9 TTFT", "p99.9_ttft_ms p99_9_ttft_ms ttft_p99.9_ms"},
+		{-1, s, "p50 TTFT", "p50_ttft_s ttft_p50_seconds ttft_s_p50"},
+		{-1, us, "p90 ITL", "p90_itl_us itl_p90_us p90_inter_token_latency_us"},
+		{-1, ms, "median TPOT", "median_tpot_ms median_time_per_output_token_ms"},
+		{-1, ms, "p95 E2EL", "p95_e2el_ms p95_end_to_end_latency_ms"},
+		{-1, ms, "median e2e latency", "median_e2e_latency_ms e2e_latency_median_ms"},
+		{-1, ms, "p75 latency", "p75_latency_ms latency_p75_ms"},
+		{-1, ms, "latency", "latency_ms"},
+		{-1, s, "p95 request latency", "p95_request_latency_s request_latency_p95_s response_time_p95_s"},
+		{1, 1, "request throughput", "request_throughput requests_per_second requests_per_s req/s requests/sec"},
+		{1, 1, "request goodput", "request_goodput goodput"},
+		{1, 1, "output throughput", "output_throughput output_tokens_per_second output_token_throughput output_tokens/s"},
+		{1, 1, "input throughput", "input_throughput prompt_tokens_per_s"},
+		{1, 1, "total token throughput", "total_token_throughput total_tokens_per_second"},
+		{1, 1, "total throughput", "total_throughput"},
+		{1, 1, "token throughput", "tokens_per_s tokens_per_second tok/s mean_tokens_per_s"},
+		{1, 1, "p90 token throughput", "tokens_per_s_p90"},
+		{0, 1, "failed", "failed errors error_count error_rate failed_requests"},
+		{0, 0, "", "std_ttft_ms max_ttft_ms ttft_min_ms min_itl_ms completed duration duration_s total_input_tokens " +
+			"max_concurrency concurrency request_rate max_output_tokens_per_s"},
 	} {
-		if m, _, row := ofServing(name); row == "" && want != 0 || row != "" && int(m.Better) != want {
-			t.Errorf("%s: row %q, direction %d, want %d", name, row, m.Better, want)
+		for _, name := range strings.Fields(tt.names) {
+			m, factor, row, known := ofServing(name)
+			if !known || row != tt.row || factor != tt.factor || int(m.Better) != tt.direction {
+				t.Errorf("%s: row %q, factor %v, direction %d, known %v; want %q, %v, %d", name, row, factor, m.Better, known,
+					tt.row, tt.factor, tt.direction)
+			}
+		}
+	}
+	for _, name := range []string{
+		"", "ttft", "p99_ttft", "p99_ttft_ms_p50", "ttft_ms_ms", "p100_ttft_ms", "not_ttft_ms", "ttft_tokens_per_s", "tokens",
+		"throughput", "requests_s", "rps", "burstiness", "accept_length", "latency_ms\nx", "errors_ms",
+		"tokens_per_s_per_gpu",
+	} {
+		if _, _, row, known := ofServing(name); known || row != "" {
+			t.Errorf("%q is known as %q", name, row)
 		}
 	}
 }
@@ -250,6 +308,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(asv2(`"time_x":[[1,NaN],[["1","2"]]]`))
 	f.Add(`{"f":{"latency":{"value":88.0}}}`)
 	f.Add(`{"completed":100,"request_throughput":5.5,"mean_ttft_ms":10}`)
+	f.Add(`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"model":"m"}`)
 	f.Add(`[{"model_filename":"m","model_type":"l","n_gen":128,"avg_ts":7}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Read(strings.NewReader(text), "a.json")
