@@ -54,6 +54,8 @@ var formats = []format{
 	{"hyperfine", has(`"results"`, `"command"`, `"times"`), readHyperfine},
 	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama},
 	{"llama-bench", begins("build_commit,"), readLlamaTable},
+	{"genai-perf", isGenAI, readGenAI},
+	{"k6", isK6, readK6},
 	{"serving benchmark", isServing, readServing},
 	{plain, isPlain, readPlain},
 	{"github-action-benchmark", has(`"name"`, `"unit"`, `"value"`), readAction},

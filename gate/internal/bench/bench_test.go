@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,21 @@ func google(rows string) string {
 func asv2(results string) string {
 	return `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{` + results +
 		`},"version":2}`
+}
+
+// genAIFile has the form of profile_export_genai_perf.json (triton-inference-server/perf_analyzer, genai_perf,
+// metrics/statistics.py), shortened.
+const genAIFile = `{"request_throughput":{"unit":"requests/sec","avg":2.15},
+"time_to_first_token":{"unit":"ms","avg":230,"p1":81,"p25":141,"p50":177,"p99":687,"min":75,"max":693,"std":152},
+"inter_token_latency":{"unit":"ms","avg":11.84},"output_token_throughput":{"unit":"tokens/sec","avg":1172.1},
+"output_sequence_length":{"unit":"tokens","avg":543.6,"p99":1472},"request_count":{"unit":"count","avg":96},
+"http_req_duration":{"unit":"ms","avg":6737.7},"input_config":{"model":["m"],"concurrency":16,"goodput":null}}`
+
+// k6File is a shortened summary of k6 (grafana/k6, --summary-export) with more metrics.
+func k6File(more string) string {
+	return `{"metrics":{` + more + `"http_req_duration":{"avg":6,"min":1,"med":5,"max":25,"p(95)":8,
+"thresholds":{"p(95)<50":false}},"http_reqs":{"count":8,"rate":4},"iterations":{"count":6,"rate":3},
+"vus":{"value":10,"min":10,"max":10}},"root_group":{"name":"","path":"","groups":{},"checks":{}}}`
 }
 
 // TestRead gives each format with the rows that it has, in base units, or a part of the refusal.
@@ -125,6 +141,37 @@ func TestRead(t *testing.T) {
 			"requests failed: failed is 1"},
 		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" +
 			`{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
+		{"genai-perf", "a.json", genAIFile, "mean ITL duration 1.184e+07, mean TTFT duration 2.3e+08, " +
+			"output throughput item_rate 1172.1, p50 TTFT duration 1.77e+08, p99 TTFT duration 6.87e+08, " +
+			"request throughput item_rate 2.15"},
+		{"genai-perf in us", "a.json", `{"request_latency":{"avg":5,"unit":"us"},"input_config":{"name":"a","unit":"b",` +
+			`"value":"c","goodput":{"request_latency":8}}}`, "mean request latency duration 5000"},
+		{"genai-perf of another unit", "a.json", `{"request_latency":{"unit":"tokens","avg":5}}`,
+			`request_latency: its unit "tokens" is neither of time nor a rate`},
+		{"genai-perf not a number", "a.json", `{"request_latency":{"unit":"ms","avg":NaN}}`,
+			"request_latency.avg: it is no number"},
+		{"genai-perf no object", "a.json", `{"request_latency":{"unit":"ms","avg":1},"inter_token_latency":3}`,
+			"inter_token_latency: it is no object of a unit and statistics"},
+		{"genai-perf: failed requests of aiperf", "a.json", `{"aiperf_version":"0.8.0","error_request_count":{"unit":"requests",` +
+			`"avg":20.0}}`, "requests failed: error_request_count is 20"},
+		{"k6 summary-export", "a.json", k6File(""), "iterations/s item_rate 3, mean request latency duration 6e+06, " +
+			"median request latency duration 5e+06, p95 request latency duration 8e+06, request throughput item_rate 4"},
+		{"k6 handleSummary", "a.json", `{"root_group":{"name":""},"metrics":{"http_req_duration":{"type":"trend",` +
+			`"contains":"time","values":{"avg":6,"min":1,"max":9,"p(99.9)":8},"thresholds":{"p(95)<9":{"ok":true}}},` +
+			`"http_req_failed":{"type":"rate","values":{"rate":0,"passes":0,"fails":8}}}}`,
+			"mean request latency duration 6e+06, p99.9 request latency duration 8e+06"},
+		{"k6 dropped iterations", "a.json", k6File(`"dropped_iterations":{"count":17,"rate":5.6},`),
+			"the load generator could not generate the load in time: 17 iterations were dropped"},
+		{"k6 none dropped", "a.json", k6File(`"dropped_iterations":{"count":0,"rate":0},`),
+			"iterations/s item_rate 3, mean request latency duration 6e+06, median request latency duration 5e+06, p95 request latency duration 8e+06, " +
+				"request throughput item_rate 4"},
+		{"k6 failed requests", "a.json", k6File(`"http_req_failed":{"passes":2,"fails":6,"value":0.25},`),
+			"requests failed: http_req_failed.passes is 2"},
+		{"k6 failed rate", "a.json", `{"metrics":{"iterations":{"values":{"rate":3}},` +
+			`"http_req_failed":{"values":{"rate":0.25}}}}`, "requests failed: http_req_failed.rate is 0.25"},
+		{"k6 not a number", "a.json", `{"metrics":{"http_req_duration":{"avg":"@{min=3}"}}}`,
+			"metrics.http_req_duration.avg: it is no number"},
+		{"k6 without requests", "a.json", `{"metrics":{"iterations":{"count":0}}}`, "holds no measurement of k6"},
 		{"serving metrics", "a.json", `{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"concurrency":8,"model":"m",` +
 			`"max_ttft_ms":99}`, "p99 TTFT duration 2e+07, token throughput item_rate 5"},
 		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
@@ -177,7 +224,7 @@ func TestRead(t *testing.T) {
 		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if f := formatOf([]byte(tt.text)); f != nil && f.name == plain &&
+			if f := formatOf([]byte(tt.text)); f != nil && slices.Contains([]string{"genai-perf", "k6", plain}, f.name) &&
 				!strings.HasPrefix(tt.name, f.name) {
 				t.Errorf("it is taken for a file of %s", f.name)
 			}
@@ -308,6 +355,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(asv2(`"time_x":[[1,NaN],[["1","2"]]]`))
 	f.Add(`{"f":{"latency":{"value":88.0}}}`)
 	f.Add(`{"completed":100,"request_throughput":5.5,"mean_ttft_ms":10}`)
+	f.Add(genAIFile)
+	f.Add(k6File(`"dropped_iterations":{"count":0},"http_req_failed":{"passes":0,"value":0},`))
 	f.Add(`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"model":"m"}`)
 	f.Add(`[{"model_filename":"m","model_type":"l","n_gen":128,"avg_ts":7}]`)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// genAI matches a metric of genai-perf and aiperf: an object with a unit and statistics.
+var genAI = input.Pattern(`"(?:request_throughput|request_latency|time_to_first_token|inter_token_latency|` +
+	`output_token_throughput|error_request_count)"\s*:\s*\{\s*"(?:unit|avg)"\s*:`)
+
+func isGenAI(head []byte) bool { return has()(head) && genAI().Match(head) }
+
+// readGenAI reads profile_export_genai_perf.json of genai-perf and profile_export_aiperf.json of its successor: the
+// metrics in [servingMetrics], the others are left out.
+func readGenAI(r *run) error {
+	f, err := r.load()
+	if err != nil {
+		return err
+	}
+	if failed := statisticsOf(f["error_request_count"])["avg"]; failed != nil {
+		v, ok := failed.(float64)
+		if !ok {
+			return r.bad("error_request_count.avg", "it is no number")
+		}
+		if err := r.addServing("error_request_count", "error_request_count", v); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		m, _, row, _ := ofServing(name + "_ms")
+		if row == "" {
+			m, _, row, _ = ofServing(name)
+		}
+		values := statisticsOf(f[name])
+		unit, _ := values["unit"].(string)
+		switch {
+		case row == "" || m == measure.Value:
+			continue
+		case values == nil:
+			return r.bad(name, "it is no object of a unit and statistics")
+		case m == measure.Duration && durations[unit] == 0, m == measure.ItemRate && !strings.Contains(unit, "/s"):
+			return r.bad(name, "its unit %s is neither of time nor a rate", measure.Quote(unit))
+		case m == measure.ItemRate:
+			unit = ""
+		}
+		if err := r.addStatistics(name, name, unit, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statisticsOf is the object of a metric, nil for anything else.
+func statisticsOf(text json.RawMessage) (values map[string]any) {
+	if json.Unmarshal(text, &values) != nil {
+		return nil
+	}
+	return values
+}
+
+// low matches percentiles below the median, which are not judged.
+var low = input.Pattern(`^p[1-4]?\d$`)
+
+// addStatistics adds the statistics of a metric of [servingMetrics] in a unit.
+func (r *run) addStatistics(where, name, unit string, values map[string]any) error {
+	for _, statistic := range slices.Sorted(maps.Keys(values)) {
+		full, where := strings.TrimSuffix(statistic+"_"+name+"_"+unit, "_"), where+"."+statistic
+		_, _, row, _ := ofServing(full)
+		if row == "" || low().MatchString(statistic) {
+			continue
+		}
+		v, ok := values[statistic].(float64)
+		if !ok {
+			return r.bad(where, "it is no number")
+		}
+		if err := r.addServing(where, full, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// k6 matches a metric of a summary of k6.
+var k6 = input.Pattern(`"(?:http_req_duration|iteration_duration|iterations)"\s*:\s*\{`)
+
+func isK6(head []byte) bool { return has(`"metrics"`)(head) && k6().Match(head) }
+
+// readK6 reads a summary of k6 in JSON (--summary-export, or the data of handleSummary, which has the statistics in
+// values): latencies in ms and rates. Iterations that k6 dropped were never sent, so the load was another one.
+func readK6(r *run) error {
+	var f struct{ Metrics map[string]map[string]any }
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	for name, values := range f.Metrics {
+		if inner, ok := values["values"].(map[string]any); ok {
+			f.Metrics[name] = inner
+		}
+	}
+	if n, _ := f.Metrics["dropped_iterations"]["count"].(float64); n > 0 {
+		return model.Refuse(model.WorkloadFailed, "give k6 more VUs (maxVUs) or a lower rate",
+			"%s: the load generator could not generate the load in time: %v iterations were dropped", r.file, n)
+	}
+	failed := f.Metrics["http_req_failed"]
+	for _, count := range []string{"passes", "rate", "value"} { // passes are failed requests
+		if v, ok := failed[count].(float64); ok {
+			if err := r.addServing("http_req_failed."+count, "failed", v); err != nil {
+				return err
+			}
+		}
+	}
+	for _, x := range []struct{ metric, name string }{
+		{"http_reqs", "request_throughput"}, {"iterations", "iterations/s"},
+	} {
+		if v, ok := f.Metrics[x.metric]["rate"].(float64); ok {
+			if err := r.addServing("metrics."+x.metric+".rate", x.name, v); err != nil {
+				return err
+			}
+		}
+	}
+	return r.addStatistics("metrics.http_req_duration", "request_latency", "ms", f.Metrics["http_req_duration"])
+}
