@@ -19,14 +19,14 @@ const Supported = false
 // Children is empty: it needs what Linux has.
 type Children struct{}
 
-func Adopt() Children                           { return Children{} }
-func (Children) Release()                       {}
-func (Children) Living() []int                  { return nil }
-func (Children) End()                           {}
-func Isolate(*exec.Cmd)                         {}
-func TerminateGroup(c *exec.Cmd)                { KillGroup(c) }
-func SignalGroup(c *exec.Cmd, _ os.Signal)   { KillGroup(c) }
-func KillGroup(c *exec.Cmd)                     { c.Process.Kill() }
+func Adopt() Children                      { return Children{} }
+func (Children) Release()                  {}
+func (Children) Living() []int             { return nil }
+func (Children) End()                      {}
+func Isolate(*exec.Cmd)                    {}
+func TerminateGroup(c *exec.Cmd)           { KillGroup(c) }
+func SignalGroup(c *exec.Cmd, _ os.Signal) { KillGroup(c) }
+func KillGroup(c *exec.Cmd)                { c.Process.Kill() }
 
 func Status(s *os.ProcessState) (int, string) { return s.ExitCode(), "" }
 func Hold(string) (io.Closer, error)          { return io.NopCloser(nil), nil }

@@ -61,9 +61,9 @@ const serverGrace = 30 * time.Second
 type server struct {
 	Server
 	served Served
-	cmd     *exec.Cmd
-	done <-chan struct{} // nil where it was not started
-	log  *serverLog
+	cmd    *exec.Cmd
+	done   <-chan struct{} // nil where it was not started
+	log    *serverLog
 }
 
 // serverLog keeps the output of a server, and closes ready once it holds the text.
