@@ -232,7 +232,8 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 		return 0 // runs on these hosts tell no more of how hosts differ
 	}
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2, result.Confidence, MaxRuns)
-	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.bimodal*stats.Split(n, n) > alpha/2 {
+	bimodal := e.pool.bimodal(math.Abs(e.contrast.Estimate))
+	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && bimodal*stats.Split(n, n) > alpha/2 {
 		n++
 	}
 	if e.delays > delaysMost && n > 0 {

@@ -17,7 +17,8 @@ type pool struct {
 	unequal bool              // the sides differ in noise, see [stats.Unequal]
 	// steady is true of counts with no difference between the runs of a side, exact if enough runs show that.
 	steady, exact bool
-	bimodal       float64 // the part of the estimates whose runs fall on two levels
+	members       int       // estimates
+	gaps          []float64 // between the two levels of each member that is bimodal, as log ratios
 	// few is true of a kind with too few members for a learnt variance: the prior only widens theirs.
 	few bool
 }
@@ -77,9 +78,8 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 }
 
 func newPool(t comparison, members []*estimate) pool {
-	p := pool{steady: true, exact: true}
+	p := pool{steady: true, exact: true, members: len(members)}
 	var runs, base, head []stats.Variance
-	bimodal := 0
 	for _, e := range members {
 		if len(members) >= stats.PoolLeast || !t.coarse(e.pair) {
 			runs = append(runs, e.contrast.Run)
@@ -87,8 +87,8 @@ func newPool(t comparison, members []*estimate) pool {
 		}
 		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
-		if e.bimodal(t) {
-			bimodal++
+		if gap := e.levels(t); gap > 0 {
+			p.gaps = append(p.gaps, gap)
 		}
 	}
 	p.exact = p.steady && (p.exact || t.Time == model.NcuTime)
@@ -101,7 +101,6 @@ func newPool(t comparison, members []*estimate) pool {
 	case members[0].isStep():
 		p.prior, p.sides = stepPrior, [2]stats.Variance{stepPrior, stepPrior}
 	}
-	p.bimodal = float64(bimodal) / float64(len(members))
 	return p
 }
 
@@ -131,9 +130,9 @@ func (t comparison) coarse(p pair) bool {
 	return p.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(p.Base)
 }
 
-// bimodal reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
-// algorithms, or numbers of launches, in each process.
-func (e *estimate) bimodal(t comparison) bool {
+// levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a kernel
+// takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
+func (e *estimate) levels(t comparison) (gap float64) {
 	step := stats.LevelStep
 	if e.Metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
@@ -151,18 +150,33 @@ func (e *estimate) bimodal(t comparison) bool {
 		middle := (low + high) / 2
 		for _, side := range sides {
 			if side = stats.Known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
-				return true
+				gap = math.Max(gap, math.Log(high/low))
 			}
 		}
 	}
-	return false
+	return gap
+}
+
+// levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
+const levelReach = 3
+
+// bimodal is the part of the estimates whose levels lie far enough apart to explain a change of this size.
+func (p pool) bimodal(size float64) float64 {
+	far := 0
+	for _, gap := range p.gaps {
+		if gap*levelReach >= size {
+			far++
+		}
+	}
+	return float64(far) / float64(p.members)
 }
 
 // outlierChance is the chance of a change without a cause: where some kernels of a pool are bimodal, a quiet one may be, too, with all
 // runs of a side on one level.
 func (p pool) outlierChance(e *estimate) float64 {
-	if p.bimodal == 0 || p.exact {
+	part := p.bimodal(math.Abs(e.contrast.Estimate))
+	if part == 0 || p.exact {
 		return 0
 	}
-	return p.bimodal * stats.Split(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head)))
+	return part * stats.Split(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head)))
 }

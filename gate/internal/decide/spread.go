@@ -107,7 +107,7 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 			most = 0
 		}
 	}
-	if e.Subject.Scope != measure.ScopeKernel && share > 0 {
+	if alone := e.Subject.Scope == measure.ScopeKernel || e.Subject.Scope == measure.ScopeBenchmark; !alone && share > 0 {
 		most *= math.Min(1, s.heaviest/share)
 	}
 	return math.Max(most, t.leastCost(e.pair)/share)

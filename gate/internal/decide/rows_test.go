@@ -1,0 +1,98 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// rowsOf is a session of a benchmark file a run, with the time of each row by row and run.
+func rowsOf(host string, rows [][]float64, metric measure.Metric) model.Session {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	s := model.Session{Environment: model.Environment{GPU: "NVIDIA H100", GPUHash: host, Tool: "nvbench", Start: at}}
+	for i := range rows[0] {
+		s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true, Start: at.Add(time.Duration(i) * time.Minute)})
+	}
+	for i, values := range rows {
+		subject := measure.Subject{Scope: measure.ScopeBenchmark, Name: fmt.Sprintf("row %d", i)}
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: values})
+	}
+	return s
+}
+
+// Two levels of some rows, a few per cent apart, do not explain a change that is many times as large in another row; they
+// may explain one of their size. More runs never find less.
+func TestLevelsAndSize(t *testing.T) {
+	noise := func(i, run int) float64 { return 1 + 0.001*float64((i*7+run*5)%11-5)/5 }
+	rows := func(runs int, change float64) (out [][]float64) {
+		for i := range 120 {
+			values := make([]float64, runs)
+			for run := range values {
+				values[run] = 20e3 * noise(i, run)
+				if i%20 == 1 && run%2 == 1 {
+					values[run] *= 1.02 // another level
+				}
+				if i == 5 {
+					values[run] *= 1 + change
+				}
+			}
+			out = append(out, values)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		base, head int
+		change     float64
+		slower     bool
+	}{
+		{3, 3, 0.2, true}, {5, 3, 0.2, true}, {5, 4, 0.2, true}, {7, 7, 0.2, true},
+		{5, 3, 0.05, false}, {5, 4, 0.05, false}, {7, 7, 0.05, true},
+	} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+			Baseline: []model.Session{rowsOf("a", rows(x.base, 0), measure.Duration)},
+			Head:     []model.Session{rowsOf("a", rows(x.head, x.change), measure.Duration)}}).Report(nil)
+		slower := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Name == "row 5" && f.Outcome == result.Slower
+		})
+		if slower != x.slower {
+			t.Errorf("%d and %d runs, %+.0f %%: slower %v (%s: %s)", x.base, x.head, 100*x.change, slower, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// The GPU time of a row is that of few kernels, and one kernel may differ by 4 % between hosts.
+func TestRowOnAnotherHost(t *testing.T) {
+	rows := func(runs int, change float64) (out [][]float64) {
+		for i := range 60 {
+			values := make([]float64, runs)
+			for run := range values {
+				values[run] = 20e3 * (1 + 0.0002*float64((i*7+run*5)%11-5))
+				if i == 5 {
+					values[run] *= 1 + change
+				}
+			}
+			out = append(out, values)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		host   string
+		change float64
+		want   result.Verdict
+	}{{"a", 0.038, result.Fail}, {"b", 0.038, result.NoVerdict}, {"b", 0.08, result.Fail}} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+			Baseline: []model.Session{rowsOf("a", rows(5, 0), measure.GPUDuration)},
+			Head:     []model.Session{rowsOf(x.host, rows(5, x.change), measure.GPUDuration)}}).Report(nil)
+		if r.Verdict != x.want {
+			t.Errorf("host %s, %+.1f %%: %s (%s)", x.host, 100*x.change, r.Verdict, r.Reason)
+		}
+	}
+}
