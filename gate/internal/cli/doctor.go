@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/doctor"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -15,28 +16,26 @@ import (
 )
 
 type doctorVerb struct {
-	policy     policyFlags
-	nsys, root string
-	json       bool
+	policy    policyFlags
+	exe, root string
+	json      bool
 }
 
 func (v *doctorVerb) bind(fs *pflag.FlagSet) {
-	bindProfiler(fs, &v.nsys)
+	bindProfiler(fs, &v.exe)
 	fs.StringVar(&v.root, "baseline", "", baselineUsage)
 	v.policy.bindFile(fs)
 	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")
 }
 
 func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
-	seen, models := app.Examine(ctx, v.nsys)
+	seen, models := app.Examine(ctx, v.exe)
 	seen = append(seen, examineRepository(ctx, v.root, &v.policy, models)...)
 	healthy := true
 	for i := range seen {
 		o := &seen[i]
-		if o.What == "nsys" && o.Mark == app.Bad {
-			o.Detail = WayOut("no-nsys", o.Detail)
-		}
-		healthy = healthy && o.Mark != app.Bad
+		o.Detail = WayOut(string(o.Kind), o.Detail)
+		healthy = healthy && o.Mark != doctor.Bad
 	}
 	if v.json {
 		if err := e.encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
@@ -52,9 +51,9 @@ func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 }
 
 // printObservations prints a line for each observation, with the commands that mend it below.
-func printObservations(w io.Writer, seen []app.Observation, healthy bool) {
+func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 	for _, o := range seen {
-		mark := map[app.Mark]string{app.Good: "✓", app.Note: "–", app.Bad: "✗"}[o.Mark]
+		mark := map[doctor.Mark]string{doctor.Good: "✓", doctor.Note: "–", doctor.Bad: "✗"}[o.Mark]
 		fmt.Fprintf(w, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(o.Detail))
 		for _, command := range o.Do {
 			fmt.Fprintf(w, "%23s%s\n", "", report.Clean(command))
@@ -68,19 +67,16 @@ func printObservations(w io.Writer, seen []app.Observation, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, given string, flags *policyFlags, models []string) (out []app.Observation) {
-	add := func(mark app.Mark, what, detail string) {
-		out = append(out, app.Observation{Mark: mark, What: what, Detail: detail})
-	}
+func examineRepository(ctx context.Context, given string, flags *policyFlags, models []string) (out doctor.Observations) {
 	policy, err := flags.load()
 	switch {
 	case err != nil:
-		add(app.Bad, "policy", err.Error())
+		out.Add(doctor.Bad, "policy", err.Error())
 		policy = thresholds.Default()
 	case policy.File == "":
-		add(app.Note, "policy", "no "+policyFile+": the defaults hold; nsgate init writes one")
+		out.Add(doctor.Note, "policy", "no "+policyFile+": the defaults hold; nsgate init writes one")
 	default:
-		add(app.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
+		out.Add(doctor.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
 	root := baselineRoot(given, policy.File)
 	workloads := policy.Workloads
@@ -92,16 +88,16 @@ func examineRepository(ctx context.Context, given string, flags *policyFlags, mo
 		baselines, err := app.ReadBaselines(ctx, root, w.Name)
 		switch {
 		case err != nil:
-			add(app.Bad, what, err.Error())
+			out.Add(doctor.Bad, what, err.Error())
 		case len(baselines) == 0:
-			add(app.Note, what, "none in "+root+"; nsgate record writes one")
+			out.Add(doctor.Note, what, "none in "+root+"; nsgate record writes one")
 		}
 		_, usable := baselines.ForGPU(append(models, model.Models(models))...)
 		for _, b := range baselines {
-			add(app.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
+			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
-			add(app.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before nsgate record writes one beside it",
+			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before nsgate record writes one beside it",
 				model.Models(models)))
 		}
 	}

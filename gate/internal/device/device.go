@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/doctor"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -29,6 +30,8 @@ type Tool interface {
 	Hardware(context.Context) map[string]model.Hardware
 	// File is the file that a program opens before it computes on a GPU, and holds open, "" where unknown.
 	File() string
+	// Examine looks at the GPUs of this machine, and at what keeps programs from measuring on them.
+	Examine(context.Context) ([]GPU, doctor.Observations)
 }
 
 // GPU is the state of a device. A number that its tool does not give is NaN.

@@ -36,10 +36,10 @@ func TestVersion(t *testing.T) {
 	if err := os.WriteFile(exe, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Version(t.Context(), exe); err != nil || v != "2025.3.1" {
+	if v, err := askVersion(t.Context(), exe); err != nil || v != "2025.3.1" {
 		t.Errorf("version %q, %v", v, err)
 	}
-	if v, err := Version(t.Context(), "true"); err == nil {
+	if v, err := askVersion(t.Context(), "true"); err == nil {
 		t.Errorf("true has version %q", v)
 	}
 }

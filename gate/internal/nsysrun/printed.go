@@ -77,9 +77,9 @@ func (Nsys) Refusal(o profiler.Options, printed string) error {
 // GPUs have a reason behind the name.
 var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
 
-// GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
+// askMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
 // not; known is false where it says neither.
-func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
+func askMetrics(ctx context.Context, exe string) (known bool, err error) {
 	path, err := exec.LookPath(exe)
 	if err != nil {
 		return false, nil
@@ -98,8 +98,8 @@ func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 	return false, nil
 }
 
-// Version asks an nsys executable for its version, such as "2025.3.2".
-func Version(ctx context.Context, exe string) (string, error) {
+// askVersion asks an nsys executable for its version, such as "2025.3.2".
+func askVersion(ctx context.Context, exe string) (string, error) {
 	path, err := exec.LookPath(exe)
 	if err != nil {
 		return "", errors.New(proc.Missing(exe, err))

@@ -39,9 +39,9 @@ var uvm = "/dev/nvidia-uvm"
 // File is the device that CUDA opens at its start.
 func (*SMI) File() string { return uvm }
 
-// Others asks nvidia-smi which processes compute on each GPU now, by the GPU's UUID: file names of programs, without
+// others asks nvidia-smi which processes compute on each GPU now, by the GPU's UUID: file names of programs, without
 // their directories, "" where another container hides the name.
-func (s *SMI) Others(ctx context.Context) (map[string][]string, error) {
+func (s *SMI) others(ctx context.Context) (map[string][]string, error) {
 	processes, err := s.Processes(ctx)
 	if err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ func (s *SMI) Others(ctx context.Context) (map[string][]string, error) {
 	return others, nil
 }
 
-// Persistent asks nvidia-smi which GPUs keep their driver loaded while idle, by index. GPUs without an answer are left
+// persistent asks nvidia-smi which GPUs keep their driver loaded while idle, by index. GPUs without an answer are left
 // out.
-func (s *SMI) Persistent(ctx context.Context) map[int]bool {
+func (s *SMI) persistent(ctx context.Context) map[int]bool {
 	on := make(map[int]bool)
 	for index, cells := range s.settings(ctx, "persistence_mode") {
 		if cells[0] == "Enabled" || cells[0] == "Disabled" {
@@ -65,9 +65,9 @@ func (s *SMI) Persistent(ctx context.Context) map[int]bool {
 	return on
 }
 
-// Lowered asks nvidia-smi for application clocks below their default, by index of the GPU, in MHz. Such a setting stays
+// lowered asks nvidia-smi for application clocks below their default, by index of the GPU, in MHz. Such a setting stays
 // until it is reset.
-func (s *SMI) Lowered(ctx context.Context) map[int]float64 {
+func (s *SMI) lowered(ctx context.Context) map[int]float64 {
 	low := make(map[int]float64)
 	for index, cells := range s.settings(ctx, "clocks.applications.graphics", "clocks.default_applications.graphics") {
 		if clock := number(cells[0]); clock < number(cells[1]) {

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/doctor"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -23,6 +24,8 @@ type Profiler interface {
 	// Repeat is how to record once more after a recording with these options was lost. Where that does not help it is
 	// nil, and the error is lost with the known details.
 	Repeat(o Options, lost error) (*Repetition, error)
+	// Examine looks for the tool on this machine; exe is its executable, "" for the one on the PATH.
+	Examine(ctx context.Context, exe string) doctor.Observations
 }
 
 // Tool describes a profiler.
@@ -74,6 +77,8 @@ type Counter interface {
 	Read(file string, s Selection) (*counters.Profile, error)
 	// Known asks the tool for its metrics and gives the check of a metric's name.
 	Known(ctx context.Context, exe string) func(name string) error
+	// Examine looks for the tool on this machine.
+	Examine(context.Context) doctor.Observations
 }
 
 // Selection says which launches to profile, and what to count.
