@@ -93,12 +93,12 @@ func ExampleRefusal() {
 // A summary of a decision: its verdict, and how many findings of a kind it has.
 func ExampleDecision() {
 	ctx, policy := context.Background(), thresholds.Default()
-	base, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/base", policy.NcuMetrics()...)
+	base, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/base", policy.RawMetrics()...)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	head, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/extra_20", policy.NcuMetrics()...)
+	head, err := gate.ReadProfile(ctx, "../testdata/h200/kernels/extra_20", policy.RawMetrics()...)
 	if err != nil {
 		fmt.Println(err)
 		return

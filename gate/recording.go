@@ -14,7 +14,7 @@ type Recording struct{ recorded profile.Recording }
 func (r *Recording) Add(o *Recording) { r.recorded.Add(&o.recorded) }
 
 // ReadBaseline reads the sessions of a baseline that are in effect; dir holds its files, such as
-// ".nsgate/training/nvidia-h200". Where there are none the error is [io/fs.ErrNotExist]; every other error names the
+// ".nsgate/WORKLOAD/GPU". Where there are none the error is [io/fs.ErrNotExist]; every other error names the
 // line of a file.
 func ReadBaseline(dir string) (*Recording, error) {
 	sessions, err := baseline.Read(dir)
@@ -25,8 +25,8 @@ func ReadBaseline(dir string) (*Recording, error) {
 }
 
 // ReadProfile reads a recording: a profiler's file, a directory with a file a run, a baseline, or a JSON report of
-// nsgate. Reports of nsys and ncu take these programs on the PATH. metrics are further metrics of Nsight Compute to
-// read, see [thresholds.Policy.NcuMetrics]. A recording that must not be judged is a [*Refusal].
+// nsgate. Reports that only their profiler reads take it on the PATH. metrics are further counters of single launches to
+// read, see [thresholds.Policy.RawMetrics]. A recording that must not be judged is a [*Refusal].
 func ReadProfile(ctx context.Context, path string, metrics ...string) (*Recording, error) {
 	r, err := profile.Tools{Metrics: metrics}.Open(ctx, path)
 	if err != nil {

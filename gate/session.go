@@ -40,12 +40,12 @@ func (s Subject) String() string {
 
 // Host is the machine of a session. Empty fields are unknown.
 type Host struct {
-	GPU string // model: "NVIDIA H200"; sessions of unlike models are not compared
+	GPU string // model, as its driver names it; sessions of unlike models are not compared
 	// UUID is that of the GPU; a hash of it is kept. Sessions of one GPU within an hour have no error term between hosts.
 	UUID         string
 	CPU          string // model
 	Driver, CUDA string // versions
-	Profiler     string // name and version: "nsys 2025.3.2"; sessions of unlike profilers are not compared
+	Profiler     string // name and version; sessions of unlike profilers are not compared
 }
 
 // Run is one fresh process of the workload.

@@ -387,8 +387,8 @@ func (r *Rule) covers(o *Rule) bool {
 	return r.Metric.covers(o.Metric)
 }
 
-// NcuMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.
-func (p *Policy) NcuMetrics() (names []string) {
+// RawMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.
+func (p *Policy) RawMetrics() (names []string) {
 	for _, r := range p.Rules {
 		name := measure.Metric{Name: string(r.Metric)}.Raw()
 		if name != "" && r.Severity != Ignore && !slices.Contains(names, name) {

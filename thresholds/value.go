@@ -291,7 +291,8 @@ func parseMetric(s string) (Glob, error) {
 	}
 	if raw := (measure.Metric{Name: s}).Raw(); raw != "" {
 		if _, known := measure.MetricByName(s); !known {
-			return "", fmt.Errorf("%q is no name of a metric of ncu, as in --metrics: ncu:smsp__inst_executed.sum", raw)
+			return "", fmt.Errorf("%q is no name of a metric of Nsight Compute, as in %ssmsp__inst_executed.sum",
+				raw, strings.TrimSuffix(s, raw))
 		}
 		return Glob(s), nil
 	}

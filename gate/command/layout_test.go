@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +196,40 @@ func TestOneVerdict(t *testing.T) {
 		"../internal/verdict/verdict.go Of"}
 	if slices.Sort(writers); !slices.Equal(writers, want) {
 		t.Errorf("%q write a verdict", writers)
+	}
+}
+
+// TestToolNames keeps the names of profilers out of the packages that know the ports only.
+func TestToolNames(t *testing.T) {
+	tool := regexp.MustCompile(`(?i)nsys|ncu\b|nvidia`)
+	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|faketools|torch)/|_test\.go$`)
+	named := map[string]bool{ // and whether it was found
+		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
+		"gate/internal/insight/patterns.go": false, "gate/internal/metrics/metric.go": false,
+		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
+		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
+		"gate/internal/result/cause.go": false, "gate/internal/tools/tools.go": false,
+	}
+	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || own.MatchString(filepath.ToSlash(path)) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+		if found := tool.FindString(string(text)); found != "" {
+			if _, ok := named[name]; !ok {
+				t.Errorf("%s names %s: it knows the ports of profilers and GPUs, see gate/internal/tools", name, found)
+			}
+			named[name] = true
+		}
+		return nil
+	})
+	for name, found := range named {
+		if !found {
+			t.Errorf("%s names no tool", name)
+		}
 	}
 }

@@ -69,7 +69,7 @@ var (
 // Metrics lists every metric that nsgate knows.
 func Metrics() []Metric { return slices.Clone(measure.Metrics) }
 
-// MetricByName finds a metric of [Metrics], or makes that of Nsight Compute behind "ncu:".
+// MetricByName finds a metric of [Metrics], or makes that of a raw name of Nsight Compute, see [Metric.Raw].
 func MetricByName(name string) (Metric, bool) { return measure.MetricByName(name) }
 
 // ParseAmount reads "1us", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit.

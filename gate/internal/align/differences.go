@@ -46,7 +46,7 @@ func Differences(base, head []model.Session, policy *thresholds.Policy) []result
 	return out
 }
 
-// minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".
+// minor cuts a version after its second number: "torch.profiler 2.6.1" to "torch.profiler 2.6".
 func minor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(len(parts), 2)], ".")

@@ -181,7 +181,7 @@ func (s *sides) foreign() *model.Session {
 }
 
 // otherGPU reports whether a session is of another GPU model than the head. One that does not name its GPU, as pages
-// of ncu and old traces do, may be of any.
+// of counters and old traces do, may be of any.
 func (s *sides) otherGPU(x model.Session) bool {
 	gpu := s.newest().GPU
 	return x.GPU != gpu && x.GPU != "" && gpu != ""

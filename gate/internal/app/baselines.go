@@ -155,7 +155,7 @@ func readTags(ctx context.Context) (out tags) {
 // maxReleases is how many releases back a session is looked for.
 const maxReleases = 20
 
-// ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
+// ForGPU is the baseline of the first of these models that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 	for _, model := range models {
 		if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
@@ -184,7 +184,7 @@ func (b Baselines) longest() (longest time.Duration) {
 	return longest
 }
 
-// NoNVTX reports whether the newest session was measured without NVTX ranges, because nsys loses events with them.
+// NoNVTX reports whether the newest session was measured without NVTX ranges, because the profiler loses events with them.
 func (b Baselines) NoNVTX() bool {
 	var newest model.Environment
 	for _, x := range b {

@@ -74,8 +74,8 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 		head = times
 	}
 	if head[len(head)-1].Profiler().ByLaunch() {
-		return nil, model.Refuse(model.NotCountable, "calibrate with the workload, or with profiles of nsys",
-			"counters of ncu say nothing about how times vary")
+		return nil, model.Refuse(model.NotCountable, "calibrate with the workload, or with profiles of times",
+			"counters of single launches say nothing about how times vary")
 	}
 	out := calibrate.Calibrate(head, c.Policy, c.gates(), perRun)
 	if c.Host {

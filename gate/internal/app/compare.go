@@ -21,7 +21,7 @@ import (
 )
 
 // Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git revisions:
-// "main:.nsgate/training/nvidia-h200", or "main" where that has one of the other side's GPU, or at the other side's place.
+// "main:.nsgate/WORKLOAD/GPU", or "main" where that has one of the other side's GPU, or at the other side's place.
 type Compare struct {
 	Base, Head string
 	// Home is the directory in which a git revision has its baselines, "" for the working directory.
@@ -29,7 +29,7 @@ type Compare struct {
 	Policy *thresholds.Policy // must be given
 	Rule   profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
 	Tools  profile.Tools      // that reading some formats takes
-	// Counters are two pages of ncu, of base and head, that explain slower kernels; "" for none.
+	// Counters are two pages of counters, of base and head, that explain slower kernels; "" for none.
 	Counters [2]string
 	// Draw adds to the report what pictures show.
 	Draw bool
@@ -109,7 +109,7 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
 	r.Warnings = append(r.Warnings, c.settled(r, base, head, h)...)
 	if c.Counters != [2]string{} {
-		causes, hint, err := explainFrom(c.Counters, r)
+		causes, hint, err := explainFrom(ctx, c.Counters, r)
 		if err != nil {
 			return nil, err
 		}

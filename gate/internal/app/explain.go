@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
-	"path/filepath"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/counters"
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -104,7 +101,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 	var before, after *counters.Profile
 	var err error
 	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
-		before = why.ProfileOf(model.Counted(b.Sessions)) // counters that record --ncu stored
+		before = why.ProfileOf(model.Counted(b.Sessions)) // counters that the record stored
 	}
 	if base != nil {
 		before, err = profile("base", *base, why.BaseName)
@@ -179,18 +176,20 @@ func launched(sessions []model.Session, s measure.Subject) int {
 	return int(math.Min(least, 1e6))
 }
 
-// explainFrom finds causes in two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string, err error) {
+// explainFrom finds causes in two pages of counters, of base and head. Pages that cannot be judged give a hint instead.
+func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string, err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
-		f, err := input.Open(name)
-		if err != nil {
-			return nil, "", err
-		}
-		defer f.Close()
-		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
+		page, err := profile.Tools{}.Open(ctx, name)
+		switch {
+		case model.KindOf(err) != "":
 			return nil, "no explanation: " + err.Error(), nil
+		case err != nil:
+			return nil, "", err
+		case len(page.Counters) != 1:
+			return nil, fmt.Sprintf("no explanation: %s is not one page of counters", name), nil
 		}
+		profiles[i] = page.Counters[0]
 	}
 	return why.Causes(r.Findings, why.Slower(r.Findings, true), profiles[0], profiles[1]), "", nil
 }

@@ -83,6 +83,6 @@ func NoGPU(ctx context.Context) *result.Judgement {
 		return nil
 	}
 	r, _ := Refused(nil, model.Refuse(model.NoGPU, "run the check where there is one",
-		"this machine has no NVIDIA GPU: nothing was measured and nothing judged"))
+		"this machine has no %s GPU: nothing was measured and nothing judged", model.Vendor))
 	return r
 }

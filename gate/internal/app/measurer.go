@@ -118,7 +118,7 @@ type Live struct {
 
 	spent    result.Spent
 	only     [2]bool // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
-	repeated string  // the warning that a session was measured twice because nsys lost events
+	repeated string  // the warning that a session was measured twice because the profiler lost events
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
@@ -282,13 +282,15 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	}
 	switch {
 	case m.Gather != "":
-		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), order))
+		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()), order,
+			plan.Profiler.Tool().Name))
 	case base != nil:
 		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs, each, order),
 			"# base: "+thresholds.JoinCommand(base.Command), "# head: "+thresholds.JoinCommand(m.Head.Command))
 	default:
 		if plan.Unprofiled > 0 {
-			each = fmt.Sprintf(", interleaved %s without nsys", measure.Count(plan.Unprofiled, "time")) + each
+			each = fmt.Sprintf(", interleaved %s without %s", measure.Count(plan.Unprofiled, "time"),
+				plan.Profiler.Tool().Name) + each
 		}
 		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", plan.Runs, each, thresholds.JoinCommand(m.Head.Command)))
 	}
@@ -316,8 +318,8 @@ func shell(commands [][]string) (lines []string) {
 	return lines
 }
 
-// Runner runs the child processes of nsgate (the runner below nsys, the guard of private files) if the arguments ask for one. A program
-// that measures with a [Live] calls it first in main, because nsys starts that program again.
+// Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the arguments ask for one. A program
+// that measures with a [Live] calls it first in main, because the profiler starts that program again.
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false

@@ -334,8 +334,8 @@ func some(changes []*result.Finding) string {
 // maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
 const maxCounted = 10
 
-// heaviest are the short names of the kernels with the most GPU time in a session of nsys, without those that hang under ncu and those
-// with at most skip launches. No such kernel is a *model.Refusal.
+// heaviest are the short names of the kernels with the most GPU time in a session of times, without those that hang when
+// they are replayed and those with at most skip launches. No such kernel is a *model.Refusal.
 func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
 	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
 	whole := 0.0
@@ -363,7 +363,7 @@ func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(cost[b], cost[a]), cmp.Compare(a, b)) })
 	if len(names) == 0 {
 		return nil, model.Refuse(model.NothingToCount, "let the workload run longer, or profile earlier launches",
-			"no kernel that matters is launched more than %d times a run, so ncu would profile none", skip)
+			"no kernel that matters is launched more than %d times a run, so none would be profiled", skip)
 	}
 	return names[:min(len(names), maxCounted)], nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
-// committed is the baseline of a git revision: "main:.nsgate/training/nvidia-h200", or of "main" the one below [DefaultRoot] that
+// committed is the baseline of a git revision: "main:.nsgate/WORKLOAD/GPU", or of "main" the one below [DefaultRoot] that
 // fits a recording of these GPU models.
 type committed struct{ revision, dir string }
 

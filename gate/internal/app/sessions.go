@@ -27,7 +27,7 @@ func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path st
 }
 
 // sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
-// fills in the commit and the environment that recordings of ncu lack.
+// fills in the commit and the environment that recordings of counters lack.
 func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
 	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
 	if err != nil {
@@ -58,7 +58,7 @@ func (m *Measurement) commit(ctx context.Context) string {
 	return id
 }
 
-// place fills in the environment of a session measured here, which the pages of ncu omit.
+// place fills in the environment of a session measured here, which pages of counters omit.
 func (m *Measurement) place(s *model.Session) {
 	if at := m.Place; at.Tool != "" {
 		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware

@@ -39,7 +39,7 @@ type Entry struct {
 // suffix is that of every file of a session.
 const suffix = ".csv"
 
-// Dir is where below root the baseline of a workload on a model of GPU lies: root/kernels/nvidia-h200. A workload's
+// Dir is where below root the baseline of a workload on a model of GPU lies: root/WORKLOAD/GPU. A workload's
 // name that is not of lower-case letters, digits and single hyphens gets a short hash, so that no two share a
 // directory. GPU models get none: [Add] refuses to put two into one baseline.
 func Dir(root, workload, gpuModel string) string {

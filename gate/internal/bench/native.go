@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// readNVBench reads the JSON of nvbench (NVIDIA/nvbench, docs/cli_help.md, --json): one row a state, whose name is the
+// readNVBench reads the JSON of nvbench (docs/cli_help.md, --json): one row a state, whose name is the
 // benchmark's and the values of its axes. The time is that of the GPU, else that of the CPU.
 func readNVBench(r *run) error {
 	var f struct {

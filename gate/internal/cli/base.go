@@ -9,61 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
-
-// counterFlags say what to profile with Nsight Compute.
-type counterFlags struct{ profiler.Selection }
-
-func (f *counterFlags) bind(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as regex:EXPRESSION, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", profiler.LaunchSkip, "for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", profiler.LaunchCount, "for ncu: profile so many launches of each kernel and geometry")
-	fs.StringVar(&f.Set, "set", "", "for ncu: collect this set of sections (default full, or none where there is --section)")
-	fs.StringArrayVar(&f.Sections, "section", nil, "for ncu: collect this section, repeatable")
-	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
-}
-
-func (f *counterFlags) check(counted bool) error {
-	switch {
-	case f.Skip < 0:
-		return usageError("--launch-skip: %d is negative", f.Skip)
-	case f.Count < 1:
-		return usageError("--launch-count: at least one launch is profiled, not %d", f.Count)
-	case len(f.Kernels) > 0 && !counted:
-		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
-	case (len(f.Sections) > 0 || f.Set != "") && !counted:
-		return usageError("--section and --set say what ncu collects; add --profiler ncu, or --ncu to record")
-	case slices.Contains(f.Kernels, ""):
-		return usageError("--kernel is empty; leave it out to profile what the baseline has")
-	}
-	for _, k := range f.Kernels {
-		if err := profiler.CheckSelector(k); err != nil {
-			return usageError("--kernel: %v", err)
-		}
-	}
-	return nil
-}
-
-// measured adds the metrics of ncu that the policy names, and refuses those that this host's ncu does not know.
-func (f *counterFlags) measured(ctx context.Context, p *thresholds.Policy, query bool) error {
-	f.Metrics = p.NcuMetrics()
-	if len(f.Metrics) == 0 || !query {
-		return nil
-	}
-	known := tools.Counter.Known(ctx, tools.Counter.Tool().Name)
-	for _, r := range p.Rules {
-		if name, raw := strings.CutPrefix(string(r.Metric), measure.NcuPrefix); raw {
-			if err := known(name); err != nil {
-				return usageError("%s: %w", r.Where, err)
-			}
-		}
-	}
-	return nil
-}
 
 // baseFlags name a base build of the workload, to be measured interleaved with the head.
 type baseFlags struct {

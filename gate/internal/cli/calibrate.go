@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -54,7 +55,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	showWay(ways[answer.ReasonKey], answer.Next)
+	showWay(ways[model.Kind(answer.ReasonKey)], answer.Next)
 	if err := report.Render(v.out.format, e.Out, answer, v.out.options(e)); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 		"comparison is undecided (default none)")
 	v.bindMetrics(fs)
 	v.base.bind(fs)
-	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
+	bindChoice(fs, &v.profiler)
 	v.counters.bind(fs)
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3); code (compare device code alone); or skip (judge nothing, exit 0; in CI as fail)")
@@ -222,8 +222,8 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
-		return usageError("no baseline of workload %q in %s; write one with nsgate record --ncu, on the code to compare with, or name kernels with --kernel",
-			j.Workload, j.Root)
+		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
+			"or name kernels with --kernel", j.Workload, j.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	case lone && c.Base == nil && !c.Spread():

@@ -41,7 +41,7 @@ func commands() []command {
 		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording", verb: &showVerb{}},
 		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1, wants: "one recording", verb: &scrubVerb{}},
 		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true, wants: "at most one saved report", verb: &reportVerb{}},
-		{use: "rank [flags] -- PROGRAM…", summary: "run one rank of a job under nsys, inside srun, mpirun or torchrun", workload: true, verb: &rankVerb{}},
+		{use: "rank [flags] -- PROGRAM…", summary: "run one rank of a job under the profiler, inside srun, mpirun or torchrun", workload: true, verb: &rankVerb{}},
 		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1, optional: true, wants: "one file", verb: &policyVerb{}},
 		{use: "explain WORD", summary: "say what a word of a report means: an outcome, a metric, a reason", own: 1,
 			wants: "one word", verb: explainVerb{}},

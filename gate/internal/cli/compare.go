@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -12,19 +11,15 @@ import (
 
 type compareVerb struct {
 	sampleFlags
-	policy   policyFlags
-	out      outputFlags
-	ncuPages string
+	policy policyFlags
+	out    outputFlags
+	pages  string
 }
 
 func (v *compareVerb) bind(fs *pflag.FlagSet) {
 	v.policy.bind(fs)
 	v.sampleFlags.bind(fs)
-	const pages = "ncu-pages"
-	fs.StringVar(&v.ncuPages, pages, "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
-	old := *fs.Lookup(pages)
-	old.Name, old.Shorthand, old.Hidden = "explain", "", true
-	fs.AddFlag(&old)
+	bindPages(fs, &v.pages)
 	v.out.bind(fs)
 }
 
@@ -37,16 +32,14 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
-	c.Tools.Nsys, c.Tools.Metrics = v.nsys, p.NcuMetrics()
+	c.Tools = v.tools(p)
 	if c.Rule, err = v.rule(); err != nil {
 		return err
 	}
-	if v.ncuPages != "" && !slices.Contains(autoAlwaysNever, v.ncuPages) { // NSGATE_EXPLAIN is for nsgate check
-		pages := strings.Split(v.ncuPages, ",")
-		if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
-			return usageError("--ncu-pages: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", v.ncuPages)
+	if v.pages != "" && !slices.Contains(autoAlwaysNever, v.pages) { // NSGATE_EXPLAIN is for nsgate check
+		if c.Counters, err = bothPages(v.pages); err != nil {
+			return err
 		}
-		c.Counters = [2]string(pages)
 	}
 	r, err := c.Run(ctx)
 	if err != nil {

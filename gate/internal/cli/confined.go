@@ -15,7 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-// reader is a verb that reads files of others. It runs in a confined child, unless a file takes nsys or ncu to read.
+// reader is a verb that reads files of others. It runs in a confined child, unless a file takes a profiler to read.
 type reader interface {
 	// reads are the paths that this call reads, nil where it reads nothing of others. The files are those that it writes.
 	reads(e *env, args arguments) (paths, files []string)

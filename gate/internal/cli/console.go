@@ -64,7 +64,7 @@ func noVerdict(e *env, what string, err error) error {
 		code = max(code, refused(string(r.Kind)))
 		fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
 		if r.Next != "" {
-			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(string(r.Kind), r.Next)))
+			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(r.Kind, r.Next)))
 		}
 	}
 	return &exit{code: code}

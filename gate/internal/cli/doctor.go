@@ -34,7 +34,7 @@ func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 	healthy := true
 	for i := range seen {
 		o := &seen[i]
-		o.Detail = WayOut(string(o.Kind), o.Detail)
+		o.Detail = WayOut(o.Kind, o.Detail)
 		healthy = healthy && o.Mark != doctor.Bad
 	}
 	if v.json {

@@ -92,10 +92,10 @@ var flagGroups = []struct {
 }{
 	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "starts", "timeout", "warmup", "step",
 		"memory-usage", "gpu-metrics", "host", "allow-busy",
-		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
+		"no-gpu", "dry-run", "keep-profiles", exeFlag, argFlag}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
-	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section", "explain", "ncu-pages"}},
+	{"Nsight Compute", countFlags},
 	{"What is printed and written", []string{"format",
 		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }

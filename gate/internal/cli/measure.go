@@ -24,8 +24,8 @@ import (
 
 // sampleFlags say how traces are cut into steps, and which program exports them.
 type sampleFlags struct {
-	fs   *pflag.FlagSet
-	nsys string
+	fs  *pflag.FlagSet
+	exe string // of the profiler, "" for the one on the PATH
 }
 
 func (s *sampleFlags) bind(fs *pflag.FlagSet) {
@@ -33,12 +33,7 @@ func (s *sampleFlags) bind(fs *pflag.FlagSet) {
 	fs.String("warmup", "", "what to skip: auto, a number of steps, or capture (only what lies between "+
 		"cudaProfilerStart and cudaProfilerStop) (default auto)")
 	fs.String("step", "", `NVTX range that the workload repeats; "none" counts by run (default: found by itself)`)
-	bindProfiler(fs, &s.nsys)
-}
-
-// bindProfiler declares the flag of the program that records and exports.
-func bindProfiler(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "nsys", "", "the nsys executable (default nsys on the PATH)")
+	bindProfiler(fs, &s.exe)
 }
 
 // rule is how traces are cut by the flags alone.
@@ -46,6 +41,11 @@ func (s *sampleFlags) rule() (profile.Rule, error) {
 	var w thresholds.Workload
 	err := settings(s.fs, &w)
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
+}
+
+// tools are the programs and metrics with which recordings are read.
+func (s *sampleFlags) tools(p *thresholds.Policy) profile.Tools {
+	return profile.Tools{Exe: s.exe, Metrics: p.RawMetrics()}
 }
 
 type measureFlags struct {
@@ -73,11 +73,11 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.String("starts", "", "`number` of runs that start at the same time, each held when it opens the GPU until its "+
 		"turn comes (default 1: one start after the other)")
 	m.sampleFlags.bind(fs)
-	fs.StringArrayVar(&m.TraceArgs, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
+	bindProfilerArgs(fs, &m.TraceArgs)
 	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
 	fs.BoolVar(&m.AllowBusy, "allow-busy", false, "measure although something else uses the GPU")
 	fs.StringVar(&m.KeepProfiles, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
-	fs.String("gather", "", "directory that all hosts of a job see: nsys runs around each rank, see nsgate rank")
+	fs.String("gather", "", "directory that all hosts of a job see: the profiler runs around each rank, see nsgate rank")
 	fs.String("ranks", "", "with --gather: profile these ranks only, such as 0,7 or 0-3 (default all)")
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
 }
@@ -173,11 +173,11 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	}
 	if m.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys, Metrics: p.NcuMetrics()}}
+		j.Measurer = &app.Saved{Path: m.from, Tools: m.tools(p)}
 		return j, nil
 	}
 	own := m.Options
-	own.Profiler, own.Exe = tools.Profiler(string(m.by)), m.nsys
+	own.Profiler, own.Exe = tools.Profiler(string(m.by)), m.exe
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
@@ -264,7 +264,7 @@ func (m *measureFlags) plan(w *thresholds.Workload) ([]int, error) {
 	flag := m.fs.Lookup("budget")
 	timed := m.from == "" && !m.by.ByLaunch()
 	if flag != nil && flag.Changed && !timed {
-		return nil, usageError("--budget is for runs under nsys: leave it out with --from and --profiler ncu")
+		return nil, usageError("--budget is for runs whose times are measured: leave it out with --from and %s", counting)
 	}
 	if flag == nil || !timed {
 		w.Budget = 0
@@ -281,7 +281,7 @@ func (m *measureFlags) share(w *thresholds.Workload, runs int) (float64, error) 
 	case m.unprofiled < 0 || m.unprofiled > maxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, m.unprofiled, maxRuns)
 	case m.unprofiled > 0 && m.by.ByLaunch():
-		return 0, usageError("%s takes runs beside those of nsys: leave it out with --profiler ncu", flag)
+		return 0, usageError("%s takes runs beside the profiled ones: leave it out with %s", flag, counting)
 	case m.fs.Changed("unprofiled"):
 		return float64(m.unprofiled) / float64(runs), nil
 	case len(w.Outputs)+len(w.Results) > 0 && !m.by.ByLaunch():
@@ -301,7 +301,7 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 	case w.Server != nil:
 		return "", usageError("--gather records ranks: leave it out with [workload.server]")
 	case m.by.ByLaunch():
-		return "", usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
+		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
 	case m.KeepProfiles != "":
 		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
 			"keeps their exports")

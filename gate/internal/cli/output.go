@@ -180,7 +180,7 @@ type basis struct {
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	for _, w := range j.Each() {
-		way := ways[w.ReasonKey]
+		way := ways[model.Kind(w.ReasonKey)]
 		if w.Measured != nil && o.patch != "" {
 			way = o.apply()
 		}

@@ -23,7 +23,7 @@ func (v *rankVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&v.Job, "job", "", "name of the job: its ranks share it, and no other job in the directory does (default by the job and step of Slurm)")
 	fs.String("ranks", "", "profile these ranks only, such as 0,7 or 0-3 (default all)")
 	bindProfiler(fs, &v.Exe)
-	fs.StringArrayVar(&v.Order.Options.Args, "nsys-arg", nil, "further argument of nsys profile, repeatable")
+	bindProfilerArgs(fs, &v.Order.Options.Args)
 }
 
 func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {

@@ -31,7 +31,7 @@ func (v *recordVerb) bind(fs *pflag.FlagSet) {
 	v.measureFlags.bind(fs)
 	v.bindFrom(fs)
 	v.bindMetrics(fs)
-	fs.BoolVar(&v.count, "ncu", false, "profile the heaviest kernels with Nsight Compute as well")
+	bindCount(fs, &v.count)
 	v.counters.bind(fs)
 	fs.StringVar(&v.reason, "reason", "", "why it is recorded, for those who review the baseline")
 	fs.BoolVar(&v.replace, "replace", false, "put the session in place of all that the baseline holds so far")
@@ -45,7 +45,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if v.count && v.from != "" {
-		return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
+		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone", countFlag)
 	}
 	jobs, err := v.resolve(e, &v.policy, args.workload, v.quiet)
 	if err != nil {

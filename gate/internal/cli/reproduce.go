@@ -77,7 +77,7 @@ func (e *env) elided() *strings.Replacer {
 // user, as those of builds, unless it holds a value of the environment.
 func (e *env) repeat(j *job) (stored, shown string) {
 	shown = e.repeated("", func(flag, value string) bool {
-		return secretive(flag, value) && (flag == "nsys-arg" || e.carries([]string{value}))
+		return secretive(flag, value) && (flag == argFlag || e.carries([]string{value}))
 	})
 	command := e.args.workload
 	w, ok := j.Policy.Workload(j.Workload)
@@ -100,9 +100,7 @@ func (e *env) carries(command []string) bool {
 	})
 }
 
-// secretive reports whether a flag's value may hold secrets: command lines, and arguments of nsys that set variables
-// (--env-var).
+// secretive reports whether a flag's value may hold secrets: command lines, and variables that the profiler sets.
 func secretive(flag, value string) bool {
-	return flag == "base-cmd" || flag == "build" ||
-		flag == "nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))
+	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
 }

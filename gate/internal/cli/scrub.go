@@ -29,7 +29,7 @@ func (v *scrubVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := app.Scrub(ctx, profile.Tools{Nsys: v.nsys}, rule, args.own[0], v.out)
+	sessions, err := app.Scrub(ctx, profile.Tools{Exe: v.exe}, rule, args.own[0], v.out)
 	if err != nil {
 		return noVerdict(e, "scrubbed", err)
 	}

@@ -40,7 +40,7 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	summary, err := app.Show(ctx, profile.Tools{Nsys: v.nsys}, rule, args.own[0])
+	summary, err := app.Show(ctx, profile.Tools{Exe: v.exe}, rule, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}

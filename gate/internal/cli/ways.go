@@ -1,35 +1,32 @@
 package cli
 
 import (
-	"maps"
-	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // ways are the flags or commands for the next step of a refusal, by its kind.
-var ways = map[string]string{
-	"changed-within-hour": "--reason 'WHY'",
-	"export-failed":       "--nsys PATH",
-	"no-baseline":         "nsgate record, or nsgate check --patch FILE",
-	"no-baseline-here":    "nsgate record, or nsgate check --patch FILE",
-	"workload-timeout":    "--timeout TIME",
-	"no-gpu-metrics":      "without --gpu-metrics",
-	"no-nsys":             "--nsys PATH",
-	"not-acceptable":      "--force",
-	"not-as-asked":        "--from, --profiler",
-	"not-profiled":        "--kernel",
-	"nothing-to-count":    "--launch-skip N",
-	"other-baseline":      "--replace",
-	"other-step":          "--step",
-	"unsteady":            "--warmup N, --warmup capture",
+var ways = map[model.Kind]string{
+	model.ChangedWithinHour: "--reason 'WHY'",
+	model.ExportFailed:      "--" + exeFlag + " PATH",
+	model.NoBaseline:        "nsgate record, or nsgate check --patch FILE",
+	model.NoBaselineHere:    "nsgate record, or nsgate check --patch FILE",
+	model.WorkloadTimeout:   "--timeout TIME",
+	model.NoGPUMetrics:      "without --gpu-metrics",
+	model.NoProfiler:        "--" + exeFlag + " PATH",
+	model.NotAcceptable:     "--force",
+	model.NotAsAsked:        "--from, --profiler",
+	model.NotProfiled:       "--kernel",
+	model.NothingToCount:    "--launch-skip N",
+	model.OtherBaseline:     "--replace",
+	model.OtherStep:         "--step",
+	model.Unsteady:          "--warmup N, --warmup capture",
 }
-
-// Ways lists the kinds of refusals that have one.
-func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 
 // WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". A step that already names
 // its flags stays.
-func WayOut(key, next string) string { return withWay(ways[key], next) }
+func WayOut(kind model.Kind, next string) string { return withWay(ways[kind], next) }
 
 func withWay(way, next string) string {
 	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {

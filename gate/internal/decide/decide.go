@@ -96,7 +96,7 @@ func (e *estimate) weight() float64 {
 		return first / 2.0 // typical and mean are two views of one step
 	case e.small, e.isStep(), e.Subject.Scope == measure.ScopeSection:
 		return seldom
-	case e.Metric.Name == measure.Time.Name, e.Metric.Name == model.NcuTime.Name, e.Subject == measure.Workload,
+	case e.Metric.Name == measure.Time.Name, e.Metric.Name == model.ReplayTime.Name, e.Subject == measure.Workload,
 		e.Match != "exact",
 		e.Subject.Scope == measure.ScopeBenchmark:
 		return 1

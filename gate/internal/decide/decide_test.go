@@ -74,7 +74,7 @@ func TestCounters(t *testing.T) {
 		{"only warned of", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\nseverity = \"warn\"\n", three(base), three(base),
 			result.Pass, "6 comparisons"},
 		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), result.NoVerdict,
-			"ncu profiled no launch of saxpy in the head"},
+			"no launch of saxpy was profiled in the head"},
 		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
 			result.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
 		{"a metric that one kernel lacks on both sides", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", unmeteredOf(three(base), "local_loads", "saxpy"),
@@ -83,7 +83,7 @@ func TestCounters(t *testing.T) {
 		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), result.NoVerdict,
 			"the ncu time of saxpy cannot be judged: the head has no ncu time"},
 		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), result.NoVerdict,
-			"the pages of ncu hold no duration, and no rule limits one of their counters"},
+			"the counters of single launches hold no duration, and no rule limits one of them"},
 		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
 			result.NoVerdict, "no kernel has sm throughput"},
 		{"a metric that only the head has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", unmetered(three(base), "sm_throughput"), three(base),
@@ -152,7 +152,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	}
 	s := counted(t, "base.raw.csv", "base.raw.csv")
 	for i := range s[0].Series {
-		if s[0].Series[i].Metric == model.NcuTime {
+		if s[0].Series[i].Metric == model.ReplayTime {
 			s[0].Series[i].Metric = measure.Total
 		}
 	}

@@ -91,7 +91,7 @@ func newPool(t comparison, members []*estimate) pool {
 			p.gaps = append(p.gaps, gap)
 		}
 	}
-	p.exact = p.steady && (p.exact || t.Time == model.NcuTime)
+	p.exact = p.steady && (p.exact || t.Time == model.ReplayTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	switch {
 	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark ||

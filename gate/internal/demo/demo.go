@@ -18,7 +18,7 @@ const (
 //go:embed recordings.zip
 var recordings []byte
 
-// Files are the exports of nsys, in a directory a side.
+// Files are the exports of the profiler, in a directory a side.
 func Files() (fs.FS, error) {
 	return zip.NewReader(bytes.NewReader(recordings), int64(len(recordings)))
 }

@@ -8,7 +8,7 @@ import (
 // multiprocessor holds the limits of one compute capability; shared memory in KiB.
 type multiprocessor struct{ threads, blocks, shared int }
 
-// multiprocessors are the limits in the technical specifications of NVIDIA's CUDA C++ Programming Guide. All have
+// multiprocessors are the limits in the technical specifications of the CUDA C++ Programming Guide. All have
 // 65,536 registers.
 var multiprocessors = map[int]multiprocessor{
 	70: {2048, 32, 96}, 72: {2048, 32, 96}, 75: {1024, 16, 64},

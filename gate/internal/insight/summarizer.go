@@ -42,7 +42,7 @@ func summaries(sessions []model.Session) *summarizer {
 	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, result.Number(last.GPUs)/max(1, result.Number(last.Processes)))}
 	total := measure.Total
 	if recorded.ByLaunch(sessions) {
-		s.time, total = model.NcuTime, model.NcuTime
+		s.time, total = model.ReplayTime, model.ReplayTime
 	}
 	s.side = recorded.New(sessions, total)
 	s.stepped = attribution.Stepped(s.side, nil, "base")

@@ -143,7 +143,7 @@ func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	for _, s := range kernels {
 		share += side.Share(s)
 	}
-	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != model.NcuTime
+	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != model.ReplayTime
 }
 
 // groups sorts kernels by a key; those without one are left out.
@@ -209,7 +209,7 @@ func same(t Sides, s measure.Subject) []Pair {
 // wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || t.Time != model.NcuTime {
+	if s.Scope != measure.ScopeKernel || t.Time != model.ReplayTime {
 		return false
 	}
 	return t.Named(Pair{Metric: m, Limit: t.Policy.Limit(s, m)})

@@ -29,7 +29,7 @@ var matchRefusals = []align.Refusal[Matching]{
 				by = "--metrics " + raw
 			}
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
-				"profile with ncu " + by + "; where the GPU does not count it, remove the rule"
+				"profile with " + by + "; where the GPU does not count it, remove the rule"
 		}},
 	{Name: "nothing in common", Kind: model.OtherWorkload, When: Matching.unrelated,
 		Says: func(m Matching) (string, string) {
@@ -67,7 +67,7 @@ var matchRefusals = []align.Refusal[Matching]{
 			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
 			if m.lost().rows {
 				next = "print the tables of the " + m.lost().side +
-					" again, whole: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
+					" again, whole: " + model.PrintLaunches
 			}
 			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
@@ -108,7 +108,7 @@ func (m Matching) unmet(sampled bool) *unmet {
 // short name or its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and
 // still repeats or launches as often.
 func (m Matching) unrelated() bool {
-	if m.Base.Sessions[0].Step != "" || m.Time == model.NcuTime {
+	if m.Base.Sessions[0].Step != "" || m.Time == model.ReplayTime {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p Pair) bool {

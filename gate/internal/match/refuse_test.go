@@ -53,7 +53,7 @@ func TestMatchRefusals(t *testing.T) {
 		return []thresholds.Rule{{Metric: thresholds.Glob(metric.Name), Where: "nsgate.toml:3", Severity: thresholds.Fail}}
 	}
 	byNcu := func(s *model.Session) {
-		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.NcuTime,
+		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.ReplayTime,
 			Values: model.Values{1e5, 1e5, 1e5}}}
 	}
 	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod,

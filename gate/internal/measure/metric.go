@@ -15,10 +15,10 @@ const (
 	Higher  = metrics.Higher
 )
 
-// NcuPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
-const NcuPrefix = metrics.NcuPrefix
+// RawPrefix begins the names of metrics that Nsight Compute defines.
+const RawPrefix = metrics.RawPrefix
 
-// MetricByName finds a metric of [Metrics], or makes that of a name behind [NcuPrefix].
+// MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
 func MetricByName(name string) (Metric, bool) { return metrics.ByName(name) }
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes

@@ -64,7 +64,7 @@ var unstable = []rule{
 	newRule("::__", `\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`, "$1"),
 	// Numba tags a kernel with the number of functions made before it, and with its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
 	newRule("[abi:", `\[abi:[^\]]*\]`, ""),
-	// ncu leaves out "abi:".
+	// Nsight Compute leaves out "abi:".
 	newRule("[v", `\[v[0-9]+(?:,\w+)*\]`, ""),
 	// Before it had tags, the number came after the code of "$": f$241 is the first function.
 	newRule("$24", `^(cudapy::[^(]*)\$24[0-9]+(\(|$)`, "$1$2"),
@@ -215,7 +215,7 @@ func NormalizeControl(s string) string {
 }
 
 // ShortName is the base name of a demangled kernel name: without return type, namespaces, template arguments and
-// parameters. nsys calls it the short name and ncu the function, and it is the same for both. Names that are not C++
+// parameters. Nsight Systems calls it the short name and Nsight Compute the function. Names that are not C++
 // (Triton, cuBLAS, JAX) come back as they are.
 func ShortName(name string) string {
 	var base []byte // of the component that was reached

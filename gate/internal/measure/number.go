@@ -221,7 +221,7 @@ type unit struct {
 	ladder bool
 }
 
-// units is every unit that nsgate reads or prints, with the base unit of metrics. Sizes go by 1000, as in nsys and ncu,
+// units is every unit that nsgate reads or prints, with the base unit of metrics. Sizes go by 1000, as in profiles,
 // unless they say otherwise.
 var units = []unit{
 	{"ns", "ns", 1, "nsec nsecond nanoseconds", true},

@@ -17,7 +17,7 @@ type Dim3 struct {
 	Z uint32 `json:"z"`
 }
 
-// String prints the extent as nsys and ncu users write it: 1056x1x1.
+// String prints the extent as users of profilers write it: 1056x1x1.
 func (d Dim3) String() string {
 	text := func(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 	return text(d.X) + "x" + text(d.Y) + "x" + text(d.Z)

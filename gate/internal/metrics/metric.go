@@ -29,7 +29,7 @@ type Metric struct {
 }
 
 var (
-	// All lists every metric that nsgate knows: those of nsys, then those of ncu.
+	// All lists every metric that nsgate knows: those of a timeline, then the counters of single launches.
 	All []Metric
 	// known are the rows by name.
 	known = map[string]knowledge{}
@@ -95,7 +95,7 @@ func row(name, unit string, better Direction, is kind, over sums, marks mark, ti
 	return m
 }
 
-// sample is the row of a metric that nsys samples of the whole GPU.
+// sample is the row of a metric that is sampled of the whole GPU.
 func sample(name string, better Direction, title ...string) Metric {
 	return row(name, "%", better, share, alone, sampled, title...)
 }
@@ -109,29 +109,29 @@ func marked(is mark) []Metric {
 	return slices.DeleteFunc(slices.Clone(All), func(m Metric) bool { return known[m.Name].is&is == 0 })
 }
 
-// ByName finds a metric of [All], or makes that of a name behind [NcuPrefix].
+// ByName finds a metric of [All], or makes that of a name behind [RawPrefix].
 func ByName(name string) (Metric, bool) {
-	if raw, ok := strings.CutPrefix(name, NcuPrefix); ok && ncuName.MatchString(raw) {
-		return ncuMetric(raw), true
+	if raw, ok := strings.CutPrefix(name, RawPrefix); ok && rawName.MatchString(raw) {
+		return rawMetric(raw), true
 	}
 	k, ok := known[name]
 	return k.metric, ok
 }
 
-// NcuPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
-const NcuPrefix = "ncu:"
+// RawPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
+const RawPrefix = "ncu:"
 
 var (
-	ncuName    = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)*$`)
-	ncuCounted = regexp.MustCompile(`inst_executed\w*\.sum$|^launch__`)
-	ncuHigher  = regexp.MustCompile(`throughput|hit_rate|pct_of_peak|\.per_second`)
+	rawName    = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)*$`)
+	rawCounted = regexp.MustCompile(`inst_executed\w*\.sum$|^launch__`)
+	rawHigher  = regexp.MustCompile(`throughput|hit_rate|pct_of_peak|\.per_second`)
 )
 
-// ncuMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed
+// rawMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed
 // instructions and attributes of the launch are exact.
-func ncuMetric(raw string) Metric {
-	m := Metric{Name: NcuPrefix + raw, Unit: "count", Better: Lower, Exact: ncuCounted.MatchString(raw)}
-	if ncuHigher.MatchString(raw) {
+func rawMetric(raw string) Metric {
+	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: Lower, Exact: rawCounted.MatchString(raw)}
+	if rawHigher.MatchString(raw) {
 		m.Better = Higher
 	}
 	switch bytes, rate := strings.Contains(raw, "bytes"), strings.HasSuffix(raw, ".per_second"); {
@@ -153,7 +153,7 @@ func ncuMetric(raw string) Metric {
 
 // Raw is the name that Nsight Compute has for the metric, "" for a metric of [All].
 func (m Metric) Raw() string {
-	raw, ok := strings.CutPrefix(m.Name, NcuPrefix)
+	raw, ok := strings.CutPrefix(m.Name, RawPrefix)
 	if !ok {
 		return ""
 	}
@@ -203,7 +203,7 @@ func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 // Followed reports whether the history of the metric is kept: of the outputs, the workload and the kernels.
 func (m Metric) Followed() bool { return known[m.Name].is&followed != 0 }
 
-// Sampled reports whether nsys samples the metric of the whole GPU.
+// Sampled reports whether the metric is sampled of the whole GPU.
 func (m Metric) Sampled() bool { return known[m.Name].is&sampled != 0 }
 
 // OfLaunch reports whether Nsight Compute gives the metric of one launch.

@@ -52,7 +52,7 @@ func TestMetricJudged(t *testing.T) {
 }
 
 // The name of a metric of Nsight Compute tells its unit and direction.
-func TestNcuMetrics(t *testing.T) {
+func TestRawMetrics(t *testing.T) {
 	for name, want := range map[string]Metric{
 		"smsp__inst_executed.sum":                                 {Unit: "count", Better: Lower, Exact: true},
 		"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":     {Unit: "count", Better: Lower, Exact: true},
@@ -68,7 +68,7 @@ func TestNcuMetrics(t *testing.T) {
 		"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum":            {Unit: "B", Better: Lower},
 		"smsp__sass_thread_inst_executed_op_fadd.sum.per_cycle_x": {Unit: "ratio", Better: Lower},
 	} {
-		want.Name = NcuPrefix + name
+		want.Name = RawPrefix + name
 		got, ok := ByName(want.Name)
 		if got != want || !ok || got.Judged() || got.Title() != name || got.Raw() != name {
 			t.Errorf("%s: %+v, %t, want %+v", name, got, ok, want)

@@ -1,6 +1,6 @@
 package metrics
 
-// The metrics that nsys recordings give.
+// The metrics that recordings of a timeline give.
 var (
 	// Time is the GPU time of one launch: the 10 % trimmed mean over the steady launches of a run.
 	Time = row("time", "ns", Lower, time, alone, judged|tick)
@@ -148,7 +148,7 @@ var (
 	Value = row("value", "", Neither, amount, alone, unprofiled)
 )
 
-// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
+// The metrics that are sampled of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
 // how the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or
 // worse.
 var (
@@ -166,13 +166,13 @@ var (
 // SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
 var SamplingPeriod = row("sampling_period", "ns", Neither, time, alone, 0)
 
-// The metrics that Nsight Compute gives of a single launch. Which counters each comes from is in package ncu.
+// The metrics that Nsight Compute gives of a single launch. The reader of the counters tells which each comes from.
 //
-// ncu serialises launches, flushes caches and may lock clocks, so that its durations are a metric of their own: NcuTime
-// is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough to know them.
+// The profiler replays launches one by one, flushes caches and may lock clocks, so that these durations are a metric of
+// their own: ReplayTime is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough to know them.
 var (
-	// NcuTime is the duration of one launch under ncu.
-	NcuTime = row("ncu_time", "ns", Lower, time, alone, judged|ofLaunch)
+	// ReplayTime is the duration of one launch that is replayed for its counters.
+	ReplayTime = row("ncu_time", "ns", Lower, time, alone, judged|ofLaunch)
 	// Cycles is the duration in cycles of the SM clock, SMClock that clock while the kernel ran.
 	Cycles  = counter("cycles", "count", Lower, amount)
 	SMClock = counter("sm_clock", "Hz", Neither, rate)
@@ -208,7 +208,7 @@ var (
 	Waves = counter("waves", "waves", Neither, amount)
 	// Instructions are warp instructions executed. LocalLoads and LocalStores are those that access local memory, which
 	// the compiler uses for spilled registers and for arrays indexed at run time; Spills are those that it marked as
-	// spilling (known to ncu from 2025).
+	// spilling (known from Nsight Compute 2025).
 	Instructions = counter("instructions", "count", Lower, exact)
 	LocalLoads   = counter("local_loads", "count", Lower, exact)
 	LocalStores  = counter("local_stores", "count", Lower, exact)
@@ -235,7 +235,7 @@ var (
 )
 
 var (
-	// GPUMetrics lists the metrics that nsys samples.
+	// GPUMetrics lists the metrics that are sampled of the whole GPU.
 	GPUMetrics = marked(sampled)
 	// Throughput lists the metrics of Nsight Compute, which gives registers and shared memory as well.
 	Throughput = marked(ofLaunch)

@@ -53,10 +53,13 @@ func IsBoard(s string) bool {
 	return true
 }
 
+// Vendor begins the models of GPUs as their driver names them.
+const Vendor = "NVIDIA"
+
 // joint is between names of unlike GPUs.
 const joint = " + "
 
-// Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
+// Models names the GPUs of a run by their models, each once: "A100 + H200".
 func Models(names []string) string {
 	return strings.Join(distinct(names), joint)
 }

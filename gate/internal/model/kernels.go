@@ -18,7 +18,7 @@ const MostSubjects = 50_000
 // subject. A trace of too many devices or kernels is a *[Refusal].
 func (t *Trace) NameKernels(file string, names *KernelNames) error {
 	if n := len(Devices(t.Launches)); n > mostDevices {
-		return Refuse(TooLarge, "record the workload with nsys profile again; no host has so many GPUs",
+		return Refuse(TooLarge, "record the workload again; no host has so many GPUs",
 			"%s: a process launched kernels on %d devices, more than %d", file, n, mostDevices)
 	}
 	if n := len(t.Kernels); n > MostSubjects {

@@ -18,7 +18,7 @@ var (
 	NVLinkRX             = metrics.NVLinkRX
 	NVLinkTX             = metrics.NVLinkTX
 	SamplingPeriod       = metrics.SamplingPeriod
-	NcuTime              = metrics.NcuTime
+	ReplayTime           = metrics.ReplayTime
 	Cycles               = metrics.Cycles
 	SMClock              = metrics.SMClock
 	SMThroughput         = metrics.SMThroughput

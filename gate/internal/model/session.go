@@ -57,8 +57,7 @@ type Environment struct {
 	HostLoad
 	Driver string `json:"driver"`
 	CUDA   string `json:"cuda"`
-	// Tool is the profiler and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
-	// first word is [Environment.Profiler].
+	// Tool is the profiler and its version, with a space between them: "torch.profiler 2.6".
 	Tool   string `json:"tool"`
 	Schema string `json:"schema"` // version of the export's schema
 	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), "" for a profiler
@@ -73,15 +72,8 @@ type Environment struct {
 	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
 }
 
-// WithoutNVTX is the [Environment.Mode] of a session without NVTX ranges, because nsys loses events with them.
+// WithoutNVTX is the [Environment.Mode] of a session without NVTX ranges, because the profiler loses events with them.
 const WithoutNVTX = "without NVTX"
-
-// Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
-// measure the same kernel differently and are never compared. "" is unknown.
-func (e *Environment) Profiler() Profiler {
-	name, _, _ := strings.Cut(e.Tool, " ")
-	return Profiler(name)
-}
 
 // HashUUID is the short form of a GPU's identity for files.
 func HashUUID(uuids ...string) string {
@@ -212,7 +204,7 @@ func (s *Session) Check() error {
 }
 
 // CheckSums gives an error where the kernels of a run do not add up to its GPU time: a file from elsewhere lacks some,
-// or a value was changed. A part of a measurement ([Session.Accepted]) and launches that ncu chose add up to nothing.
+// or a value was changed. A part of a measurement ([Session.Accepted]) and single launches add up to nothing.
 func (s *Session) CheckSums() error {
 	const apart = 0.01 // of the GPU time; what nsgate writes is rounded to less
 	whole, ok := s.Find(measure.Workload, measure.GPUTime.Name)
@@ -267,31 +259,6 @@ func SameSession(a, b Environment) bool {
 		return false
 	}
 	return a.Start.Sub(b.Start).Abs() <= time.Hour
-}
-
-// Pick keeps the sessions that the profiler measured; those of an unknown one count as those of nsys.
-func (p Profiler) Pick(sessions []Session) []Session {
-	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
-		own := s.Profiler()
-		return own != p && !(own == "" && p == Nsys)
-	})
-}
-
-// Timed keeps the sessions of a profiler that records times launch by launch, and those of an unknown one.
-func Timed(sessions []Session) []Session { return Nsys.Pick(sessions) }
-
-// Counted keeps the sessions of counters of single launches.
-func Counted(sessions []Session) []Session { return Ncu.Pick(sessions) }
-
-// Profilers lists the profilers of sessions, each once, in the order of the sessions.
-func Profilers(sessions []Session) []Profiler {
-	var names []Profiler
-	for i := range sessions {
-		if name := sessions[i].Profiler(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // MarshalJSON writes NaN, a run without the subject, as null.

@@ -178,7 +178,7 @@ var copyKinds = map[CopyKind]string{
 	11: "unified memcpy HtoD", 12: "unified memcpy DtoH", 13: "unified memcpy DtoD", Memset: "memset",
 }
 
-// String names the kind as nsys does, without its "CUDA" prefix: "memcpy HtoD".
+// String names the kind as Nsight Systems does, without its "CUDA" prefix: "memcpy HtoD".
 func (k CopyKind) String() string {
 	if s, ok := copyKinds[k]; ok {
 		return s

@@ -85,7 +85,7 @@ type source struct {
 // differ between versions, chips and sets of sections. The first column is the metric to read; NVIDIA's Kernel
 // Profiling Guide, "Metrics Reference", has the meaning of the others.
 var sources = []source{
-	{model.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
+	{model.ReplayTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
 	{model.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
 	{model.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
 		"sm__cycles_elapsed.avg.per_second")},
@@ -218,7 +218,7 @@ func (b *builder) derive(r *counters.Record) {
 	}
 	for _, name := range b.raw {
 		if v, collected := r.Raw[name]; collected && !math.IsNaN(v.Number) {
-			r.Metrics[measure.NcuPrefix+name] = v.Number
+			r.Metrics[measure.RawPrefix+name] = v.Number
 		}
 	}
 	for _, s := range evidence {
@@ -236,7 +236,7 @@ func (s source) value(raw map[string]counters.Value) float64 {
 	for _, f := range s.from {
 		v, collected := f.compute(raw, s.metric.Exact)
 		// A duration that is broken is not made up for by another column.
-		if !math.IsNaN(v) || collected && s.metric == model.NcuTime {
+		if !math.IsNaN(v) || collected && s.metric == model.ReplayTime {
 			return v
 		}
 	}

@@ -175,7 +175,7 @@ func TestDetailsLayouts(t *testing.T) {
 				t.Fatalf("%d launches", len(p.Records))
 			}
 			r := p.Records[0]
-			if v := r.Metrics[model.NcuTime.Name]; math.Abs(v-2880) > 1e-9 {
+			if v := r.Metrics[model.ReplayTime.Name]; math.Abs(v-2880) > 1e-9 {
 				t.Errorf("ncu_time = %v", v)
 			}
 			if r.Subject.Name != "k(int)" || r.Subject.Grid.String() != tt.grid {
@@ -327,7 +327,7 @@ func TestNeverZero(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if v, ok := p.Records[0].Metrics[model.NcuTime.Name]; ok {
+		if v, ok := p.Records[0].Metrics[model.ReplayTime.Name]; ok {
 			t.Errorf("%q: %v", text, v)
 		}
 		if p.Cells != 2 {
@@ -685,7 +685,7 @@ func TestBrokenDuration(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", sum, err)
 		}
-		if v, has := p.Records[0].Metrics[model.NcuTime.Name]; has != want {
+		if v, has := p.Records[0].Metrics[model.ReplayTime.Name]; has != want {
 			t.Errorf("%q: a duration of %v, want one: %v", sum, v, want)
 		}
 	}

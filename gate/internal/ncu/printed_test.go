@@ -97,7 +97,7 @@ func TestPrintedPageWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Records[0].Metrics[model.NcuTime.Name]; len(p.Records) != 1 || v != 96.32e6 {
+	if v := p.Records[0].Metrics[model.ReplayTime.Name]; len(p.Records) != 1 || v != 96.32e6 {
 		t.Errorf("%d launches of %v ns", len(p.Records), v)
 	}
 	if v := p.Records[0].Metrics[model.SMClock.Name]; v != 584.99e6 {

@@ -12,7 +12,7 @@ import (
 // each thread. XLA starts a thread for each GPU; with one GPU the main thread launches. Other rows name host, user and
 // environment.
 func (r *reader) environment() (e model.Environment, devices func(thread) int32, err error) {
-	e.Tool = string(model.NsysJax)
+	e.Tool = string(model.Thunks)
 	c, err := r.load("device-metadata.parquet", 0, "('TARGET_INFO_GPU', 'name')", "('TARGET_INFO_GPU', 'uuid')")
 	var models, ids []string
 	for row := range r.rows {

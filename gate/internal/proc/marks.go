@@ -30,8 +30,8 @@ func (t *toolSet) ended(cmd *exec.Cmd) {
 	delete(t.pids, cmd.Process.Pid)
 }
 
-// MarkName is the variable that marks the processes of a session for a guard: its value is the private directory. nsys
-// itself gets it, and so do its daemons and the workload.
+// MarkName is the variable that marks the processes of a session for a guard: its value is the private directory. The
+// profiler itself gets it, and so do its daemons and the workload.
 const MarkName = "NSGATE_SESSION"
 
 func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }

@@ -166,7 +166,7 @@ func Clear(dir string, grace time.Duration) error {
 }
 
 // Env is the environment of a profiler in the private directory: in English, with a directory for temporary files of
-// its own, where ncu's lock is not that of another user.
+// its own, where a profiler's lock is not that of another user.
 func (p *Private) Env() ([]string, error) {
 	tmp := tmpIn(p.Path)
 	if err := os.Mkdir(tmp, 0o700); err != nil {

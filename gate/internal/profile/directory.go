@@ -17,7 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
@@ -92,7 +91,7 @@ func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recor
 	return files, nil
 }
 
-// entry is a recording in a directory: a file, or the tables that nsys stats wrote of one run.
+// entry is a recording in a directory: a file, or the tables of one run.
 type entry struct {
 	files  []string
 	format *Format
@@ -122,7 +121,7 @@ func list(dir string, ofRank bool) (l listing, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	for _, group := range nsysstats.Group(names) {
+	for _, group := range recordingsOf(names) {
 		var files []string
 		for _, n := range group {
 			files = append(files, filepath.Join(dir, n))
@@ -171,7 +170,7 @@ func (l *listing) irregular(path string, directory, ofRank bool) error {
 		return err
 	case directory:
 		l.below++
-	case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
+	case formatNamed(name) != nil || ends(name, reports...):
 		return model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", path)
 	default:
 		l.others++
@@ -195,27 +194,6 @@ func (l *listing) take(files []string) error {
 		}
 	}
 	return nil
-}
-
-// derived reports whether a file was made from another one beside it, or is the source of one: the report beside its
-// export or page, or tables of nsys stats beside their export or report.
-func derived(name string, names []string) bool {
-	for _, from := range []struct{ report, export string }{{".nsys-rep", ".sqlite"}, {".qdrep", ".sqlite"}, {".ncu-rep", ".csv"}} {
-		if base, ok := strings.CutSuffix(name, from.report); ok && slices.Contains(names, base+from.export) {
-			return true
-		}
-	}
-	if !ends(name, ".csv") { // only tables are: a comparison of every file with all others would take long
-		return false
-	}
-	return slices.ContainsFunc(names, func(other string) bool {
-		for _, suffix := range []string{".sqlite", ".nsys-rep", ".qdrep"} {
-			if base, ok := strings.CutSuffix(other, suffix); ok && len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // holdsNothing refuses a directory without a profile. One of directories is most often one too high.
@@ -294,7 +272,7 @@ func (e entry) size() (n int64) {
 	return n
 }
 
-// TakesTool reports whether one of the paths is a file that only another program reads (a report of nsys), or a
+// TakesTool reports whether one of the paths is a file that only another program reads (a report), or a
 // directory with such a file. It looks at the first files of a directory only.
 func TakesTool(paths ...string) bool {
 	takes := func(name string) bool {

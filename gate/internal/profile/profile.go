@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
@@ -109,10 +108,10 @@ func Sides(rule Rule, baseline, head *Recording) (b, h []model.Session, err erro
 	return b, h, nil
 }
 
-// CommonProfiler picks the sessions of one profiler where a side holds several, as baselines do: nsys if both sides
-// have it.
+// CommonProfiler picks the sessions of one profiler where a side holds several, as baselines do: [model.Tracing] if
+// both sides have it.
 func CommonProfiler(base, head []model.Session) (b, h []model.Session) {
-	for _, p := range append([]model.Profiler{model.Nsys, model.Ncu}, model.Profilers(head)...) {
+	for _, p := range append([]model.Profiler{model.Tracing, model.Counting}, model.Profilers(head)...) {
 		b, h := p.Pick(base), p.Pick(head)
 		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
 			return b, h
@@ -132,7 +131,7 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		out = append(out, reduced...)
 	}
 	if len(r.Counters) > 0 {
-		counted, err := ncu.Session(r.Counters...)
+		counted, err := countersSession(r.Counters)
 		if err != nil {
 			return nil, err
 		}

@@ -97,7 +97,7 @@ func (r *Recording) pure() error {
 		add(r.Summaries[i].Profiler())
 	}
 	if len(r.Counters) > 0 {
-		add(model.Ncu)
+		add(model.Counting)
 	}
 	if len(names) > 1 {
 		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
@@ -108,6 +108,6 @@ func (r *Recording) pure() error {
 
 // Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
 type Tools struct {
-	Nsys, Ncu string   // the executables, "" for those on the PATH
-	Metrics   []string // of ncu, by its own names, to read beside those of nsgate
+	Exe     string   // of the profiler that wrote the reports, "" for the one on the PATH
+	Metrics []string // raw names of counters to read beside the metrics of nsgate
 }

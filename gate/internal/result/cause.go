@@ -40,6 +40,9 @@ type Roof struct {
 	Roof      Number `json:"roof"`      // FLOP/s at this intensity
 }
 
+// Documentation begins the address of every page of NVIDIA's documentation.
+const Documentation = "https://docs.nvidia.com/"
+
 // Guide is a section of NVIDIA's documentation.
 type Guide struct {
 	Title string `json:"title"`

@@ -31,7 +31,7 @@ func (d *decoder) decode(r *Rows, leaves []leaf) (err error) {
 	return nil
 }
 
-// mostRecord is the size in bytes of the largest row that is read. Those of nsys are much smaller.
+// mostRecord is the size in bytes of the largest row that is read. Those of profilers are much smaller.
 const mostRecord = 64 << 20
 
 func (d *decoder) rows(r *Rows, p *page, x leaf) error {

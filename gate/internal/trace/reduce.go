@@ -194,7 +194,7 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		between          map[string]float64 // bytes by the kinds of memory at both ends
 	}
 	kinds := map[model.CopyKind]*sums{}
-	pageable, told := 0.0, c.Profiler() != model.NsysJax // whether every copy tells its kinds of memory
+	pageable, told := 0.0, c.Profiler().TellsMemory()
 	for _, x := range c.copies {
 		n := c.share(x.API)
 		if n == 0 {

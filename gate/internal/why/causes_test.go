@@ -244,7 +244,7 @@ func TestCauses(t *testing.T) {
 			if !strings.Contains(text, tt.first) {
 				t.Errorf("got %s\nwant %s", c.Summary, tt.first)
 			}
-			if strings.HasPrefix(c.Summary, "Under ncu") {
+			if strings.HasPrefix(c.Summary, "Replayed") {
 				t.Error(c.Summary)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 const maxExplained = 5
 
 // explainable are the metrics of a launch that counters can explain.
-var explainable = []string{measure.Time.Name, model.NcuTime.Name}
+var explainable = []string{measure.Time.Name, model.ReplayTime.Name}
 
 // Hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
 func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
@@ -76,7 +76,7 @@ func BaseName(f *result.Finding) string {
 	return f.Name
 }
 
-// Causes are the causes of some findings, by index, from the profiles of ncu of both sides; base is nil for none.
+// Causes are the causes of some findings, by index, from the counters of both sides; base is nil for none.
 func Causes(findings []result.Finding, indices []int, base, head *counters.Profile) map[int]*result.Cause {
 	out := map[int]*result.Cause{}
 	for _, i := range indices {
@@ -112,7 +112,7 @@ func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
 	return out
 }
 
-// launches are the launches of a kernel with its geometry, or with any where either side has none. nsys and ncu print different
+// launches are the launches of a kernel with its geometry, or with any where either side has none. profilers print different
 // template arguments: if no kernel or several kernels fit, missing says so.
 func launches(p *counters.Profile, s measure.Subject, side string) (found []counters.Record, missing string) {
 	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r counters.Record) bool {
@@ -124,14 +124,14 @@ func launches(p *counters.Profile, s measure.Subject, side string) (found []coun
 	}
 	switch {
 	case len(found) == 0:
-		return nil, "ncu profiled no launch of this kernel in the " + side + "."
+		return nil, "No launch of this kernel was profiled in the " + side + "."
 	case len(kinds) > 1:
-		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
+		return nil, fmt.Sprintf("%d kernels of this short name were profiled in the %s, which their names do not tell apart.", len(kinds), side)
 	}
 	return found, ""
 }
 
-// Counted are the causes of a gate on profiles of ncu, whose sessions hold the counters already. One run a side judges no time, but its
+// Counted are the causes of a gate on counters, whose sessions hold the counters already. One run a side judges no time, but its
 // counters are exact and explain the kernels whose time differs.
 func Counted(findings []result.Finding, base, head []model.Session) map[int]*result.Cause {
 	if len(head) == 0 || !head[len(head)-1].Profiler().ByLaunch() {
@@ -141,7 +141,7 @@ func Counted(findings []result.Finding, base, head []model.Session) map[int]*res
 	if len(indices) == 0 {
 		indices = moved(findings)
 	}
-	before, after := ProfileOf(model.Ncu.Pick(base)), ProfileOf(head)
+	before, after := ProfileOf(model.Counted(base)), ProfileOf(head)
 	out := Causes(findings, indices, before, after)
 	if before != nil && after != nil {
 		explainReplaced(findings, before, after, out)
@@ -200,7 +200,7 @@ func moved(findings []result.Finding) (indices []int) {
 	return indices[:min(len(indices), maxExplained)]
 }
 
-// ProfileOf is a profile of the counters in sessions of ncu, each kernel from the newest session that has it; nil for no session.
+// ProfileOf is a profile of the counters in sessions, each kernel from the newest session that has it; nil for no session.
 func ProfileOf(sessions []model.Session) *counters.Profile {
 	if len(sessions) == 0 {
 		return nil

@@ -51,7 +51,7 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// Kernels that ncu does not tell apart explain nothing.
+// Kernels that their names do not tell apart explain nothing.
 func TestAttachAmbiguous(t *testing.T) {
 	record := func(name string) counters.Record {
 		return counters.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}, Metrics: map[string]float64{"registers": 32}}
@@ -62,11 +62,11 @@ func TestAttachAmbiguous(t *testing.T) {
 		base, head *counters.Profile
 		want       string
 	}{
-		{one, two, "2 kernels of this short name in the head, which"},
-		{two, one, "2 kernels of this short name in the base, which"},
+		{one, two, "2 kernels of this short name were profiled in the head, which"},
+		{two, one, "2 kernels of this short name were profiled in the base, which"},
 		{one, one, "No rule explains the change"},
 		{nil, one, "nothing to compare with"},
-		{one, &counters.Profile{}, "no launch of this kernel in the head"},
+		{one, &counters.Profile{}, "No launch of this kernel was profiled in the head"},
 	} {
 		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
 		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {

@@ -37,7 +37,7 @@ func (p Position) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// The limits of ncu's own rule on the bottleneck (SOLBottleneck, in the section GPU Speed Of Light Throughput). A unit
+// The limits of Nsight Compute's own rule on the bottleneck (SOLBottleneck, in the section GPU Speed Of Light Throughput). A unit
 // at 80 % of its peak or more is the limit, with both under 60 % latency is. In between it is the unit that is busier
 // by 10 points.
 const (
@@ -73,7 +73,7 @@ func roofline(s sample) *result.Roof {
 	}
 	var best *result.Roof
 	var load float64
-	bytes, seconds, bandwidth := s.get(model.DRAMBytes), s.get(model.NcuTime)/1e9, s.get(model.PeakDRAM)
+	bytes, seconds, bandwidth := s.get(model.DRAMBytes), s.get(model.ReplayTime)/1e9, s.get(model.PeakDRAM)
 	for _, x := range []struct {
 		name        string
 		flops, peak measure.Metric

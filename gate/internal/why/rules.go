@@ -12,7 +12,7 @@ import (
 
 type rule struct {
 	name  string
-	guide result.Guide // where NVIDIA explains it
+	guide result.Guide // that explains it
 	needs metrics      // unless both sides have all of them, the rule is not tried
 	// last rules speak only where no other does: their evidence follows from any cause.
 	last bool
@@ -147,7 +147,7 @@ var rules = []rule{
 		return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
 			p.told(model.AchievedOccupancy))
 	}},
-	{"clock", clockControl, metrics{model.Instructions, model.Cycles, model.SMClock, model.NcuTime}, false, func(p pair) string {
+	{"clock", clockControl, metrics{model.Instructions, model.Cycles, model.SMClock, model.ReplayTime}, false, func(p pair) string {
 		if p.ratio(model.SMClock) > 0.99 || !p.slower() || !p.same(model.Instructions, 0.005) ||
 			p.ratio(model.Cycles) > 1.01 {
 			return ""

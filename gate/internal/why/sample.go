@@ -52,7 +52,7 @@ func (s sample) flops() float64 {
 	return s.get(model.FP64) + s.get(model.FP32) + s.get(model.FP16)
 }
 
-// The least growth of the time under ncu of a slower kernel: relative, and two of the 32 ns ticks of GPUs.
+// The least growth of the replayed time of a slower kernel: relative, and two of the 32 ns ticks of GPUs.
 const (
 	least      = 0.01
 	leastTicks = 64
@@ -84,9 +84,9 @@ func ratio(base, head float64) float64 {
 
 func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m) }
 
-// slower reports whether the kernel is slower under ncu, or may be where its time is unknown.
+// slower reports whether the kernel is slower when it is replayed, or may be where its time is unknown.
 func (p pair) slower() bool {
-	return !p.known(model.NcuTime) || p.ratio(model.NcuTime) >= 1+least && p.by(model.NcuTime) > leastTicks
+	return !p.known(model.ReplayTime) || p.ratio(model.ReplayTime) >= 1+least && p.by(model.ReplayTime) > leastTicks
 }
 
 func (p pair) same(m measure.Metric, tolerance float64) bool {

@@ -58,12 +58,12 @@ func Explain(base, head []counters.Record) *result.Cause {
 		}
 	}
 	if len(c.Metrics) == 0 {
-		c.Summary = "ncu gives no metric that both sides have."
+		c.Summary = "The counters have no metric of both sides."
 		return c
 	}
 	var s []string
 	if !p.slower() {
-		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(model.NcuTime)+").")
+		s = append(s, "Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(model.ReplayTime)+").")
 	}
 	if len(c.Reasons) > 0 {
 		s = append(s, capital(strings.Join(c.Reasons, "; "))+".")
@@ -105,7 +105,7 @@ func Stand(head []counters.Record) *result.Cause {
 		parts = append(parts, text+".")
 	}
 	if c.Summary = strings.Join(parts, " "); c.Summary == "" {
-		c.Summary = "ncu gives no metric that says what limits the kernel."
+		c.Summary = "The counters have no metric that says what limits the kernel."
 	}
 	return c
 }

@@ -210,8 +210,8 @@ func TestRules(t *testing.T) {
 		if tt.want == "" && !strings.Contains(c.Summary, "No rule explains the change") {
 			t.Errorf("%s: %s", tt.name, c.Summary)
 		}
-		if under := strings.HasPrefix(c.Summary, "Under ncu"); under == (tt.head["ncu_time"] > 100e3) {
-			t.Errorf("%s: slower under ncu? %s", tt.name, c.Summary)
+		if under := strings.HasPrefix(c.Summary, "Replayed, one"); under == (tt.head["ncu_time"] > 100e3) {
+			t.Errorf("%s: slower when it is replayed? %s", tt.name, c.Summary)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -16,10 +17,10 @@ func labels(names []string) string {
 }
 
 var acronyms = strings.NewReplacer("dram", "DRAM", "l1", "L1", "l2", "L2", "sm clock", "SM clock", "sm throughput", "SM throughput",
-	"flops fp", "FLOPs in fp", "ncu time", "time under ncu")
+	"flops fp", "FLOPs in fp", model.ReplayTime.Title(), "replayed time")
 
 func capital(s string) string {
-	if strings.HasPrefix(s, "ncu") || s == "" {
+	if s == "" {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -66,12 +67,14 @@ func times(r float64) string {
 
 // profiling is a section of Nsight Compute's Profiling Guide, called Kernel Profiling Guide until 2024.
 func profiling(title, fragment string) result.Guide {
-	return result.Guide{Title: "Nsight Compute Profiling Guide, " + title, Link: "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#" + fragment}
+	return result.Guide{Title: "Nsight Compute Profiling Guide, " + title,
+		Link: result.Documentation + "nsight-compute/ProfilingGuide/index.html#" + fragment}
 }
 
 // practices is a section of the CUDA C++ Best Practices Guide.
 func practices(title, fragment string) result.Guide {
-	return result.Guide{Title: "CUDA C++ Best Practices Guide, " + title, Link: "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#" + fragment}
+	return result.Guide{Title: "CUDA C++ Best Practices Guide, " + title,
+		Link: result.Documentation + "cuda/cuda-c-best-practices-guide/index.html#" + fragment}
 }
 
 // sectionsAndRules is the page that says what a section of a report shows.

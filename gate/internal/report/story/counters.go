@@ -9,7 +9,7 @@ import (
 )
 
 // documentation matches the links of a cause. A saved report may hold other links, which are not shown.
-var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
+var documentation = regexp.MustCompile(`^` + regexp.QuoteMeta(result.Documentation) + `[A-Za-z0-9/_.#-]+$`)
 
 func Guides(c *result.Cause) []result.Guide {
 	var out []result.Guide

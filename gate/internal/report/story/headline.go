@@ -159,7 +159,7 @@ func (r *Row) outweighs(other *Row) bool {
 	case whole:
 		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
 	case r.F.Scope == measure.ScopeKernel:
-		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, ncuTime}, r.F.Metric)
+		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, model.ReplayTime.Name}, r.F.Metric)
 	}
 	return false
 }
@@ -221,16 +221,16 @@ func (v *Story) effectLine(r *Row, room int, why bool) string {
 	return Elide(Bind(Elide(name, 16))+" "+values, max(room, 8))
 }
 
-// against says of a kernel under ncu that all profiled kernels together moved the other way, with the sum of a launch
+// against says of a replayed kernel that all profiled kernels together moved the other way, with the sum of a launch
 // of each; "" where they did not.
 func (v *Story) against(r *Row, name string) string {
-	if r.F.Metric != ncuTime || r.F.Scope != measure.ScopeKernel {
+	if r.F.Metric != model.ReplayTime.Name || r.F.Scope != measure.ScopeKernel {
 		return ""
 	}
 	base, head, kernels := 0.0, 0.0, 0
 	for i := range v.Rows {
 		f := &v.Rows[i].F
-		if f.Metric == ncuTime && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
+		if f.Metric == model.ReplayTime.Name && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
 			base, head, kernels = base+float64(f.Base), head+float64(f.Head), kernels+1
 		}
 	}
@@ -241,10 +241,6 @@ func (v *Story) against(r *Row, name string) string {
 	return fmt.Sprintf("%s %s, but all %d kernels %s%s %s", name, roughly(r.F.Change), kernels,
 		pair(result.Number(base), result.Number(head), NS, 3), NB, roughly(result.Number(change)))
 }
-
-// ncuTime is the duration of a launch under Nsight Compute, which profiles a few launches of each kernel and not the
-// whole program.
-const ncuTime = "ncu_time"
 
 // effectName names the quantity of a row in a headline: "step", "saxpy", "forward GPU time".
 func (r *Row) effectName() string {
@@ -343,7 +339,7 @@ func roughInterval(f result.Finding) string {
 	return rough(float64(f.Low), d) + Bind(" … ") + rough(float64(f.High), d) + NB + "%"
 }
 
-// Sides names the GPU and the runs of both sides: "NVIDIA H200, 5 and 3 runs".
+// Sides names the GPU and the runs of both sides: "H200, 5 and 3 runs".
 func (v *Story) Sides() string {
 	r := v.Report
 	runs := ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -27,7 +28,7 @@ func (v *Story) Below() (rest, sides string) {
 	case !v.Judged():
 		return v.Rest, ""
 	case v.Tone == Good:
-		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), "NVIDIA"+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
+		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), model.Vendor+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }

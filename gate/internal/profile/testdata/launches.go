@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Command launches lists the durations of the steady launches in nsys exports, for the rules that judge single launches
-// instead of runs: go run testdata/h200/launches.go EXPORT… > launches.csv
+// Command launches lists the durations of the steady launches in exports, for the rules that judge single launches
+// instead of runs: go run gate/internal/profile/testdata/launches.go EXPORT… > launches.csv
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
 // warmup is the number of leading launches that are left out of every kernel; kernels with fewer than 50 are no part
@@ -22,11 +22,11 @@ func main() {
 	fmt.Println("run,kernel,ns")
 	run := 0
 	for _, file := range os.Args[1:] {
-		traces, err := nsys.Read(context.Background(), file)
+		recording, err := profile.Tools{}.Open(context.Background(), file)
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, t := range traces {
+		for _, t := range recording.Traces {
 			times := make([][]string, len(t.Kernels))
 			for _, l := range t.Launches {
 				times[l.Kernel] = append(times[l.Kernel], fmt.Sprint(l.End-l.Start))
