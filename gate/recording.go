@@ -25,8 +25,8 @@ func ReadBaseline(dir string) (*Recording, error) {
 }
 
 // ReadProfile reads a recording: a profiler's file, a directory with a file a run, a baseline, or a JSON report of
-// nsgate. Reports that only their profiler reads take it on the PATH. metrics are further counters of single launches to
-// read, see [thresholds.Policy.RawMetrics]. A recording that must not be judged is a [*Refusal].
+// nsgate. Reports that only their profiler reads take it on the PATH. metrics are further counters of single launches
+// to read, see [thresholds.Policy.RawMetrics]. A recording that must not be judged is a [*Refusal].
 func ReadProfile(ctx context.Context, path string, metrics ...string) (*Recording, error) {
 	r, err := profile.Tools{Metrics: metrics}.Open(ctx, path)
 	if err != nil {

@@ -184,7 +184,8 @@ func (b Baselines) longest() (longest time.Duration) {
 	return longest
 }
 
-// NoNVTX reports whether the newest session was measured without NVTX ranges, because the profiler loses events with them.
+// NoNVTX reports whether the newest session was measured without NVTX ranges, because the profiler loses events with
+// them.
 func (b Baselines) NoNVTX() bool {
 	var newest model.Environment
 	for _, x := range b {

@@ -60,7 +60,8 @@ func (b *budget) plan(looks []int) []int {
 	return slices.Compact([]int{b.first, last})
 }
 
-// cost is the time of a session of so many further runs a side. The time of the profiler grows with the runs, and is not less than it was.
+// cost is the time of a session of so many further runs a side. The time of the profiler grows with the runs, and is
+// not less than it was.
 func (b *budget) cost(runs int) result.Number {
 	n := result.Number(runs)
 	return n*b.round + b.over*max(1, n/result.Number(b.first))

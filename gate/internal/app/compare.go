@@ -20,8 +20,9 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git revisions:
-// "main:.nsgate/WORKLOAD/GPU", or "main" where that has one of the other side's GPU, or at the other side's place.
+// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git
+// revisions: "main:.nsgate/WORKLOAD/GPU", or "main" where that has one of the other side's GPU, or at the other side's
+// place.
 type Compare struct {
 	Base, Head string
 	// Home is the directory in which a git revision has its baselines, "" for the working directory.

@@ -318,8 +318,9 @@ func shell(commands [][]string) (lines []string) {
 	return lines
 }
 
-// Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the arguments ask for one. A program
-// that measures with a [Live] calls it first in main, because the profiler starts that program again.
+// Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the
+// arguments ask for one. A program that measures with a [Live] calls it first in main, because the profiler starts that
+// program again.
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false

@@ -334,8 +334,8 @@ func some(changes []*result.Finding) string {
 // maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
 const maxCounted = 10
 
-// heaviest are the short names of the kernels with the most GPU time in a session of times, without those that hang when
-// they are replayed and those with at most skip launches. No such kernel is a *model.Refusal.
+// heaviest are the short names of the kernels with the most GPU time in a session of times, without those that hang
+// when they are replayed and those with at most skip launches. No such kernel is a *model.Refusal.
 func heaviest(s *model.Session, share float64, skip int) ([]string, error) {
 	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
 	whole := 0.0

@@ -17,8 +17,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
-// committed is the baseline of a git revision: "main:.nsgate/WORKLOAD/GPU", or of "main" the one below [DefaultRoot] that
-// fits a recording of these GPU models.
+// committed is the baseline of a git revision: "main:.nsgate/WORKLOAD/GPU", or of "main" the one below [DefaultRoot]
+// that fits a recording of these GPU models.
 type committed struct{ revision, dir string }
 
 // asCommitted takes a side for a baseline of a revision where there is no such file and git knows it.

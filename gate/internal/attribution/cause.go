@@ -1,7 +1,8 @@
-// Package attribution names the cause of every nanosecond of a step, from its first operation on a device to that of the next step.
-// Kernels that compute hide collectives, these copies, and these memsets (the order of TraceLens); operations of one class share
-// equally. Idle time is divided by the method of Megatron-Bridge (its guide to the analysis of profiles): the host had not issued the next
-// operation, or waited itself, or the operation was issued and waited on the GPU.
+// Package attribution names the cause of every nanosecond of a step, from its first operation on a device to that of
+// the next step. Kernels that compute hide collectives, these copies, and these memsets (the order of TraceLens);
+// operations of one class share equally. Idle time is divided by the method of Megatron-Bridge (its guide to the
+// analysis of profiles): the host had not issued the next operation, or waited itself, or the operation was issued and
+// waited on the GPU.
 package attribution
 
 import (
@@ -90,8 +91,8 @@ const hostCode = "host code"
 
 var namesCall = input.Pattern(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
-// Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, the additions of Megatron-Bridge, and the
-// operations of XLA, which no kernel's name can be. A prefix may stand behind a namespace.
+// Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, the additions of
+// Megatron-Bridge, and the operations of XLA, which no kernel's name can be. A prefix may stand behind a namespace.
 var (
 	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma",
 		"all-gather", "all-reduce", "all-to-all", "collective-", "ragged-all-to-all", "reduce-scatter"}

@@ -24,8 +24,8 @@ const (
 )
 
 // countFlags are the flags of the section on counters in --help all.
-var countFlags = []string{countFlag, "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section",
-	"explain", pagesFlag}
+var countFlags = []string{countFlag, "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set",
+	"section", "explain", pagesFlag}
 
 // bindProfiler declares the flag of the program that records and exports.
 func bindProfiler(fs *pflag.FlagSet, exe *string) {
@@ -33,7 +33,8 @@ func bindProfiler(fs *pflag.FlagSet, exe *string) {
 }
 
 func bindProfilerArgs(fs *pflag.FlagSet, args *[]string) {
-	fs.StringArrayVar(args, argFlag, nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
+	fs.StringArrayVar(args, argFlag, nil, "further argument of nsys profile, repeatable: "+
+		"--nsys-arg=--nvtx-domain-exclude=TSL")
 }
 
 // bindChoice declares the flag that chooses between times and counters.
@@ -57,7 +58,8 @@ func bindPages(fs *pflag.FlagSet, pages *string) {
 func bothPages(value string) (pages [2]string, err error) {
 	base, head, _ := strings.Cut(value, ",")
 	if base == "" || head == "" || strings.Contains(head, ",") {
-		return pages, usageError("--ncu-pages: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", value)
+		return pages, usageError("--ncu-pages: %q is not BASE.csv,HEAD.csv, two files that "+
+			"ncu --csv --page raw printed", value)
 	}
 	return [2]string{base, head}, nil
 }
@@ -73,9 +75,12 @@ type counterFlags struct{ profiler.Selection }
 func (f *counterFlags) bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as "+
 		"regex:EXPRESSION, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", profiler.LaunchSkip, "for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", profiler.LaunchCount, "for ncu: profile so many launches of each kernel and geometry")
-	fs.StringVar(&f.Set, "set", "", "for ncu: collect this set of sections (default full, or none where there is --section)")
+	fs.IntVar(&f.Skip, "launch-skip", profiler.LaunchSkip,
+		"for ncu: let the first launches of each kernel and geometry by")
+	fs.IntVar(&f.Count, "launch-count", profiler.LaunchCount,
+		"for ncu: profile so many launches of each kernel and geometry")
+	fs.StringVar(&f.Set, "set", "",
+		"for ncu: collect this set of sections (default full, or none where there is --section)")
 	fs.StringArrayVar(&f.Sections, "section", nil, "for ncu: collect this section, repeatable")
 	fs.StringVar(&f.Range, "nvtx-range", "", "for ncu: only launches within this NVTX range, "+
 		`as ncu's --nvtx-include has it ("step/")`)

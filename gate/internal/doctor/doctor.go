@@ -1,4 +1,5 @@
-// Package doctor holds the observations of an examination of this machine, and the files and rights that a process sees.
+// Package doctor holds the observations of an examination of this machine, and the files and rights that a process
+// sees.
 package doctor
 
 import (
@@ -69,7 +70,8 @@ func (s System) Administers() bool {
 
 // Container reports whether this process runs in a container.
 func (s System) Container() bool {
-	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv", "run/secrets/kubernetes.io"}, func(name string) bool {
+	signs := []string{".dockerenv", "run/.containerenv", "run/secrets/kubernetes.io"}
+	return slices.ContainsFunc(signs, func(name string) bool {
 		_, err := os.Stat(filepath.Join(s.Root, name))
 		return err == nil
 	})

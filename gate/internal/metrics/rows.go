@@ -169,7 +169,8 @@ var SamplingPeriod = row("sampling_period", "ns", Neither, time, alone, 0)
 // The metrics that Nsight Compute gives of a single launch. The reader of the counters tells which each comes from.
 //
 // The profiler replays launches one by one, flushes caches and may lock clocks, so that these durations are a metric of
-// their own: ReplayTime is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough to know them.
+// their own: ReplayTime is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough
+// to know them.
 var (
 	// ReplayTime is the duration of one launch that is replayed for its counters.
 	ReplayTime = row("ncu_time", "ns", Lower, time, alone, judged|ofLaunch)

@@ -9,9 +9,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Sampling is the samples that a profiler took of the GPUs of a process while it ran, in columns: Values[m][i] is the mean of
-// metric Metrics[m] from Spans[i].Start to Spans[i].End, in the metric's unit. The counters are the GPU's own and
-// include everything that ran on it.
+// Sampling is the samples that a profiler took of the GPUs of a process while it ran, in columns: Values[m][i] is the
+// mean of metric Metrics[m] from Spans[i].Start to Spans[i].End, in the metric's unit. The counters are the GPU's own
+// and include everything that ran on it.
 type Sampling struct {
 	// Period is the usual time between two samples in ns.
 	Period int64

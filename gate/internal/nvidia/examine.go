@@ -44,12 +44,12 @@ func (s *SMI) examine(ctx context.Context, gpus []device.GPU, seen *doctor.Obser
 		}
 		examineClock(g, what, lowered[g.Index], seen)
 		if g.MIG {
-			seen.Add(doctor.Note, what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same slice only; "+
-				"who computes on the others costs it clocks and bandwidth")
+			seen.Add(doctor.Note, what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same "+
+				"slice only; who computes on the others costs it clocks and bandwidth")
 		}
 		if on, known := persistent[g.Index]; known && !on {
-			seen.Add(doctor.Note, what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks that were "+
-				"locked are lost; as root:", fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
+			seen.Add(doctor.Note, what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks "+
+				"that were locked are lost; as root:", fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
 		}
 	}
 	if free == 0 {
@@ -80,8 +80,8 @@ func examineUse(g device.GPU, what string, others []string, seen *doctor.Observa
 	return false
 }
 
-// examineClock tells what holds a GPU's clock down. lowered is its application clock in MHz where that was set below its
-// default, else 0.
+// examineClock tells what holds a GPU's clock down. lowered is its application clock in MHz where that was set below
+// its default, else 0.
 func examineClock(g device.GPU, what string, lowered float64, seen *doctor.Observations) {
 	what += " clock"
 	reset := fmt.Sprintf("nvidia-smi -i %d -rac", g.Index)
@@ -91,11 +91,11 @@ func examineClock(g device.GPU, what string, lowered float64, seen *doctor.Obser
 	case g.Throttle.Slows() != "":
 		seen.Add(doctor.Note, what, clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
 	case g.Throttle&device.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
-		seen.Add(doctor.Note, what, clock+", locked by another user or an earlier job: baselines at other clocks do not compare; "+
-			"to free it, as root:", fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), reset)
+		seen.Add(doctor.Note, what, clock+", locked by another user or an earlier job: baselines at other clocks do "+
+			"not compare; to free it, as root:", fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), reset)
 	case lowered > 0:
-		seen.Add(doctor.Note, what, fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by another user "+
-			"or an earlier job; to reset it, as root:", lowered), reset)
+		seen.Add(doctor.Note, what, fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by another "+
+			"user or an earlier job; to reset it, as root:", lowered), reset)
 	default:
 		seen.Add(doctor.Good, what, clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
 	}
@@ -104,17 +104,19 @@ func examineClock(g device.GPU, what string, lowered float64, seen *doctor.Obser
 // examineCounters tells who may read the performance counters, which Nsight Compute needs and nsys does not.
 func examineCounters(here doctor.System, seen *doctor.Observations) {
 	const what = "counters"
-	open := regexp.MustCompile(`(?m)^RmProfilingAdminOnly: (\d+)`).FindStringSubmatch(here.Read("proc/driver/nvidia/params"))
+	adminOnly := regexp.MustCompile(`(?m)^RmProfilingAdminOnly: (\d+)`)
+	denied := adminOnly.FindStringSubmatch(here.Read("proc/driver/nvidia/params"))
 	switch {
-	case open == nil:
+	case denied == nil:
 		seen.Add(doctor.Note, what, "whether ncu may read them is unknown: the driver's parameters are not visible here")
-	case open[1] == "0":
+	case denied[1] == "0":
 		seen.Add(doctor.Good, what, "open to every user")
 	case here.Administers():
 		seen.Add(doctor.Good, what, "for administrators only, and this process is one (CAP_SYS_ADMIN)")
 	case here.Container():
 		seen.Add(doctor.Note, what, "for administrators only, and this container has no CAP_SYS_ADMIN: "+
-			"for ncu start it with --cap-add SYS_ADMIN (Kubernetes: securityContext: {capabilities: {add: [SYS_ADMIN]}}); nsys does not need them")
+			"for ncu start it with --cap-add SYS_ADMIN (Kubernetes: securityContext: {capabilities: {add: [SYS_ADMIN]}}); "+
+			"nsys does not need them")
 	default:
 		seen.Add(doctor.Note, what, "for administrators only; nsys does not need them. "+
 			"For ncu as another user, as root and with a restart:",

@@ -37,11 +37,15 @@ func TestCounters(t *testing.T) {
 	}{
 		{"no driver", nil, doctor.Note, "unknown", 0},
 		{"open", map[string]string{params: "RmProfilingAdminOnly: 0\n", status: plain}, doctor.Good, "every user", 0},
-		{"an administrator", map[string]string{params: closed, status: "CapEff:\t000001ffffffffff\n"}, doctor.Good, "CAP_SYS_ADMIN", 0},
-		{"a container", map[string]string{params: closed, status: plain, ".dockerenv": ""}, doctor.Note, "--cap-add SYS_ADMIN", 0},
-		{"a pod", map[string]string{params: closed, status: plain, "run/secrets/kubernetes.io/x": ""}, doctor.Note, "add: [SYS_ADMIN]", 0},
+		{"an administrator", map[string]string{params: closed, status: "CapEff:\t000001ffffffffff\n"},
+			doctor.Good, "CAP_SYS_ADMIN", 0},
+		{"a container", map[string]string{params: closed, status: plain, ".dockerenv": ""},
+			doctor.Note, "--cap-add SYS_ADMIN", 0},
+		{"a pod", map[string]string{params: closed, status: plain, "run/secrets/kubernetes.io/x": ""},
+			doctor.Note, "add: [SYS_ADMIN]", 0},
 		{"a machine", map[string]string{params: closed, status: plain}, doctor.Note, "with a restart", 1},
-		{"a status that says nothing", map[string]string{params: closed, status: "CapEff: all\n"}, doctor.Note, "with a restart", 1},
+		{"a status that says nothing", map[string]string{params: closed, status: "CapEff: all\n"},
+			doctor.Note, "with a restart", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var x doctor.Observations
@@ -55,11 +59,13 @@ func TestCounters(t *testing.T) {
 
 func TestDCGM(t *testing.T) {
 	var x doctor.Observations
-	examineDCGM(doctor.System{Root: testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/self/comm": "nv-hostengine\n"})}, &x)
+	root := testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/self/comm": "nv-hostengine\n"})
+	examineDCGM(doctor.System{Root: root}, &x)
 	if len(x) != 0 {
 		t.Errorf("%+v", x)
 	}
-	examineDCGM(doctor.System{Root: testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/77/comm": "nv-hostengine\n"})}, &x)
+	root = testRoot(t, map[string]string{"proc/1/comm": "init\n", "proc/77/comm": "nv-hostengine\n"})
+	examineDCGM(doctor.System{Root: root}, &x)
 	if len(x) != 1 || x[0].Mark != doctor.Note || len(x[0].Do) != 2 {
 		t.Errorf("%+v", x)
 	}

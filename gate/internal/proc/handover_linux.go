@@ -15,7 +15,8 @@ func socketIn(dir *os.File) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), "door")}
 }
 
-// OpenDoor makes a socket in a private directory. A process that a profiler starts finds the process that expects it there.
+// OpenDoor makes a socket in a private directory. A process that a profiler starts finds the process that expects it
+// there.
 func OpenDoor(dir string) (*net.UnixListener, error) {
 	d, err := os.Open(dir)
 	if err != nil {

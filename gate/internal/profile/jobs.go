@@ -38,11 +38,12 @@ func newFile(dir, name string, traces []model.Trace) file {
 	return f
 }
 
-// rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.sqlite, rank_0/run.000.sqlite.
+// rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.sqlite,
+// rank_0/run.000.sqlite.
 var rankWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)(?:[/._-]|$)`)
 
-// loneNumber finds a number that may be that of a rank or run, before a possible process id: profile_0_12345, run.0. The
-// macros of profilers write such names (%q{SLURM_PROCID}_%p).
+// loneNumber finds a number that may be that of a rank or run, before a possible process id: profile_0_12345, run.0.
+// The macros of profilers write such names (%q{SLURM_PROCID}_%p).
 var loneNumber = regexp.MustCompile(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
 
 // perProcess matches parts of a name besides the rank that differ between processes of one job: host and process id.

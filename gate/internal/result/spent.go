@@ -23,8 +23,8 @@ type Spent struct {
 	Runs   int    `json:"runs"`             // of both builds, profiled or not
 	Starts int    `json:"starts,omitempty"` // runs that started together with others
 	InRuns Number `json:"in_runs"`          // of Total, from the start of a process to its end
-	// Start is the time from the start of the profiler to the start of the first run. Report, Export and Read are the times of
-	// its report, of the conversion of that to SQLite, and of nsgate's reading it.
+	// Start is the time from the start of the profiler to the start of the first run. Report, Export and Read are the
+	// times of its report, of the conversion of that to SQLite, and of nsgate's reading it.
 	Start  Number    `json:"start"`
 	Report Number    `json:"report"`
 	Export Number    `json:"export"`

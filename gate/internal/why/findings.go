@@ -112,8 +112,8 @@ func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
 	return out
 }
 
-// launches are the launches of a kernel with its geometry, or with any where either side has none. profilers print different
-// template arguments: if no kernel or several kernels fit, missing says so.
+// launches are the launches of a kernel with its geometry, or with any where either side has none. profilers print
+// different template arguments: if no kernel or several kernels fit, missing says so.
 func launches(p *counters.Profile, s measure.Subject, side string) (found []counters.Record, missing string) {
 	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r counters.Record) bool {
 		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
@@ -131,8 +131,8 @@ func launches(p *counters.Profile, s measure.Subject, side string) (found []coun
 	return found, ""
 }
 
-// Counted are the causes of a gate on counters, whose sessions hold the counters already. One run a side judges no time, but its
-// counters are exact and explain the kernels whose time differs.
+// Counted are the causes of a gate on counters, whose sessions hold the counters already. One run a side judges no
+// time, but its counters are exact and explain the kernels whose time differs.
 func Counted(findings []result.Finding, base, head []model.Session) map[int]*result.Cause {
 	if len(head) == 0 || !head[len(head)-1].Profiler().ByLaunch() {
 		return nil
@@ -200,7 +200,8 @@ func moved(findings []result.Finding) (indices []int) {
 	return indices[:min(len(indices), maxExplained)]
 }
 
-// ProfileOf is a profile of the counters in sessions, each kernel from the newest session that has it; nil for no session.
+// ProfileOf is a profile of the counters in sessions, each kernel from the newest session that has it; nil for no
+// session.
 func ProfileOf(sessions []model.Session) *counters.Profile {
 	if len(sessions) == 0 {
 		return nil

@@ -37,9 +37,9 @@ func (p Position) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// The limits of Nsight Compute's own rule on the bottleneck (SOLBottleneck, in the section GPU Speed Of Light Throughput). A unit
-// at 80 % of its peak or more is the limit, with both under 60 % latency is. In between it is the unit that is busier
-// by 10 points.
+// The limits of Nsight Compute's own rule on the bottleneck (SOLBottleneck, in the section GPU Speed Of Light
+// Throughput). A unit at 80 % of its peak or more is the limit, with both under 60 % latency is. In between it is the
+// unit that is busier by 10 points.
 const (
 	busy  = 80
 	idle  = 60
