@@ -23,7 +23,6 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
-	"gate/internal/metrics":       {-2, nil},
 	"gate/internal/measure":       {-1, []string{"github.com/ianlancetaylor/demangle"}},
 	"gate/measure":                {0, nil},
 	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
@@ -205,7 +204,7 @@ func TestToolNames(t *testing.T) {
 	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|faketools|torch)/|_test\.go$`)
 	named := map[string]bool{ // and whether it was found
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
-		"gate/internal/insight/patterns.go": false, "gate/internal/metrics/metric.go": false,
+		"gate/internal/insight/patterns.go": false, "gate/internal/measure/metric.go": false,
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
 		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
 		"gate/internal/result/cause.go": false, "gate/internal/tools/tools.go": false,

@@ -199,11 +199,11 @@ func TestRegroup(t *testing.T) {
 			value float64
 		}{
 			{kernel, measure.Launches, launches}, {kernel, measure.Total, 1e5 * launches},
-			{measure.Workload, measure.GPUTime, 1e5 * launches}, {measure.Workload, model.LostLaunches, 4},
-			{measure.Workload, model.CollectiveWait, 500}, {kernel, model.MessageBytes, 64},
-			{rank, model.RankStep, 9000}, {rank, model.CausedWait, 700}, {rank, measure.GPUTime, 8000},
-			{measure.Workload, measure.MeanToTypical, 1.25}, {measure.Workload, model.MemoryPeak, 1e9},
-			{kernel, model.Registers, 32},
+			{measure.Workload, measure.GPUTime, 1e5 * launches}, {measure.Workload, measure.LostLaunches, 4},
+			{measure.Workload, measure.CollectiveWait, 500}, {kernel, measure.MessageBytes, 64},
+			{rank, measure.RankStep, 9000}, {rank, measure.CausedWait, 700}, {rank, measure.GPUTime, 8000},
+			{measure.Workload, measure.MeanToTypical, 1.25}, {measure.Workload, measure.MemoryPeak, 1e9},
+			{kernel, measure.Registers, 32},
 		} {
 			s.Series = append(s.Series, model.Series{Subject: x.of, Metric: x.what, Values: model.Values{x.value, x.value, x.value}})
 		}
@@ -219,7 +219,7 @@ func TestRegroup(t *testing.T) {
 		measured, _ := before.Find(x.Subject, x.Metric.Name)
 		want := measured.Values[0]
 		switch x.Metric {
-		case measure.Time, measure.MeanToTypical, model.MemoryPeak, model.Registers:
+		case measure.Time, measure.MeanToTypical, measure.MemoryPeak, measure.Registers:
 		default:
 			want *= ratio
 		}

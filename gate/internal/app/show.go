@@ -72,8 +72,8 @@ func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counter
 			}
 			return result.Number(math.NaN())
 		}
-		c := &result.SummaryCounters{Registers: get(model.Registers), Occupancy: get(model.AchievedOccupancy, model.TheoreticalOccupancy),
-			DRAM: get(model.DRAMThroughput), SM: get(model.SMThroughput), Bound: why.Bound(records)}
+		c := &result.SummaryCounters{Registers: get(measure.Registers), Occupancy: get(measure.AchievedOccupancy, measure.TheoreticalOccupancy),
+			DRAM: get(measure.DRAMThroughput), SM: get(measure.SMThroughput), Bound: why.Bound(records)}
 		if c.Bound == "balanced" {
 			c.Bound = "balanced between compute and memory"
 		}

@@ -47,7 +47,7 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 	subjects := slices.Concat(base.Subjects(), head.Subjects())
 	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, subject := range slices.Compact(subjects) {
-		if base.HasMetric(subject, model.Owned.Name) || head.HasMetric(subject, model.Owned.Name) {
+		if base.HasMetric(subject, measure.Owned.Name) || head.HasMetric(subject, measure.Owned.Name) {
 			name := cmp.Or(sums[subject], subject)
 			owned[name] = append(owned[name], subject)
 		}
@@ -108,7 +108,7 @@ func Stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bo
 	for i, session := range periods {
 		has := false
 		for _, h := range s.Entries {
-			has = has || h.In(i, model.Owned.Name) != nil
+			has = has || h.In(i, measure.Owned.Name) != nil
 		}
 		for run, v := range session {
 			left := slices.ContainsFunc(outliers, func(o result.OutlierRun) bool { return o.Side == which && o.Session == i && o.Run == run })
@@ -122,11 +122,11 @@ func Stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bo
 // accepted session keep the average of the others.
 func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 	var out []float64
-	sessions := s.Values(subject, model.Owned.Name)
+	sessions := s.Values(subject, measure.Owned.Name)
 	elsewhere := stats.Average(sessions)
 	at := 0
 	for i, session := range sessions {
-		held := s.Sessions[i].Accepted && s.Entries[subject].In(i, model.Owned.Name) == nil && !math.IsNaN(elsewhere)
+		held := s.Sessions[i].Accepted && s.Entries[subject].In(i, measure.Owned.Name) == nil && !math.IsNaN(elsewhere)
 		for _, v := range session {
 			switch {
 			case held:

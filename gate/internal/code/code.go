@@ -22,12 +22,12 @@ var codeMetrics = []struct {
 	metric measure.Metric
 	of     func(devicecode.Kernel) int
 }{
-	{model.Registers, func(k devicecode.Kernel) int { return k.Registers }},
-	{model.StaticShared, func(k devicecode.Kernel) int { return k.Shared }},
-	{model.StackBytes, func(k devicecode.Kernel) int { return k.Stack }},
-	{model.SpillBytes, func(k devicecode.Kernel) int { return k.SpillStores }},
-	{model.ConstantBytes, func(k devicecode.Kernel) int { return k.Constant }},
-	{model.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
+	{measure.Registers, func(k devicecode.Kernel) int { return k.Registers }},
+	{measure.StaticShared, func(k devicecode.Kernel) int { return k.Shared }},
+	{measure.StackBytes, func(k devicecode.Kernel) int { return k.Stack }},
+	{measure.SpillBytes, func(k devicecode.Kernel) int { return k.SpillStores }},
+	{measure.ConstantBytes, func(k devicecode.Kernel) int { return k.Constant }},
+	{measure.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
 }
 
 // limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks,
@@ -265,7 +265,7 @@ func launches(c *result.Code, sessions []model.Session) map[string]launch {
 	for i := len(sessions) - 1; i >= 0 && len(out) == 0 && len(c.Changed) > 0; i-- {
 		dynamic := map[measure.Subject]int{}
 		for _, x := range sessions[i].Series {
-			if known := stats.Known(x.Values); x.Metric == model.DynamicShared && len(known) > 0 {
+			if known := stats.Known(x.Values); x.Metric == measure.DynamicShared && len(known) > 0 {
 				dynamic[x.Subject] = int(known[0])
 			}
 		}

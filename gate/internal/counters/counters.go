@@ -135,5 +135,5 @@ func Records(s *model.Session) map[measure.Subject][]Record {
 // is reports whether a metric is made of counters.
 func is(m measure.Metric) bool {
 	return m.Raw() != "" || slices.Contains(measure.Throughput, m) ||
-		slices.Contains([]measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, m)
+		slices.Contains([]measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}, m)
 }

@@ -402,10 +402,10 @@ func lengthened(s *model.Session, owner measure.Subject, ns func(run int) float6
 	if typical, mean := values(s, measure.Workload, measure.StepTime), values(s, measure.Workload, measure.MeanStep); mean != nil {
 		put(s, measure.Workload, measure.MeanToTypical, func(i int) float64 { return mean[i] / typical[i] })
 	}
-	if values(s, owner, model.Owned) == nil && owner.Scope == measure.ScopeIdle {
-		put(s, owner, model.Owned, func(int) float64 { return 0 })
+	if values(s, owner, measure.Owned) == nil && owner.Scope == measure.ScopeIdle {
+		put(s, owner, measure.Owned, func(int) float64 { return 0 })
 	}
-	plus(s, owner, model.Owned, ns)
+	plus(s, owner, measure.Owned, ns)
 	plus(s, measure.Steps, measure.Elapsed, func(i int) float64 { return ns(i) * countOf(s, i) })
 	plus(s, measure.Warmup, measure.Elapsed, func(i int) float64 { return ns(i) * skipped(s, i) })
 }
@@ -595,7 +595,7 @@ func meanStepCases(tb testing.TB) (out []classCase) {
 			stall[i] = typical[i] * (0.21 + 0.05*r.NormFloat64())
 		}
 		plus(head, measure.Workload, measure.MeanStep, func(i int) float64 { return stall[i] })
-		plus(head, starved, model.Owned, func(i int) float64 { return stall[i] })
+		plus(head, starved, measure.Owned, func(i int) float64 { return stall[i] })
 		plus(head, measure.Steps, measure.Elapsed, func(i int) float64 { return stall[i] * countOf(head, i) })
 		mean := values(head, measure.Workload, measure.MeanStep)
 		put(head, measure.Workload, measure.MeanToTypical, func(i int) float64 { return mean[i] / typical[i] })
@@ -673,7 +673,7 @@ func halved(_ *rand.Rand, s *model.Session) {
 		x := &s.Series[i]
 		switch x.Metric {
 		case measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, measure.SyncCalls,
-			measure.Allocations, measure.PageableBytes, measure.SmallKernels, measure.StepTime, measure.MeanStep, model.Owned:
+			measure.Allocations, measure.PageableBytes, measure.SmallKernels, measure.StepTime, measure.MeanStep, measure.Owned:
 			if x.Subject.Scope == measure.ScopeSection {
 				continue
 			}
@@ -803,7 +803,7 @@ func outputCases(tb testing.TB) (out []classCase) {
 		add("-20 % by 30 % of CPU time denied, no steps known", apart(kernelRelations(tb)), []expectation{mustNotFail, mustSay}, runs, func(r *rand.Rand, base, head *model.Session) {
 			for _, s := range []*model.Session{base, head} { // nothing says that the GPU never waits for the CPU
 				s.Series = slices.DeleteFunc(s.Series, func(x model.Series) bool {
-					return x.Metric.OnHost() || x.Metric == measure.Sensitivity || x.Metric == measure.ReplayError || x.Metric == model.Owned
+					return x.Metric.OnHost() || x.Metric == measure.Sensitivity || x.Metric == measure.ReplayError || x.Metric == measure.Owned
 				})
 			}
 			head.Throttled = 0.3
@@ -816,7 +816,7 @@ func outputCases(tb testing.TB) (out []classCase) {
 					base.ClockMHz = 1980
 				}
 				for _, s := range []*model.Session{base, head} { // copies hide behind kernels, which then are 96 % of the step
-					copy := slices.Clone(values(s, hostToDevice, model.Owned))
+					copy := slices.Clone(values(s, hostToDevice, measure.Owned))
 					lengthened(s, hostToDevice, func(i int) float64 { return -copy[i] })
 				}
 				step := stats.Median(values(head, measure.Workload, measure.StepTime))
@@ -841,8 +841,8 @@ func gpuMetricCases(tb testing.TB) (out []classCase) {
 	const policy = "[[rule]]\nmetric = \"sm_active\"\nmax = \"5%\"\n"
 	busy := func(_ *rand.Rand, s *model.Session) {
 		gpu, step := values(s, measure.Workload, measure.GPUTime), values(s, measure.Workload, measure.StepTime)
-		put(s, measure.Workload, model.SMActive, func(i int) float64 { return 100 * gpu[i] / step[i] })
-		put(s, measure.Workload, model.SamplingPeriod, inEveryRun(1e5))
+		put(s, measure.Workload, measure.SMActive, func(i int) float64 { return 100 * gpu[i] / step[i] })
+		put(s, measure.Workload, measure.SamplingPeriod, inEveryRun(1e5))
 	}
 	h100Hosts := []relation{{name: "H100 hosts", from: twoHosts(hostsOf(tb, h100Sessions("transformer-a-0", "transformer-a-1", "transformer-b-0", "transformer-b-1", "transformer-c-0")))}}
 	cases := inAll("as recorded", policy, h100Hosts, mustNotFail, nil, busy)

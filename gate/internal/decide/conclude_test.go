@@ -70,7 +70,7 @@ func (p program) session() model.Session {
 		add(subject, measure.Time, k.role, times)
 		add(subject, measure.Launches, k.role, launches)
 		add(subject, measure.Total, k.role, total)
-		add(subject, model.Registers, k.role, slices.Repeat(model.Values{32}, p.runs))
+		add(subject, measure.Registers, k.role, slices.Repeat(model.Values{32}, p.runs))
 	}
 	add(measure.Workload, measure.GPUTime, "", whole)
 	add(measure.Workload, measure.Launches, "", count)

@@ -11,8 +11,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/metrics"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -96,7 +94,7 @@ func (e *estimate) weight() float64 {
 		return first / 2.0 // typical and mean are two views of one step
 	case e.small, e.isStep(), e.Subject.Scope == measure.ScopeSection:
 		return seldom
-	case e.Metric.Name == measure.Time.Name, e.Metric.Name == model.ReplayTime.Name, e.Subject == measure.Workload,
+	case e.Metric.Name == measure.Time.Name, e.Metric.Name == measure.ReplayTime.Name, e.Subject == measure.Workload,
 		e.Match != "exact",
 		e.Subject.Scope == measure.ScopeBenchmark:
 		return 1
@@ -164,13 +162,13 @@ func (t comparison) floor(p pair) float64 {
 		return math.Max(floor, least*whole)
 	}
 	switch p.Metric.Floor() {
-	case metrics.FloorTick:
+	case measure.FloorTick:
 		floor = math.Max(floor, t.Tick)
-	case metrics.FloorTicks:
+	case measure.FloorTicks:
 		if launches := stats.Average(t.Base.Values(p.Subject, measure.Launches.Name)); p.Match == "exact" && launches > 0 {
 			floor = math.Max(floor, t.Tick*launches)
 		}
-	case metrics.FloorOnce:
+	case measure.FloorOnce:
 		for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
 			if s.Step != "" {
 				for _, run := range s.Runs[:s.Profiled()] {

@@ -111,7 +111,7 @@ func TestEqualCounts(t *testing.T) {
 	side := func(runs int) []model.Session {
 		s := model.Session{Environment: model.Environment{Tool: "ncu"}, Runs: make([]model.Run, runs)}
 		for n := range 255 {
-			x := model.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: model.Registers}
+			x := model.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: measure.Registers}
 			for range runs {
 				x.Values = append(x.Values, float64(n+1))
 			}
@@ -152,7 +152,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	}
 	s := counted(t, "base.raw.csv", "base.raw.csv")
 	for i := range s[0].Series {
-		if s[0].Series[i].Metric == model.ReplayTime {
+		if s[0].Series[i].Metric == measure.ReplayTime {
 			s[0].Series[i].Metric = measure.Total
 		}
 	}

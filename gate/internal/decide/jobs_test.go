@@ -44,7 +44,7 @@ func drawJobs(random *rand.Rand, from, to *model.Session, part float64, jobs int
 	}
 	for _, x := range from.Series {
 		m := moments(&x)
-		if y, ok := to.Find(x.Subject, x.Metric.Name); ok && x.Metric != model.SlowestRank {
+		if y, ok := to.Find(x.Subject, x.Metric.Name); ok && x.Metric != measure.SlowestRank {
 			m.mean += part * (moments(&y).mean - m.mean)
 		}
 		x.Values = make(model.Values, jobs)

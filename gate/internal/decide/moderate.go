@@ -6,7 +6,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -85,9 +84,9 @@ func contrast(t comparison, p pair) estimate {
 // moderate turns the raw variances of an estimate into the variance of its contrast.
 func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
-	if e.Metric.Exact && (pool.exact || t.Time == model.ReplayTime) {
+	if e.Metric.Exact && (pool.exact || t.Time == measure.ReplayTime) {
 		e.run = e.contrast.Run
-		if e.run.DF == 0 && t.Time == model.ReplayTime {
+		if e.run.DF == 0 && t.Time == measure.ReplayTime {
 			e.run = stats.Variance{DF: countedRuns} // one launch is enough for a count
 		}
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}

@@ -427,7 +427,7 @@ func isStepTime(x *model.Series) bool {
 func longer(s model.Session, by float64, holds func(*model.Series) bool) model.Session {
 	extra := make([]float64, len(s.Runs))
 	for i := range s.Series {
-		if x := &s.Series[i]; x.Metric == model.Owned && holds(x) {
+		if x := &s.Series[i]; x.Metric == measure.Owned && holds(x) {
 			for run, v := range x.Values {
 				if !math.IsNaN(v) {
 					extra[run] += by * v
@@ -465,7 +465,7 @@ func edits() []edit {
 			x, _ := s.Find(measure.Workload, measure.MeanStep.Name)
 			extra := slices.Clone(x.Values)
 			s = scaled(s, 1.06, isStepTime)
-			at := slices.IndexFunc(s.Series, func(x model.Series) bool { return isIdle(&x) && x.Metric == model.Owned })
+			at := slices.IndexFunc(s.Series, func(x model.Series) bool { return isIdle(&x) && x.Metric == measure.Owned })
 			for run := range extra {
 				if at >= 0 {
 					s.Series[at].Values[run] += 0.06 * extra[run]

@@ -247,7 +247,7 @@ func TestCalibrateOutputs(t *testing.T) {
 
 // A judged metric of the whole program that one side lacks is named once, and nothing is refused for it.
 func TestMetricOfOneSide(t *testing.T) {
-	peak := model.Series{Subject: measure.Workload, Metric: model.MemoryPeak, Values: []float64{1e9, 1e9, 1e9, 1e9, 1e9}}
+	peak := model.Series{Subject: measure.Workload, Metric: measure.MemoryPeak, Values: []float64{1e9, 1e9, 1e9, 1e9, 1e9}}
 	for _, with := range []string{"base", "head", "both"} {
 		r := rand.New(rand.NewPCG(5, 6))
 		base, head := six().session(r, nil), six().session(r, nil)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
@@ -91,7 +90,7 @@ func newPool(t comparison, members []*estimate) pool {
 			p.gaps = append(p.gaps, gap)
 		}
 	}
-	p.exact = p.steady && (p.exact || t.Time == model.ReplayTime)
+	p.exact = p.steady && (p.exact || t.Time == measure.ReplayTime)
 	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	switch {
 	case members[0].Metric.Unprofiled() && (members[0].Subject.Scope != measure.ScopeBenchmark ||

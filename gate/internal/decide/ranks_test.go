@@ -49,10 +49,10 @@ func rankedSession(t *rapid.T, s *model.Session, kernel measure.Subject, ranks i
 			}
 		}
 		add(rank(i), measure.GPUTime, compute...)
-		add(rank(i), model.CausedWait, 1000*float64(i))
+		add(rank(i), measure.CausedWait, 1000*float64(i))
 	}
-	add(measure.Subject{Scope: measure.ScopeKernel, Name: "ncclDevKernel_AllReduce_Sum(int)"}, model.CollectiveWait, 500)
-	add(measure.Workload, model.UnmatchedCollectives, rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "unmatched"))
+	add(measure.Subject{Scope: measure.ScopeKernel, Name: "ncclDevKernel_AllReduce_Sum(int)"}, measure.CollectiveWait, 500)
+	add(measure.Workload, measure.UnmatchedCollectives, rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "unmatched"))
 	launches, _ := s.Find(kernel, measure.Launches.Name)
 	total, ok := s.Find(kernel, measure.Total.Name)
 	if !ok || len(launches.Values) == 0 {
@@ -62,9 +62,9 @@ func rankedSession(t *rapid.T, s *model.Session, kernel measure.Subject, ranks i
 	for i := range most {
 		most[i], calls[i] = total.Values[i]*1.2, launches.Values[i]+0.5
 	}
-	add(kernel, model.SlowestRank, 1)
-	add(kernel, model.SlowestTotal, most...)
-	add(kernel, model.SlowestLaunches, calls...)
+	add(kernel, measure.SlowestRank, 1)
+	add(kernel, measure.SlowestTotal, most...)
+	add(kernel, measure.SlowestLaunches, calls...)
 }
 
 // ratios is by how much a rank computes longer than the median of the others, on the log scale, in each job of a side.
@@ -106,8 +106,8 @@ func average(values []float64) float64 {
 // apart is how long a rank does not communicate in the jobs of a side.
 func (c claim) apart(side, of string) (out []float64) {
 	x := measure.Subject{Scope: measure.ScopeDevice, Name: of}
-	talks := c.series(side, x, model.ExposedCommunication)
-	for i, v := range c.series(side, x, model.RankStep) {
+	talks := c.series(side, x, measure.ExposedCommunication)
+	for i, v := range c.series(side, x, measure.RankStep) {
 		out = append(out, v-talks[i])
 	}
 	return out
@@ -129,8 +129,8 @@ func lateHolds(c claim) bool {
 	}
 	var more, copies []float64
 	others := c.apart("head", other)
-	theirs := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: other}, model.RankCopies)
-	own := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, model.RankCopies)
+	theirs := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: other}, measure.RankCopies)
+	own := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.RankCopies)
 	for i, v := range c.apart("head", x.Rank) {
 		more = append(more, v-others[i])
 		if len(own) > i && len(theirs) > i {
@@ -172,15 +172,15 @@ func (c claim) series(side string, of measure.Subject, m measure.Metric) (out []
 
 func waitHolds(c claim) bool {
 	of := measure.Subject{Scope: measure.ScopeDevice, Name: c.r.Ranks.Straggler.Rank}
-	ok := c.is("wait", median(c.series("head", of, model.CausedWait)))
-	if base := c.series("base", of, model.CausedWait); len(base) > 0 {
+	ok := c.is("wait", median(c.series("head", of, measure.CausedWait)))
+	if base := c.series("base", of, measure.CausedWait); len(base) > 0 {
 		ok = ok && c.is("base", median(base))
 	}
 	return ok
 }
 
 func unmatchedHolds(c claim) bool {
-	return c.is("some", median(c.series("head", measure.Workload, model.UnmatchedCollectives))) && c.number("all") >= 0
+	return c.is("some", median(c.series("head", measure.Workload, measure.UnmatchedCollectives))) && c.number("all") >= 0
 }
 
 // jobs is a session of jobs with these computes a rank, each job a factor off, without anything else.
@@ -210,11 +210,11 @@ func meeting(start int, apart, copies [2][]float64) model.Session {
 	}
 	for i := range 2 {
 		longest := func(job int) float64 { return max(apart[0][job], apart[1][job]) }
-		add(i, model.RankStep, func(job int) float64 { return longest(job) + 100 })
-		add(i, model.ExposedCommunication, func(job int) float64 { return longest(job) + 100 - apart[i][job] })
-		add(i, model.CausedWait, func(job int) float64 { return max(0, apart[i][job]-apart[1-i][job]) })
+		add(i, measure.RankStep, func(job int) float64 { return longest(job) + 100 })
+		add(i, measure.ExposedCommunication, func(job int) float64 { return longest(job) + 100 - apart[i][job] })
+		add(i, measure.CausedWait, func(job int) float64 { return max(0, apart[i][job]-apart[1-i][job]) })
 		if copies[i] != nil {
-			add(i, model.RankCopies, func(job int) float64 { return copies[i][job] })
+			add(i, measure.RankCopies, func(job int) float64 { return copies[i][job] })
 		}
 	}
 	s.SortSeries()

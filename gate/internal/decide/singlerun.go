@@ -20,7 +20,7 @@ func (t comparison) singleRun() comparison {
 		least += 2 * t.Policy.SessionSD // hosts differ as a whole, which the term between sessions holds
 	}
 	switch {
-	case t.Time == model.ReplayTime || min(base, head) >= stats.MinRuns:
+	case t.Time == measure.ReplayTime || min(base, head) >= stats.MinRuns:
 	case max(base, head) < SpreadRuns:
 		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:

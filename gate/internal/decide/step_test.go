@@ -32,12 +32,12 @@ func stepping(class string, ns ...float64) model.Session {
 	kernels := 0.0
 	for _, x := range s.Series {
 		if x.Metric == measure.Total {
-			add(x.Subject, model.Owned, func(float64) float64 { return x.Values[0] })
+			add(x.Subject, measure.Owned, func(float64) float64 { return x.Values[0] })
 			kernels += x.Values[0]
 		}
 	}
 	add(measure.Workload, measure.StepTime, func(v float64) float64 { return v })
-	add(measure.IdleSubject(class, ""), model.Owned, func(v float64) float64 { return v - kernels })
+	add(measure.IdleSubject(class, ""), measure.Owned, func(v float64) float64 { return v - kernels })
 	s.SortSeries()
 	return s
 }
@@ -387,7 +387,7 @@ func TestStepsOfOtherSessions(t *testing.T) {
 func TestStartupTime(t *testing.T) {
 	session := func(ns float64) model.Session {
 		s := stepping("launch-starved", 572e3, 571e3, 573e3, 572e3, 570e3)
-		x := model.Series{Subject: measure.Workload, Metric: model.StartupTime}
+		x := model.Series{Subject: measure.Workload, Metric: measure.StartupTime}
 		for i := range s.Runs {
 			x.Values = append(x.Values, ns*(1+0.01*float64(i)))
 		}

@@ -31,7 +31,7 @@ func TestTraded(t *testing.T) {
 		add(measure.Workload, measure.StepTime, step)
 		add(measure.Workload, measure.MeanStep, mean)
 		add(kind, measure.CopyTime, copies)
-		add(kind, model.Owned, exposed)
+		add(kind, measure.Owned, exposed)
 		s.SortSeries()
 		return []model.Session{s}
 	}

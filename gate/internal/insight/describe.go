@@ -58,7 +58,7 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 	side := recorded.New(sessions, measure.Total)
 	workload := func(m measure.Metric) float64 { return side.Typical(measure.Workload, m.Name) }
 	section := func(s measure.Subject) float64 { return side.Typical(s, measure.Elapsed.Name) }
-	initialising, startup, before := workload(model.InitTime), workload(model.StartupTime), section(measure.Before)
+	initialising, startup, before := workload(measure.InitTime), workload(measure.StartupTime), section(measure.Before)
 	if startup > 0 {
 		before = 0
 	}
@@ -67,9 +67,9 @@ func RunParts(sessions []model.Session) (out []result.RunPart) {
 		part string
 		ns   float64
 	}{
-		{"start and imports", startup - initialising}, {model.InitTime.Title(), initialising}, {"before the steps", before},
+		{"start and imports", startup - initialising}, {measure.InitTime.Title(), initialising}, {"before the steps", before},
 		{"warm-up", section(measure.Warmup)}, {result.Steps, section(measure.Steps)}, {"between steps", section(measure.Between)},
-		{"after the steps", section(measure.After)}, {"teardown", workload(model.TeardownTime)},
+		{"after the steps", section(measure.After)}, {"teardown", workload(measure.TeardownTime)},
 	} {
 		if x.ns > 0 { // and known
 			out, sum = append(out, result.RunPart{Part: x.part, Time: result.Number(x.ns)}), sum+x.ns

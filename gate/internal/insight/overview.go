@@ -30,7 +30,7 @@ func overview(d *decide.Decision, x *result.Explanation) {
 func overviewOf(base, head []model.Session) []result.OverviewRow {
 	total := measure.Total
 	if recorded.ByLaunch(head) || recorded.ByLaunch(base) {
-		total = model.ReplayTime
+		total = measure.ReplayTime
 	}
 	b, h := recorded.New(base, total), recorded.New(head, total)
 	row := func(s measure.Subject, m measure.Metric) result.OverviewRow {

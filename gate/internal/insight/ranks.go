@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -47,9 +46,9 @@ func ranks(d *decide.Decision, x *result.Explanation) {
 
 // CompareRanks describes the ranks of the head, nil where there are not several. The base may be nil.
 func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result.Ranks {
-	limit := policy.Limit(measure.Workload, model.Imbalance).Max
+	limit := policy.Limit(measure.Workload, measure.Imbalance).Max
 	if math.IsInf(limit, 1) { // a rule that only bounds it
-		limit = thresholds.Default().Limit(measure.Workload, model.Imbalance).Max
+		limit = thresholds.Default().Limit(measure.Workload, measure.Imbalance).Max
 	}
 	names := ranksOf(head)
 	if len(names) < 2 {
@@ -58,8 +57,8 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result
 	r := &result.Ranks{}
 	for _, x := range names {
 		of := func(m measure.Metric) result.Number { return result.Number(head.Typical(x, m.Name)) }
-		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(model.RankStep), Wait: of(model.CollectiveWait),
-			Caused: of(model.CausedWait), Exposed: of(model.ExposedCommunication), Hidden: of(model.HiddenCommunication)}
+		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(measure.RankStep), Wait: of(measure.CollectiveWait),
+			Caused: of(measure.CausedWait), Exposed: of(measure.ExposedCommunication), Hidden: of(measure.HiddenCommunication)}
 		if base != nil {
 			one.Base = result.Number(base.Typical(x, measure.GPUTime.Name))
 		}
@@ -127,7 +126,7 @@ func straggler(s *recorded.Index, names []measure.Subject, limit, alpha float64)
 
 // waitedFor says how long the others wait for it, and in which collective most.
 func waitedFor(x *result.Straggler, s *recorded.Index) {
-	x.Waited = result.Number(s.Typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, model.CausedWait.Name))
+	x.Waited = result.Number(s.Typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.CausedWait.Name))
 	x.In = waitsIn(s)
 }
 
@@ -163,7 +162,7 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 	names := ranksOf(base)
 	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 && len(names) > 1 {
-		x.BaseWaited = result.Number(base.Typical(names[i], model.CausedWait.Name))
+		x.BaseWaited = result.Number(base.Typical(names[i], measure.CausedWait.Name))
 		takes := computes
 		if x.Late {
 			takes = outside
@@ -179,7 +178,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result.StragglerKernel) {
 	number, _ := strconv.ParseFloat(strings.TrimPrefix(rank.Name, rankPrefix), 64)
 	for _, k := range s.Subjects() {
-		at := slices.Concat(s.Values(k, model.SlowestRank.Name)...)
+		at := slices.Concat(s.Values(k, measure.SlowestRank.Name)...)
 		mine := func(values [][]float64) (out []float64) {
 			for i, v := range slices.Concat(values...) {
 				if at[i] == number {
@@ -188,7 +187,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			}
 			return out
 		}
-		total := mine(s.Values(k, model.SlowestTotal.Name))
+		total := mine(s.Values(k, measure.SlowestTotal.Name))
 		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || attribution.Communicates(k.Name) {
 			continue
 		}
@@ -197,7 +196,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			n := float64(ranks)
 			return math.Max(0, (n*stats.Mean(of)-stats.Mean(own))/(n-1))
 		}
-		launches := mine(s.Values(k, model.SlowestLaunches.Name))
+		launches := mine(s.Values(k, measure.SlowestLaunches.Name))
 		x := result.StragglerKernel{
 			Kernel: k.Short(), Name: k.Name, Role: s.Role(k),
 			More:     result.Number(stats.Mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
@@ -236,7 +235,7 @@ func majority(by map[string]result.Number, all result.Number) string {
 func waitsIn(s *recorded.Index) string {
 	by, all := map[string]result.Number{}, result.Number(0)
 	for _, k := range s.Subjects() {
-		if v := result.Number(s.Typical(k, model.CollectiveWait.Name)); k.Scope == measure.ScopeKernel && v > 0 {
+		if v := result.Number(s.Typical(k, measure.CollectiveWait.Name)); k.Scope == measure.ScopeKernel && v > 0 {
 			by[attribution.Operation(k.Short())] += v
 			all += v
 		}
@@ -257,7 +256,7 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 			Unit: measure.StepTime.Unit, Per: per})
 	}
 	if x.Waited > 0 {
-		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: model.CausedWait.Unit, In: x.In, Per: per}
+		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In, Per: per}
 		if len(ranks) == 2 {
 			wait.Other = ranks[0].Name
 			if wait.Other == x.Rank {
@@ -271,7 +270,7 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 
 // unmatchedCollectives says that some collectives of the head keep their waiting.
 func unmatchedCollectives(s *recorded.Index) []result.Remark {
-	n := s.Typical(measure.Workload, model.UnmatchedCollectives.Name)
+	n := s.Typical(measure.Workload, measure.UnmatchedCollectives.Name)
 	all := 0.0
 	for _, k := range s.Subjects() {
 		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && attribution.Communicates(k.Name) && v > 0 {
@@ -290,7 +289,7 @@ func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) /
 // outside is the time of a rank without exposed communication in a step, a value a job; its waiting is part of that
 // communication.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
-	steps, talks := slices.Concat(s.Values(rank, model.RankStep.Name)...), slices.Concat(s.Values(rank, model.ExposedCommunication.Name)...)
+	steps, talks := slices.Concat(s.Values(rank, measure.RankStep.Name)...), slices.Concat(s.Values(rank, measure.ExposedCommunication.Name)...)
 	out := make([]float64, len(steps))
 	for i := range steps {
 		out[i] = math.NaN()
@@ -313,7 +312,7 @@ func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *res
 		return nil
 	}
 	x.More = excess(names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
-	x.Copies = excess(names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, model.RankCopies.Name)...) })
+	x.Copies = excess(names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, measure.RankCopies.Name)...) })
 	return x
 }
 

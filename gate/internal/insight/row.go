@@ -26,7 +26,7 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 	top := &s.Kernels[0]
 	text := []string{top.Title() + " has " + measure.Share(float64(top.Share)) + " of the GPU time",
 		measure.Quantity(float64(top.Time), measure.Time.Unit) + " a launch", "geometry " + top.Subject().Geometry()}
-	for _, m := range []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared} {
+	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared} {
 		if x, ok := head[len(head)-1].Find(top.Subject(), m.Name); ok && x.Values[0] > 0 {
 			text = append(text, m.Title()+" "+measure.Exactly(x.Values[0], m.Unit))
 		}

@@ -42,12 +42,12 @@ func summaries(sessions []model.Session) *summarizer {
 	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, result.Number(last.GPUs)/max(1, result.Number(last.Processes)))}
 	total := measure.Total
 	if recorded.ByLaunch(sessions) {
-		s.time, total = model.ReplayTime, model.ReplayTime
+		s.time, total = measure.ReplayTime, measure.ReplayTime
 	}
 	s.side = recorded.New(sessions, total)
 	s.stepped = attribution.Stepped(s.side, nil, "base")
 	for i, values := range s.side.Values(measure.Workload, attribution.StepMetric(s.side)) {
-		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == model.Owned.Name })
+		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
 		for _, v := range values {
 			s.all = append(s.all, len(s.all))
 			s.known = append(s.known, owns && !math.IsNaN(v))
@@ -62,7 +62,7 @@ func summaries(sessions []model.Session) *summarizer {
 
 func (s *summarizer) summand(subject measure.Subject) *summand {
 	x := &summand{Subject: subject, values: map[string][]float64{}}
-	if s.side.HasMetric(subject, model.Owned.Name) {
+	if s.side.HasMetric(subject, measure.Owned.Name) {
 		x.owned = attribution.Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.ProfiledRuns()))
 	}
 	switch subject.Scope {
@@ -77,8 +77,8 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 
 // shown are the metrics of the workload and of copies that have a place of their own in a Summary.
 var shown = []string{
-	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name, model.Owned.Name,
-	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, model.StartupTime.Name, model.InitTime.Name, model.TeardownTime.Name,
+	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name, measure.Owned.Name,
+	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, measure.StartupTime.Name, measure.InitTime.Name, measure.TeardownTime.Name,
 }
 
 // others are the metrics of the workload, or of a part of it, that have none.
@@ -141,7 +141,7 @@ func (s *summarizer) of(runs []int) *result.Summary {
 		Schema: result.SummarySchema, Recorded: result.Side{Step: s.step}, Period: s.typical(runs, s.workload, measure.StepTime),
 		GPUTime: s.typical(runs, s.workload, measure.GPUTime), Launches: s.typical(runs, s.workload, measure.Launches),
 		Kernels: make([]result.SummaryKernel, 0, len(s.subjects)), Devices: s.devices,
-		Hidden: s.typical(runs, s.workload, model.HiddenCommunication),
+		Hidden: s.typical(runs, s.workload, measure.HiddenCommunication),
 	}
 	stepped := marked(runs, s.stepped)
 	if len(stepped) == 0 {
@@ -169,8 +169,8 @@ func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
 	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.Total)
 	if k.Communicates {
-		k.Collective = &result.SummaryCollective{Operation: attribution.Operation(k.Kernel), Wait: s.typical(runs, x, model.CollectiveWait),
-			Bytes: s.typical(runs, x, model.MessageBytes), Rate: result.Unknown}
+		k.Collective = &result.SummaryCollective{Operation: attribution.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
+			Bytes: s.typical(runs, x, measure.MessageBytes), Rate: result.Unknown}
 		if k.Total > 0 {
 			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
 		}

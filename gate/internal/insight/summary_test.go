@@ -19,7 +19,7 @@ func stepping(change func(*model.Session)) []model.Session {
 		Runs: []model.Run{{Steady: true, Total: 10, Skipped: 1}, {Steady: true, Total: 10, Skipped: 1}}}
 	kernel := func(name, role string, total, owned float64) {
 		subject := measure.Subject{Scope: measure.ScopeKernel, Name: name}
-		for metric, v := range map[measure.Metric]float64{measure.Time: total / 2, measure.Launches: 2, measure.Total: total, model.Owned: owned} {
+		for metric, v := range map[measure.Metric]float64{measure.Time: total / 2, measure.Launches: 2, measure.Total: total, measure.Owned: owned} {
 			s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{v, v}, Role: role})
 		}
 	}
@@ -31,15 +31,15 @@ func stepping(change func(*model.Session)) []model.Session {
 	one(measure.Workload, measure.GPUTime, 400, 400)
 	one(measure.Workload, measure.Launches, 4, 4)
 	one(measure.Workload, measure.StepTime, 490, 510)
-	one(measure.Workload, model.MemoryPeak, 1000, 1000)
+	one(measure.Workload, measure.MemoryPeak, 1000, 1000)
 	one(measure.Subject{Scope: measure.ScopeRange, Name: "x"}, measure.GPUTime, 390, 390)
 	one(measure.Subject{Scope: measure.ScopeRange, Name: "y"}, measure.GPUTime, 90, 90)
 	copied := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}
 	one(copied, measure.CopyTime, 100, 100)
 	one(copied, measure.CopyBytes, 200, 200)
 	one(copied, measure.Copies, 1, 1)
-	one(copied, model.Owned, 60, 60)
-	one(measure.IdleSubject("launch-starved", "host code"), model.Owned, 40, 60)
+	one(copied, measure.Owned, 60, 60)
+	one(measure.IdleSubject("launch-starved", "host code"), measure.Owned, 40, 60)
 	if change != nil {
 		change(&s)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -22,7 +21,7 @@ func utilization(d *decide.Decision, x *result.Explanation) {
 // utilizationOf lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
 // GPU time first; and those that were too short for it.
 func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
-	if !head.HasMetric(measure.Workload, model.SamplingPeriod.Name) {
+	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
 		return nil, nil
 	}
 	subjects := []measure.Subject{measure.Workload}
@@ -47,7 +46,7 @@ func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short 
 		}
 	}
 	if len(without) > 0 {
-		short = append(short, result.Say(TooShort{without, result.Number(head.Typical(measure.Workload, model.SamplingPeriod.Name)), model.SamplingPeriod.Unit}))
+		short = append(short, result.Say(TooShort{without, result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name)), measure.SamplingPeriod.Unit}))
 	}
 	return out, short
 }
@@ -55,7 +54,7 @@ func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short 
 // memory says where a peak of device memory comes from.
 func memory(d *decide.Decision, x *result.Explanation) {
 	for i := range d.Findings {
-		if d.Findings[i].Metric == model.MemoryPeak.Name {
+		if d.Findings[i].Metric == measure.MemoryPeak.Name {
 			x.State(i, memoryGrowth(d.Matching.Base, d.Matching.Head)...)
 		}
 	}
@@ -64,7 +63,7 @@ func memory(d *decide.Decision, x *result.Explanation) {
 // memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it, the largest increase first.
 func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
-	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, model.MemoryPeak.Name) }
+	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
 	if at, was := peak(head), peak(base); at != "" {
 		if was == at {
 			was = ""
@@ -76,9 +75,9 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 		base, head float64
 	}
 	var all []growth
-	rest := growth{"", base.Typical(measure.Workload, model.MemoryPeak.Name), head.Typical(measure.Workload, model.MemoryPeak.Name)}
+	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name), head.Typical(measure.Workload, measure.MemoryPeak.Name)}
 	held := func(s *recorded.Index, of measure.Subject) float64 {
-		if v := s.Typical(of, model.MemoryHeld.Name); !math.IsNaN(v) {
+		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
 			return v
 		}
 		return 0 // nothing was requested there
@@ -96,7 +95,7 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	slices.SortStableFunc(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
-			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), model.MemoryHeld.Unit}))
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), measure.MemoryHeld.Unit}))
 		}
 	}
 	return out

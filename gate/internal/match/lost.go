@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -26,8 +25,8 @@ func (m Matching) lost() *losses {
 	worst, names := losses{}, [2]string{"baseline", "head"}
 	for i, side := range []*recorded.Index{m.Base, m.Head} {
 		other := []*recorded.Index{m.Head, m.Base}[i]
-		for _, metric := range []measure.Metric{model.LostLaunches, model.SilentCalls} {
-			rows := metric == model.SilentCalls
+		for _, metric := range []measure.Metric{measure.LostLaunches, measure.SilentCalls} {
+			rows := metric == measure.SilentCalls
 			launches := perRun(side, metric.Name, measure.Workload) - perRun(other, metric.Name, measure.Workload)
 			if launches <= 0 || !(other.Whole > 0) ||
 				rows && !(side.HasMetric(measure.Workload, metric.Name) && other.HasMetric(measure.Workload, metric.Name)) {

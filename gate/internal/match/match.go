@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -89,7 +88,7 @@ func (t Sides) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
 		return func(a, b measure.Subject) int {
-			x, y := side.Typical(a, model.Order.Name), side.Typical(b, model.Order.Name)
+			x, y := side.Typical(a, measure.Order.Name), side.Typical(b, measure.Order.Name)
 			known = known && x != y && !math.IsNaN(x) && !math.IsNaN(y)
 			return cmp.Compare(x, y)
 		}
@@ -143,7 +142,7 @@ func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	for _, s := range kernels {
 		share += side.Share(s)
 	}
-	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != model.ReplayTime
+	return len(kernels) > 0 && share >= recorded.KernelShare && t.Time != measure.ReplayTime
 }
 
 // groups sorts kernels by a key; those without one are left out.
@@ -196,7 +195,7 @@ func same(t Sides, s measure.Subject) []Pair {
 		}
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
 			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
-		if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); m != model.MemoryPeak &&
+		if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); m != measure.MemoryPeak &&
 			s.Scope == measure.ScopeWorkload && b != h &&
 			b != "" && h != "" {
 			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
@@ -209,7 +208,7 @@ func same(t Sides, s measure.Subject) []Pair {
 // wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || t.Time != model.ReplayTime {
+	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime {
 		return false
 	}
 	return t.Named(Pair{Metric: m, Limit: t.Policy.Limit(s, m)})
@@ -296,7 +295,7 @@ func changed(t Sides, old, new measure.Subject) []result.Remark {
 	if old.Scope != measure.ScopeKernel {
 		return nil
 	}
-	for _, m := range []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared, model.LocalMemory} {
+	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
 		b, h := t.Base.Typical(old, m.Name), t.Head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
 			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b),

@@ -108,7 +108,7 @@ func (m Matching) unmet(sampled bool) *unmet {
 // short name or its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and
 // still repeats or launches as often.
 func (m Matching) unrelated() bool {
-	if m.Base.Sessions[0].Step != "" || m.Time == model.ReplayTime {
+	if m.Base.Sessions[0].Step != "" || m.Time == measure.ReplayTime {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p Pair) bool {

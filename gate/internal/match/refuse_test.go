@@ -53,10 +53,10 @@ func TestMatchRefusals(t *testing.T) {
 		return []thresholds.Rule{{Metric: thresholds.Glob(metric.Name), Where: "nsgate.toml:3", Severity: thresholds.Fail}}
 	}
 	byNcu := func(s *model.Session) {
-		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.ReplayTime,
+		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: measure.ReplayTime,
 			Values: model.Values{1e5, 1e5, 1e5}}}
 	}
-	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod,
+	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: measure.SamplingPeriod,
 		Values: model.Values{1e5, 1e5, 1e5}})
 	// costs are launches of a kernel of 100 µs and of one of 10 µs, and launches without a record.
 	costs := func(of, ofOther, lost float64) func(*model.Session) {
@@ -73,9 +73,9 @@ func TestMatchRefusals(t *testing.T) {
 				series(other, measure.Total, 1e4*ofOther))
 		}
 		if lost >= 1000 { // calls without anything
-			out = append(out, series(measure.Workload, model.SilentCalls, lost))
+			out = append(out, series(measure.Workload, measure.SilentCalls, lost))
 		} else if lost > 0 {
-			out = append(out, series(measure.Workload, model.LostLaunches, lost))
+			out = append(out, series(measure.Workload, measure.LostLaunches, lost))
 		}
 		return setting(out...)
 	}
@@ -87,8 +87,8 @@ func TestMatchRefusals(t *testing.T) {
 	}{
 		{"metric not sampled", sampled, sampled, rule(measure.GPUMetrics[0]), "nsgate.toml:3"},
 		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(measure.GPUMetrics[0]), ""},
-		{"metric missing", byNcu, byNcu, rule(model.DRAMThroughput), "nsgate.toml:3"},
-		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(model.DRAMThroughput), ""},
+		{"metric missing", byNcu, byNcu, rule(measure.DRAMThroughput), "nsgate.toml:3"},
+		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(measure.DRAMThroughput), ""},
 		{"nothing in common", noStep(time(kernel, 1e5)), steps(9, noStep(time(other, 1e5))), nil,
 			"1 kernel in the baseline, 1 kernel in the head"},
 		{"nothing in common", steps(4, noStep(time(kernel, 1e5))), steps(4, noStep(time(other, 1e5))), nil,

@@ -42,7 +42,7 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 		switch {
 		case has > 0 || !sampled && limited == 0:
 		case sampled:
-			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, model.SamplingPeriod.Name)})
+			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, measure.SamplingPeriod.Name)})
 		case byLaunch || m.OfLaunch() && m.Better != measure.Neither:
 			out = append(out, unmet{rule, m, false, byLaunch})
 		}

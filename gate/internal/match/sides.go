@@ -28,7 +28,7 @@ type Sides struct {
 func NewSides(base, head []model.Session, policy *thresholds.Policy) Sides {
 	t := Sides{Policy: policy, Time: measure.Time, Total: measure.Total}
 	if recorded.ByLaunch(head) {
-		t.Time, t.Total = model.ReplayTime, model.ReplayTime
+		t.Time, t.Total = measure.ReplayTime, measure.ReplayTime
 	}
 	t.Base, t.Head = recorded.New(base, t.Total), recorded.New(head, t.Total)
 	t.Tick = recorded.FinestTick(slices.Concat(base, head))

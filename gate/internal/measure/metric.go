@@ -1,66 +1,244 @@
 package measure
 
-import "github.com/nsgate/nsgate/gate/internal/metrics"
-
-// Metric is a named number with a unit and a direction.
-type Metric = metrics.Metric
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // Direction says which way a metric gets better.
-type Direction = metrics.Direction
+type Direction int8
 
 // Lower is better for times, counts and bytes; Neither marks metrics that explain but are not judged.
 const (
-	Lower   = metrics.Lower
-	Neither = metrics.Neither
-	Higher  = metrics.Higher
+	Lower   Direction = -1
+	Neither Direction = 0
+	Higher  Direction = +1
 )
 
-// RawPrefix begins the names of metrics that Nsight Compute defines.
-const RawPrefix = metrics.RawPrefix
+// Metric is a named number with a unit and a direction.
+type Metric struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Better Direction `json:"better"`
+	// Exact metrics carry no measurement noise (counts, bytes, registers): where every run of a side agrees, a
+	// difference is certain. The others are judged against the spread between runs.
+	Exact bool `json:"exact"`
+}
+
+var (
+	// Metrics lists every metric that nsgate knows: those of a timeline, then the counters of single launches.
+	Metrics []Metric
+	// known are the rows by name.
+	known = map[string]knowledge{}
+)
+
+// knowledge is a row without the stored metric's own fields.
+type knowledge struct {
+	metric Metric
+	title  string
+	sums   sums
+	is     mark
+}
+
+// kind is the kind of quantity of a metric.
+type kind uint8
+
+const (
+	exact  kind = iota // counted, see [Metric.Exact]
+	time               // in ns
+	amount             // sampled, in bytes, operations or cycles
+	rate               // per time, launch or request
+	share              // a ratio or a percentage
+)
+
+// sums says what a value is added up over. Every row states it: a sum that is taken for a mean is wrong in silence.
+type sums uint8
+
+const (
+	alone     sums = 0         // a value of its own: the ranks that have it are averaged
+	perStep   sums = 1 << iota // a sum over one step, or its period: see [Metric.PerStep]
+	overRanks                  // see [Metric.OverRanks]
+)
+
+// mark is a property of a row.
+type mark uint16
+
+const (
+	tally      mark = 1 << iota // see [Metric.Informational]
+	judged                      // see [Metric.Judged]
+	unprofiled                  // see [Metric.Unprofiled]
+	onHost                      // see [Metric.OnHost]
+	outside                     // see [Metric.OutsideSteps]
+	followed                    // see [Metric.Followed]
+	sampled                     // see [Metric.Sampled]
+	ofLaunch                    // see [Metric.OfLaunch]
+	tick                        // see [FloorTick]
+	ticks                       // see [FloorTicks]
+	once                        // see [FloorOnce]
+	onGPU                       // see [Metric.OnGPU]
+)
+
+// row makes a metric and lists it: a new metric is one row, and the code that reads it. The title is the name with
+// spaces unless the row gives another. A row that contradicts itself is an error of the program.
+func row(name, unit string, better Direction, is kind, over sums, marks mark, title ...string) Metric {
+	m := Metric{Name: name, Unit: unit, Better: better, Exact: is == exact}
+	_, twice := known[name]
+	if twice || name == "" || (unit == "ns") != (is == time) || over&overRanks != 0 && is >= rate {
+		panic(fmt.Sprintf("the row of metric %q is there twice or contradicts itself", name))
+	}
+	title = append(title, strings.ReplaceAll(name, "_", " "))
+	known[name] = knowledge{m, title[0], over, marks}
+	Metrics = append(Metrics, m)
+	return m
+}
+
+// sample is the row of a metric that is sampled of the whole GPU.
+func sample(name string, better Direction, title ...string) Metric {
+	return row(name, "%", better, share, alone, sampled, title...)
+}
+
+// counter is the row of a metric that Nsight Compute gives of one launch.
+func counter(name, unit string, better Direction, is kind) Metric {
+	return row(name, unit, better, is, alone, ofLaunch)
+}
+
+func marked(is mark) []Metric {
+	return slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool { return known[m.Name].is&is == 0 })
+}
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
-func MetricByName(name string) (Metric, bool) { return metrics.ByName(name) }
+func MetricByName(name string) (Metric, bool) {
+	if raw, ok := strings.CutPrefix(name, RawPrefix); ok && rawName.MatchString(raw) {
+		return rawMetric(raw), true
+	}
+	k, ok := known[name]
+	return k.metric, ok
+}
+
+// RawPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
+const RawPrefix = "ncu:"
+
+var (
+	rawName    = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)*$`)
+	rawCounted = regexp.MustCompile(`inst_executed\w*\.sum$|^launch__`)
+	rawHigher  = regexp.MustCompile(`throughput|hit_rate|pct_of_peak|\.per_second`)
+)
+
+// rawMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed
+// instructions and attributes of the launch are exact.
+func rawMetric(raw string) Metric {
+	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: Lower, Exact: rawCounted.MatchString(raw)}
+	if rawHigher.MatchString(raw) {
+		m.Better = Higher
+	}
+	switch bytes, rate := strings.Contains(raw, "bytes"), strings.HasSuffix(raw, ".per_second"); {
+	case strings.Contains(raw, "pct"):
+		m.Unit = "%"
+	case strings.HasSuffix(raw, ".ratio"), !rate && strings.Contains(raw, ".per_"):
+		m.Unit = "ratio"
+	case bytes && rate:
+		m.Unit = "B/s"
+	case bytes:
+		m.Unit = "B"
+	case strings.Contains(raw, "cycles") && rate:
+		m.Unit = "Hz"
+	case strings.Contains(raw, "time_duration"):
+		m.Unit = "ns"
+	}
+	return m
+}
+
+// Raw is the name that Nsight Compute has for the metric, "" for a metric of [Metrics].
+func (m Metric) Raw() string {
+	raw, ok := strings.CutPrefix(m.Name, RawPrefix)
+	if !ok {
+		return ""
+	}
+	return raw
+}
+
+// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
+// with spaces.
+func (m Metric) Title() string {
+	if k, ok := known[m.Name]; ok {
+		return k.title
+	}
+	if raw := m.Raw(); raw != "" {
+		return raw
+	}
+	return strings.ReplaceAll(m.Name, "_", " ")
+}
+
+// Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
+// Nsight Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting
+// longer.
+func (m Metric) Judged() bool {
+	if k, ok := known[m.Name]; ok {
+		return k.is&judged != 0
+	}
+	return m.Better != Neither && m.Raw() == ""
+}
+
+// Informational reports whether the metric counts what a program does and not what that costs: that it grew is said,
+// and fails a gate only where a rule names it.
+func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
+
+// OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and
+// between hosts.
+func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
+
+// Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
+func (m Metric) Unprofiled() bool { return known[m.Name].is&unprofiled != 0 }
+
+// OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
+func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
+
+// OutsideSteps reports whether a time is outside of the steps of a process. Such a time varies by tens of per cent
+// between runs.
+func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
+
+// Followed reports whether the history of the metric is kept: of the outputs, the workload and the kernels.
+func (m Metric) Followed() bool { return known[m.Name].is&followed != 0 }
+
+// Sampled reports whether the metric is sampled of the whole GPU.
+func (m Metric) Sampled() bool { return known[m.Name].is&sampled != 0 }
+
+// OfLaunch reports whether Nsight Compute gives the metric of one launch.
+func (m Metric) OfLaunch() bool { return known[m.Name].is&ofLaunch != 0 || m.Raw() != "" }
+
+// PerStep reports whether the value is a sum over a step or its period, so that it grows with the work of a step.
+func (m Metric) PerStep() bool { return known[m.Name].sums&perStep != 0 }
+
+// OverRanks reports whether the values of a job's ranks add up: a rank without a value has none of it, which counts as
+// 0.
+func (m Metric) OverRanks() bool { return known[m.Name].sums&overRanks != 0 }
+
+// Floor is the smallest measurable change of a metric.
+type Floor uint8
+
+const (
+	FloorNone  Floor = iota
+	FloorTick        // the timer's resolution
+	FloorTicks       // the timer's resolution, for each launch
+	FloorOnce        // one in a whole run
+)
+
+// Floor is the smallest measurable change of the metric.
+func (m Metric) Floor() Floor {
+	switch is := known[m.Name].is; {
+	case is&tick != 0:
+		return FloorTick
+	case is&ticks != 0:
+		return FloorTicks
+	case is&once != 0:
+		return FloorOnce
+	}
+	return FloorNone
+}
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes
 // the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes of one
 // program.
 const SmallKernel = 10_000
-
-// The metrics of a step and of its kernels and copies; package metrics describes them.
-var (
-	Metrics        = metrics.All
-	Time           = metrics.Time
-	Spread         = metrics.Spread
-	Launches       = metrics.Launches
-	Total          = metrics.Total
-	GPUTime        = metrics.GPUTime
-	CopyTime       = metrics.CopyTime
-	CopyBytes      = metrics.CopyBytes
-	Copies         = metrics.Copies
-	SyncCalls      = metrics.SyncCalls
-	Allocations    = metrics.Allocations
-	PageableBytes  = metrics.PageableBytes
-	SmallKernels   = metrics.SmallKernels
-	StepTime       = metrics.StepTime
-	MeanStep       = metrics.MeanStep
-	MeanToTypical  = metrics.MeanToTypical
-	RunTime        = metrics.RunTime
-	Elapsed        = metrics.Elapsed
-	Sensitivity    = metrics.Sensitivity
-	ReplayError    = metrics.ReplayError
-	Growth         = metrics.Growth
-	WarmupLaunches = metrics.WarmupLaunches
-	Repeats        = metrics.Repeats
-	Rate           = metrics.Rate
-	Cost           = metrics.Cost
-	WallTime       = metrics.WallTime
-	GPUDuration    = metrics.GPUDuration
-	Duration       = metrics.Duration
-	ItemRate       = metrics.ItemRate
-	Bandwidth      = metrics.Bandwidth
-	FlopRate       = metrics.FlopRate
-	Memory         = metrics.Memory
-	Value          = metrics.Value
-	GPUMetrics     = metrics.GPUMetrics
-	Throughput     = metrics.Throughput
-)

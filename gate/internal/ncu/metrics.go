@@ -9,7 +9,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // formula computes a metric from ncu's: (Σ factor × term) × times ÷ over.
@@ -85,63 +84,63 @@ type source struct {
 // differ between versions, chips and sets of sections. The first column is the metric to read; NVIDIA's Kernel
 // Profiling Guide, "Metrics Reference", has the meaning of the others.
 var sources = []source{
-	{model.ReplayTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
-	{model.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
-	{model.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
+	{measure.ReplayTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
+	{measure.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
+	{measure.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
 		"sm__cycles_elapsed.avg.per_second")},
 
-	{model.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{model.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
-	{model.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
+	{measure.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
+	{measure.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
+	{measure.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
 		"dram__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{model.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
+	{measure.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
 		"dram__bytes_op_read.sum + dram__bytes_op_write.sum | " +
 		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
 		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
-	{model.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
+	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
 		"1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
 		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
-	{model.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
-	{model.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
-	{model.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
-	{model.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
-	{model.LoadSectors, sectors("ld")},
-	{model.StoreSectors, sectors("st")},
+	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
+	{measure.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
+	{measure.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
+	{measure.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
+	{measure.LoadSectors, sectors("ld")},
+	{measure.StoreSectors, sectors("st")},
 
-	{model.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
-	{model.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
-	{model.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
-	{model.LimitRegisters, formulas("launch__occupancy_limit_registers")},
-	{model.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
-	{model.LimitWarps, formulas("launch__occupancy_limit_warps")},
-	{model.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
-	{model.Waves, formulas("launch__waves_per_multiprocessor")},
-	{model.Registers, formulas("launch__registers_per_thread")},
-	{model.StaticShared, formulas("launch__shared_mem_per_block_static")},
-	{model.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
+	{measure.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
+	{measure.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
+	{measure.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
+	{measure.LimitRegisters, formulas("launch__occupancy_limit_registers")},
+	{measure.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
+	{measure.LimitWarps, formulas("launch__occupancy_limit_warps")},
+	{measure.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
+	{measure.Waves, formulas("launch__waves_per_multiprocessor")},
+	{measure.Registers, formulas("launch__registers_per_thread")},
+	{measure.StaticShared, formulas("launch__shared_mem_per_block_static")},
+	{measure.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
 
-	{model.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
-	{model.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
+	{measure.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
+	{measure.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
 		"smsp__inst_executed_op_local_ld.sum | l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")},
-	{model.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
+	{measure.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
 		"smsp__inst_executed_op_local_st.sum | l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")},
-	{model.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
-	{model.FP64, flops(1, "d")},
-	{model.FP32, flops(1, "f")},
-	{model.FP16, flops(2, "h")},
+	{measure.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
+	{measure.FP64, flops(1, "d")},
+	{measure.FP32, flops(1, "f")},
+	{measure.FP16, flops(2, "h")},
 
-	{model.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
-	{model.PeakFP64, peak("d", 2)},
-	{model.PeakFP32, peak("f", 2)},
-	{model.PeakFP16, peak("h", 4)},
+	{measure.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
+	{measure.PeakFP64, peak("d", 2)},
+	{measure.PeakFP32, peak("f", 2)},
+	{measure.PeakFP16, peak("h", 4)},
 
-	{model.StallLongScoreboard, stall("long_scoreboard")},
-	{model.StallShortScoreboard, stall("short_scoreboard")},
-	{model.StallMIO, stall("mio_throttle")},
-	{model.StallLG, stall("lg_throttle")},
-	{model.StallBarrier, stall("barrier")},
-	{model.StallMath, stall("math_pipe_throttle")},
-	{model.StallWait, stall("wait")},
+	{measure.StallLongScoreboard, stall("long_scoreboard")},
+	{measure.StallShortScoreboard, stall("short_scoreboard")},
+	{measure.StallMIO, stall("mio_throttle")},
+	{measure.StallLG, stall("lg_throttle")},
+	{measure.StallBarrier, stall("barrier")},
+	{measure.StallMath, stall("math_pipe_throttle")},
+	{measure.StallWait, stall("wait")},
 }
 
 // evidence says where each of [counters.Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
@@ -189,7 +188,7 @@ func Counters(m measure.Metric) []string {
 	if raw := m.Raw(); raw != "" {
 		return []string{raw}
 	}
-	if m == model.TensorOps {
+	if m == measure.TensorOps {
 		return []string{"regex:" + tensor + ".*"}
 	}
 	for _, s := range sources {
@@ -205,7 +204,7 @@ func (b *builder) derive(r *counters.Record) {
 	ops := tensorOps(r.Raw)
 	all := sources
 	if len(ops) > 0 {
-		all = append(slices.Clone(sources), source{model.TensorOps, formulas(strings.Join(ops, " + "))})
+		all = append(slices.Clone(sources), source{measure.TensorOps, formulas(strings.Join(ops, " + "))})
 	}
 	for _, s := range all {
 		v := s.value(r.Raw)
@@ -236,7 +235,7 @@ func (s source) value(raw map[string]counters.Value) float64 {
 	for _, f := range s.from {
 		v, collected := f.compute(raw, s.metric.Exact)
 		// A duration that is broken is not made up for by another column.
-		if !math.IsNaN(v) || collected && s.metric == model.ReplayTime {
+		if !math.IsNaN(v) || collected && s.metric == measure.ReplayTime {
 			return v
 		}
 	}

@@ -136,7 +136,7 @@ func TestReadDetails(t *testing.T) {
 			t.Errorf("%s = %v, the raw page says %v", name, got, want)
 		}
 	}
-	if v, ok := details.Metrics[model.StaticShared.Name]; ok {
+	if v, ok := details.Metrics[measure.StaticShared.Name]; ok {
 		t.Errorf("static shared memory of 8.19 Kbyte: %v", v)
 	}
 }
@@ -175,7 +175,7 @@ func TestDetailsLayouts(t *testing.T) {
 				t.Fatalf("%d launches", len(p.Records))
 			}
 			r := p.Records[0]
-			if v := r.Metrics[model.ReplayTime.Name]; math.Abs(v-2880) > 1e-9 {
+			if v := r.Metrics[measure.ReplayTime.Name]; math.Abs(v-2880) > 1e-9 {
 				t.Errorf("ncu_time = %v", v)
 			}
 			if r.Subject.Name != "k(int)" || r.Subject.Grid.String() != tt.grid {
@@ -327,7 +327,7 @@ func TestNeverZero(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if v, ok := p.Records[0].Metrics[model.ReplayTime.Name]; ok {
+		if v, ok := p.Records[0].Metrics[measure.ReplayTime.Name]; ok {
 			t.Errorf("%q: %v", text, v)
 		}
 		if p.Cells != 2 {
@@ -344,24 +344,24 @@ func TestFormulas(t *testing.T) {
 		metric measure.Metric
 		want   float64 // NaN for none
 	}{
-		{"read and write", []string{"dram__bytes_read.sum", "Mbyte", "2", "dram__bytes_write.sum", "Kbyte", "500"}, model.DRAMBytes, 2.5e6},
-		{"newer names", []string{"dram__bytes_op_read.sum", "byte", "2", "dram__bytes_op_write.sum", "byte", "3"}, model.DRAMBytes, 5},
-		{"half of it", []string{"dram__bytes_read.sum", "byte", "2"}, model.DRAMBytes, math.NaN()},
-		{"the other", []string{"dram__bytes.sum", "byte", "n/a", "dram__bytes_read.sum", "byte", "2", "dram__bytes_write.sum", "byte", "3"}, model.DRAMBytes, 5},
-		{"rate and time", []string{"dram__bytes.sum.per_second", "Gbyte/s", "2", "gpu__time_duration.sum", "us", "3"}, model.DRAMBytes, 6000},
+		{"read and write", []string{"dram__bytes_read.sum", "Mbyte", "2", "dram__bytes_write.sum", "Kbyte", "500"}, measure.DRAMBytes, 2.5e6},
+		{"newer names", []string{"dram__bytes_op_read.sum", "byte", "2", "dram__bytes_op_write.sum", "byte", "3"}, measure.DRAMBytes, 5},
+		{"half of it", []string{"dram__bytes_read.sum", "byte", "2"}, measure.DRAMBytes, math.NaN()},
+		{"the other", []string{"dram__bytes.sum", "byte", "n/a", "dram__bytes_read.sum", "byte", "2", "dram__bytes_write.sum", "byte", "3"}, measure.DRAMBytes, 5},
+		{"rate and time", []string{"dram__bytes.sum.per_second", "Gbyte/s", "2", "gpu__time_duration.sum", "us", "3"}, measure.DRAMBytes, 6000},
 		{"fused", []string{"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", "inst", "1", "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", "inst", "2",
-			"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", "inst", "3"}, model.FP64, 9},
+			"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", "inst", "3"}, measure.FP64, 9},
 		{"half precision", []string{"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", "inst", "1", "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "inst", "2",
-			"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", "inst", "3"}, model.FP16, 18},
+			"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", "inst", "3"}, measure.FP16, 18},
 		{"tensor types", []string{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", "", "5", "sm__ops_path_tensor_src_int8.sum", "", "7",
-			"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", "", "5"}, model.TensorOps, 12},
-		{"tensor total", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp16_dst_fp32.sum", "", "5"}, model.TensorOps, 5},
-		{"tensor unknown", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp8.sum", "", "n/a"}, model.TensorOps, math.NaN()},
-		{"older name", []string{"smsp__inst_executed_op_local_ld.sum", "inst", "4"}, model.LocalLoads, 4},
+			"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", "", "5"}, measure.TensorOps, 12},
+		{"tensor total", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp16_dst_fp32.sum", "", "5"}, measure.TensorOps, 5},
+		{"tensor unknown", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp8.sum", "", "n/a"}, measure.TensorOps, math.NaN()},
+		{"older name", []string{"smsp__inst_executed_op_local_ld.sum", "inst", "4"}, measure.LocalLoads, 4},
 		{"no requests", []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sector", "0",
-			"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", "0"}, model.LoadSectors, math.NaN()},
-		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, model.StaticShared, math.NaN()},
-		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, model.StaticShared, 8192},
+			"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", "0"}, measure.LoadSectors, math.NaN()},
+		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, measure.StaticShared, math.NaN()},
+		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, measure.StaticShared, 8192},
 	} {
 		p, err := read(rawPage(tt.cells...))
 		if err != nil {
@@ -377,13 +377,13 @@ func TestFormulas(t *testing.T) {
 
 // Every metric of the vocabulary has counters to collect, and every counter gives back its metric.
 func TestCounters(t *testing.T) {
-	for _, m := range append(slices.Clone(measure.Throughput), model.Registers, model.StaticShared, model.DynamicShared) {
+	for _, m := range append(slices.Clone(measure.Throughput), measure.Registers, measure.StaticShared, measure.DynamicShared) {
 		names := ncu.Counters(m)
 		if len(names) == 0 {
 			t.Errorf("%s comes from no counter", m.Name)
 			continue
 		}
-		if m == model.TensorOps {
+		if m == measure.TensorOps {
 			continue
 		}
 		var cells []string
@@ -685,7 +685,7 @@ func TestBrokenDuration(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", sum, err)
 		}
-		if v, has := p.Records[0].Metrics[model.ReplayTime.Name]; has != want {
+		if v, has := p.Records[0].Metrics[measure.ReplayTime.Name]; has != want {
 			t.Errorf("%q: a duration of %v, want one: %v", sum, v, want)
 		}
 	}

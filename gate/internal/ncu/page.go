@@ -292,7 +292,7 @@ func (b *builder) record(l *launch, r counters.Record) (err error) {
 func (b *builder) finish() {
 	p := b.profile
 	p.Devices = max(1, len(b.devices))
-	timed := func(r counters.Record) bool { _, ok := r.Metrics[model.ReplayTime.Name]; return ok }
+	timed := func(r counters.Record) bool { _, ok := r.Metrics[measure.ReplayTime.Name]; return ok }
 	if !slices.ContainsFunc(p.Records, timed) {
 		return
 	}

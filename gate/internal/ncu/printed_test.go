@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 )
 
@@ -97,10 +96,10 @@ func TestPrintedPageWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Records[0].Metrics[model.ReplayTime.Name]; len(p.Records) != 1 || v != 96.32e6 {
+	if v := p.Records[0].Metrics[measure.ReplayTime.Name]; len(p.Records) != 1 || v != 96.32e6 {
 		t.Errorf("%d launches of %v ns", len(p.Records), v)
 	}
-	if v := p.Records[0].Metrics[model.SMClock.Name]; v != 584.99e6 {
+	if v := p.Records[0].Metrics[measure.SMClock.Name]; v != 584.99e6 {
 		t.Errorf("%v Hz", v)
 	}
 }

@@ -110,7 +110,7 @@ func TestReadReport(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"ncu_time": 81472, "registers": 42, "sm_throughput": 62.5}, a.Metrics); diff != "" {
 		t.Error(diff)
 	}
-	if v, ok := a.Metrics[model.Cycles.Name]; ok {
+	if v, ok := a.Metrics[measure.Cycles.Name]; ok {
 		t.Errorf("a metric without a value: %v", v)
 	}
 	if b.Subject.Name != "function" || b.Metrics["ncu_time"] != 81500 {

@@ -61,7 +61,7 @@ func Session(runs ...*counters.Profile) (model.Session, error) {
 	return s, s.Check()
 }
 
-// order numbers the kernels of one geometry by their first launch, see [model.Order].
+// order numbers the kernels of one geometry by their first launch, see [measure.Order].
 func order(p *counters.Profile, values map[measure.Subject]map[string][]float64) {
 	alike, seen := map[string][]measure.Subject{}, map[measure.Subject]bool{}
 	for _, r := range p.Records {
@@ -72,7 +72,7 @@ func order(p *counters.Profile, values map[measure.Subject]map[string][]float64)
 	for _, of := range alike {
 		for i, subject := range of {
 			if len(of) > 1 {
-				values[subject][model.Order.Name] = []float64{float64(i + 1)}
+				values[subject][measure.Order.Name] = []float64{float64(i + 1)}
 			}
 		}
 	}

@@ -16,12 +16,12 @@ var gpuMetricNames = []struct {
 	prefix, holds string
 	metric        measure.Metric
 }{
-	{"SMs Active", "", model.SMActive}, {"SM Active", "", model.SMActive},
-	{"SM Issue", "", model.SMIssue},
-	{"Tensor Active", "", model.TensorActive},
-	{"DRAM Read", "", model.DRAMRead}, {"DRAM Write", "", model.DRAMWrite},
-	{"PCIe RX", "", model.PCIeRX}, {"PCIe TX", "", model.PCIeTX},
-	{"NVLink RX", "User Data", model.NVLinkRX}, {"NVLink TX", "User Data", model.NVLinkTX},
+	{"SMs Active", "", measure.SMActive}, {"SM Active", "", measure.SMActive},
+	{"SM Issue", "", measure.SMIssue},
+	{"Tensor Active", "", measure.TensorActive},
+	{"DRAM Read", "", measure.DRAMRead}, {"DRAM Write", "", measure.DRAMWrite},
+	{"PCIe RX", "", measure.PCIeRX}, {"PCIe TX", "", measure.PCIeTX},
+	{"NVLink RX", "User Data", measure.NVLinkRX}, {"NVLink TX", "User Data", measure.NVLinkTX},
 }
 
 // gpuMetric finds the metric of a name as nsys writes it, with its unit in brackets: "SMs Active [Throughput %]". Only

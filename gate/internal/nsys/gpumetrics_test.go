@@ -57,7 +57,7 @@ func TestGPUMetricsRecording(t *testing.T) {
 			windows = append(windows, model.Interval{Start: l.Start, End: l.End})
 		}
 	}
-	if mean, n := s.Mean(slices.Index(s.Metrics, model.SMActive), windows); n < 20 || mean < 99 {
+	if mean, n := s.Mean(slices.Index(s.Metrics, measure.SMActive), windows); n < 20 || mean < 99 {
 		t.Errorf("SMs active %v %% of the time in %d samples inside sgemm", mean, n)
 	}
 }
@@ -90,7 +90,7 @@ func TestGPUMetrics(t *testing.T) {
 	want := &model.Sampling{
 		Period:  100,
 		Spans:   []model.Interval{{Start: -100, End: 0}, {Start: 0, End: 100}, {Start: 100, End: 200}, {Start: 700, End: 800}},
-		Metrics: []measure.Metric{model.SMActive, model.NVLinkRX},
+		Metrics: []measure.Metric{measure.SMActive, measure.NVLinkRX},
 		Values:  [][]float64{{0, 10, 20, 40}, {7, 7, 7, 7}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {

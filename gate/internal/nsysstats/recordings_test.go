@@ -106,7 +106,7 @@ func cut(t testing.TB, trace model.Trace, step string) (map[string]float64, mode
 	}
 	values := map[string]float64{}
 	for _, x := range sides[0][0].Series {
-		if x.Metric == model.SilentCalls { // exports list the calls
+		if x.Metric == measure.SilentCalls { // exports list the calls
 			continue
 		}
 		if x.Subject.Scope == measure.ScopeSection || x.Subject.Scope == measure.ScopeCall || x.Metric == measure.SyncCalls || x.Metric == measure.Allocations {
@@ -137,7 +137,7 @@ func withoutAttributes(values map[string]float64, metrics ...measure.Metric) map
 }
 
 func TestRecordings(t *testing.T) {
-	shared := []measure.Metric{measure.MeanStep, measure.MeanToTypical, measure.Sensitivity, measure.ReplayError, model.Order, model.LocalMemory, model.StaticShared, model.DynamicShared}
+	shared := []measure.Metric{measure.MeanStep, measure.MeanToTypical, measure.Sensitivity, measure.ReplayError, measure.Order, measure.LocalMemory, measure.StaticShared, measure.DynamicShared}
 	for _, name := range []string{"kernels/base/base.000.sqlite", "kernels/copies_4/copies_4.000.sqlite", "kernels/spill/spill.000.sqlite", "graph-node.sqlite"} {
 		t.Run(name, func(t *testing.T) {
 			db, file := recording(t, name)
@@ -148,7 +148,7 @@ func TestRecordings(t *testing.T) {
 			kern, times, sizes := kernSum2025(t, db), memTimes(t, db), memSizes(t, db)
 
 			// As printed today: times to the ns, sizes rounded to thousands of bytes.
-			rounded := append(shared, model.Owned, measure.StepTime, measure.CopyBytes, measure.PageableBytes)
+			rounded := append(shared, measure.Owned, measure.StepTime, measure.CopyBytes, measure.PageableBytes)
 			want, session := cut(t, traces[0], steps.NoStep)
 			run, err := read(t, gpuTrace2025(t, db), kern, times, sizes)
 			if err != nil {
@@ -166,7 +166,7 @@ func TestRecordings(t *testing.T) {
 
 			// Without ranges, as 2021 printed it: to the byte. What repeats begins where it was called, which this table does
 			// not say.
-			within := []measure.Metric{model.LocalMemory, model.Order, measure.StepTime, measure.MeanStep, measure.MeanToTypical, measure.RunTime, measure.Sensitivity, measure.ReplayError, model.Owned}
+			within := []measure.Metric{measure.LocalMemory, measure.Order, measure.StepTime, measure.MeanStep, measure.MeanToTypical, measure.RunTime, measure.Sensitivity, measure.ReplayError, measure.Owned}
 			want, _ = cut(t, traces[0], steps.NoStep)
 			if run, err = read(t, gpuTrace2021(t, db), kern, times); err != nil {
 				t.Fatal(err)

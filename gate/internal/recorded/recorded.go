@@ -325,10 +325,10 @@ func (s *Index) ShareOfRun(section measure.Subject, m measure.Metric) float64 {
 
 // Exposed is the part of a step that copies of a kind take while no kernel runs, in ns; NaN where steps are not attributed.
 func (s *Index) Exposed(copies measure.Subject) float64 {
-	of := func(x measure.Subject) bool { return s.HasMetric(x, model.Owned.Name) }
+	of := func(x measure.Subject) bool { return s.HasMetric(x, measure.Owned.Name) }
 	switch {
 	case of(copies):
-		return s.Typical(copies, model.Owned.Name)
+		return s.Typical(copies, measure.Owned.Name)
 	case slices.ContainsFunc(s.Subjects(), of):
 		return 0
 	}

@@ -72,7 +72,7 @@ func Fingerprints(s *model.Session) []uint64 {
 			if math.IsNaN(x.Values[run]) {
 				continue
 			}
-			if x.Metric.Name == measure.Time.Name || x.Metric.Name == model.ReplayTime.Name {
+			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.ReplayTime.Name {
 				times++
 			}
 			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})

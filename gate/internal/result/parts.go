@@ -59,7 +59,7 @@ type WaterfallOwner struct {
 // over the jobs.
 type Ranks struct {
 	Ranks []Rank `json:"ranks"` // by their numbers
-	// Straggler is the rank that computes longest, nil within the limit of [model.Imbalance] or the spread between
+	// Straggler is the rank that computes longest, nil within the limit of [measure.Imbalance] or the spread between
 	// jobs. If none computes longer, it is the one with the most time between its collectives, if beyond the limit of
 	// [measure.StepTime].
 	Straggler *Straggler `json:"straggler,omitempty"`

@@ -5,7 +5,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -59,13 +58,13 @@ func waiting(base, head *recorded.Index) float64 {
 	for _, side := range []*recorded.Index{base, head} {
 		idle, known := 0.0, false
 		for _, s := range side.Subjects() {
-			if !side.HasMetric(s, model.Owned.Name) {
+			if !side.HasMetric(s, measure.Owned.Name) {
 				continue
 			}
 			known = true
 			if class, _ := s.Idle(); class == attribution.Starved.String() || class == attribution.Blocking.String() ||
 				class == attribution.Unknown.String() {
-				idle += stats.Average(side.Values(s, model.Owned.Name))
+				idle += stats.Average(side.Values(s, measure.Owned.Name))
 			}
 		}
 		step := side.Typical(measure.Workload, measure.StepTime.Name)

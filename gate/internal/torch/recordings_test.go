@@ -285,7 +285,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("synchronising calls a step: %v", x.Values)
 	}
 	launching := measure.IdleSubject("launch-starved", "cudaLaunchKernelExC in forward")
-	if x, ok := s.Find(launching, model.Owned.Name); !ok || x.Values[0] <= 0 {
+	if x, ok := s.Find(launching, measure.Owned.Name); !ok || x.Values[0] <= 0 {
 		t.Errorf("idle time in launches: %v", x.Values)
 	}
 	forward := measure.Subject{Scope: measure.ScopeRange, Name: "forward"}

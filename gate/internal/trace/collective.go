@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // match finds the counterparts of collectives in the other ranks, by their order within a step and channel, and takes the waiting
@@ -121,15 +120,15 @@ func (c *cut) reduceWaits(run int, t *table) {
 	}
 	per := c.per()
 	if matched+unmatched > 0 {
-		t.set(run, measure.Workload, model.UnmatchedCollectives, counted(unmatched)/per)
+		t.set(run, measure.Workload, measure.UnmatchedCollectives, counted(unmatched)/per)
 	}
 	if matched == 0 {
 		return
 	}
-	t.set(run, measure.Workload, model.CollectiveWait, waited/per)
-	t.set(run, measure.Workload, model.CausedWait, caused/per)
+	t.set(run, measure.Workload, measure.CollectiveWait, waited/per)
+	t.set(run, measure.Workload, measure.CausedWait, caused/per)
 	for kernel, ns := range by {
-		t.set(run, c.Kernels[kernel].Subject, model.CollectiveWait, ns/per)
+		t.set(run, c.Kernels[kernel].Subject, measure.CollectiveWait, ns/per)
 	}
 }
 
@@ -143,7 +142,7 @@ func (c *cut) reduceMessages(run int, t *table) {
 	}
 	for kernel, n := range bytes {
 		if !silent[kernel] {
-			t.set(run, c.Kernels[kernel].Subject, model.MessageBytes, counted(n)/c.per())
+			t.set(run, c.Kernels[kernel].Subject, measure.MessageBytes, counted(n)/c.per())
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (c *cut) reduceLost(run int, per float64, t *table) {
 		lost += c.share(at)
 	}
 	if lost > 0 {
-		t.set(run, measure.Workload, model.LostLaunches, counted(lost)/per)
+		t.set(run, measure.Workload, measure.LostLaunches, counted(lost)/per)
 	}
 	if c.Silent == nil {
 		return
@@ -78,7 +78,7 @@ func (c *cut) reduceLost(run int, per float64, t *table) {
 	for _, x := range c.Silent {
 		silent += c.share(x.Time) * float64(x.Calls)
 	}
-	t.set(run, measure.Workload, model.SilentCalls, counted(silent)/per)
+	t.set(run, measure.Workload, measure.SilentCalls, counted(silent)/per)
 }
 
 // reduceMemory writes the peak of device memory, its ranges, and the memory that each range had requested. Unlike
@@ -87,7 +87,7 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 	if c.MemoryPeak < 0 {
 		return
 	}
-	peak := t.set(run, measure.Workload, model.MemoryPeak, float64(c.MemoryPeak))
+	peak := t.set(run, measure.Workload, measure.MemoryPeak, float64(c.MemoryPeak))
 	requested := make([]float64, len(c.RangeNames))
 	inside := int32(-1)
 	for _, x := range c.Requests {
@@ -99,7 +99,7 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 	peak.Note = roles.paths.List[roles.path(inside)] // of the last request, which made the peak
 	for name, bytes := range requested {
 		if bytes > 0 {
-			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.MemoryHeld, bytes)
+			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, measure.MemoryHeld, bytes)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestCounts(t *testing.T) {
 			trace.Lost = append(trace.Lost, r.Start, r.Start+10)
 		}
 	}
-	value(t, one(t, Options{}, trace), measure.Workload, model.LostLaunches, 2)
+	value(t, one(t, Options{}, trace), measure.Workload, measure.LostLaunches, 2)
 
 	// A trace that does not list its calls has none of this.
 	trace.Calls, trace.CallNames = model.Calls{}, nil

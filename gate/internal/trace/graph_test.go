@@ -62,7 +62,7 @@ func TestGraphs(t *testing.T) {
 				subject := measure.Subject{Scope: measure.ScopeKernel, Name: name}
 				value(t, s, subject, measure.Time, ns)
 				value(t, s, subject, measure.Launches, 20)
-				value(t, s, subject, model.Owned, ns)
+				value(t, s, subject, measure.Owned, ns)
 			}
 		})
 	}

@@ -60,13 +60,13 @@ func TestJob(t *testing.T) {
 		value(t, s[0], nccl, measure.Time, 20_000)
 		value(t, s[0], measure.Workload, measure.GPUTime, 230_000)
 		value(t, s[0], measure.Workload, measure.StepTime, 250_000)
-		value(t, s[0], measure.Workload, model.CollectiveWait, 10_000)
-		value(t, s[0], measure.Workload, model.Imbalance, 220.0/210)
+		value(t, s[0], measure.Workload, measure.CollectiveWait, 10_000)
+		value(t, s[0], measure.Workload, measure.Imbalance, 220.0/210)
 		value(t, s[0], measure.Subject{Scope: measure.ScopeDevice, Name: "rank 1"}, measure.GPUTime, 220_000)
 		value(t, s[0], measure.Subject{Scope: measure.ScopeDevice, Name: "rank 0"}, measure.GPUTime, 200_000)
 		sum := 0.0
 		for _, x := range s[0].Series {
-			if x.Metric == model.Owned {
+			if x.Metric == measure.Owned {
 				sum += x.Values[0]
 			}
 		}
@@ -89,8 +89,8 @@ func TestJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value(t, s[0], measure.Workload, model.UnmatchedCollectives, 0.5/36) // one of a rank, none of the other
-	value(t, s[0], measure.Workload, model.CollectiveWait, 10_000*35./36)
+	value(t, s[0], measure.Workload, measure.UnmatchedCollectives, 0.5/36) // one of a rank, none of the other
+	value(t, s[0], measure.Workload, measure.CollectiveWait, 10_000*35./36)
 	for _, tt := range []struct {
 		name   string
 		traces []model.Trace
@@ -155,9 +155,9 @@ func TestJobProperties(t *testing.T) {
 		var waited, caused, computed float64
 		for i := range traces {
 			rank := measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", i)}
-			wait := of(rank, model.CollectiveWait)
+			wait := of(rank, measure.CollectiveWait)
 			waited += wait
-			caused += of(rank, model.CausedWait)
+			caused += of(rank, measure.CausedWait)
 			computed += of(rank, measure.GPUTime)
 			raw := 0.0
 			for _, l := range traces[i].Launches {
@@ -168,7 +168,7 @@ func TestJobProperties(t *testing.T) {
 			}
 		}
 		n := float64(len(traces))
-		if mean := of(measure.Workload, model.CollectiveWait); math.Abs(mean-waited/n) > 1 {
+		if mean := of(measure.Workload, measure.CollectiveWait); math.Abs(mean-waited/n) > 1 {
 			t.Fatalf("the mean wait is %v, and that of the ranks %v", mean, waited/n)
 		}
 		if math.Abs(caused*(n-1)-waited) > n*n { // each is rounded down to a ns a collective
@@ -202,13 +202,13 @@ func TestCommunicators(t *testing.T) {
 	}
 	// Each collective ends 20 µs after rank 3 came: 80, 60, 80 and 20 µs of its own.
 	for i, ns := range []float64{20_000, 0, 60_000, 0} {
-		value(t, s[0], wait(i), model.CollectiveWait, ns)
+		value(t, s[0], wait(i), measure.CollectiveWait, ns)
 	}
-	value(t, s[0], wait(1), model.CausedWait, 20_000)
-	value(t, s[0], wait(3), model.CausedWait, 60_000)
+	value(t, s[0], wait(1), measure.CausedWait, 20_000)
+	value(t, s[0], wait(3), measure.CausedWait, 60_000)
 	value(t, s[0], traces[0].Kernels[1].Subject, measure.Time, 40_000) // 60 and 20
-	value(t, s[0], traces[0].Kernels[1].Subject, model.MessageBytes, 1<<20)
-	if _, ok := s[0].Find(measure.Workload, model.UnmatchedCollectives.Name); ok {
+	value(t, s[0], traces[0].Kernels[1].Subject, measure.MessageBytes, 1<<20)
+	if _, ok := s[0].Find(measure.Workload, measure.UnmatchedCollectives.Name); ok {
 		t.Error("collectives are unmatched")
 	}
 	// Alone in its communicator, a rank has no counterpart.
@@ -218,7 +218,7 @@ func TestCommunicators(t *testing.T) {
 	if s, err = Sessions(traces, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	value(t, s[0], measure.Workload, model.UnmatchedCollectives, 0.5)
+	value(t, s[0], measure.Workload, measure.UnmatchedCollectives, 0.5)
 }
 
 // TestMemoryOfRanks wants the parts of the memory peak to add up to it where a range requests memory in one rank only.
@@ -233,6 +233,6 @@ func TestMemoryOfRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value(t, s[0], measure.Workload, model.MemoryPeak, 1000)
-	value(t, s[0], measure.Subject{Scope: measure.ScopeRange, Name: "step"}, model.MemoryHeld, 500)
+	value(t, s[0], measure.Workload, measure.MemoryPeak, 1000)
+	value(t, s[0], measure.Subject{Scope: measure.ScopeRange, Name: "step"}, measure.MemoryHeld, 500)
 }

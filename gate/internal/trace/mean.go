@@ -16,8 +16,8 @@ const unevenFrom, unevenLeast = 0.01, 0.001
 
 // ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
 var ofRank = map[string]measure.Metric{
-	measure.StepTime.Name: model.RankStep, model.CollectiveWait.Name: model.CollectiveWait, model.CausedWait.Name: model.CausedWait,
-	model.ExposedCommunication.Name: model.ExposedCommunication, model.HiddenCommunication.Name: model.HiddenCommunication,
+	measure.StepTime.Name: measure.RankStep, measure.CollectiveWait.Name: measure.CollectiveWait, measure.CausedWait.Name: measure.CausedWait,
+	measure.ExposedCommunication.Name: measure.ExposedCommunication, measure.HiddenCommunication.Name: measure.HiddenCommunication,
 }
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
@@ -76,7 +76,7 @@ func (j job) merge(run int, tables []table, t *table) {
 	slowest, whole := 0.0, 0.0
 	for i, ns := range compute {
 		t.set(run, j.rank(i), measure.GPUTime, ns)
-		t.set(run, j.rank(i), model.RankCopies, copies[i])
+		t.set(run, j.rank(i), measure.RankCopies, copies[i])
 		slowest, whole = max(slowest, ns), whole+ns
 	}
 	for _, k := range kernels {
@@ -84,7 +84,7 @@ func (j job) merge(run int, tables []table, t *table) {
 	}
 	if whole > 0 {
 		// Rounded, because sums of many numbers depend on their order.
-		t.set(run, measure.Workload, model.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
+		t.set(run, measure.Workload, measure.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
 	}
 }
 
@@ -104,7 +104,7 @@ func setMean(run int, row *model.Series, t *table) {
 	if row.Metric.OverRanks() {
 		n = len(row.Values)
 	}
-	if n == 0 || row.Metric.Name == model.CausedWait.Name { // which is of a rank
+	if n == 0 || row.Metric.Name == measure.CausedWait.Name { // which is of a rank
 		return
 	}
 	out := t.set(run, row.Subject, row.Metric, sum(values)/float64(n))
@@ -125,9 +125,9 @@ func (j job) setSlowest(run int, kernel measure.Subject, ranks *table, least flo
 	if total[at]-others < max(least, unevenFrom*others) {
 		return
 	}
-	t.set(run, kernel, model.SlowestRank, float64(j.number(at)))
-	t.set(run, kernel, model.SlowestTotal, total[at])
-	t.set(run, kernel, model.SlowestLaunches, zeroed(ranks.rows[key{kernel, measure.Launches.Name}].Values)[at])
+	t.set(run, kernel, measure.SlowestRank, float64(j.number(at)))
+	t.set(run, kernel, measure.SlowestTotal, total[at])
+	t.set(run, kernel, measure.SlowestLaunches, zeroed(ranks.rows[key{kernel, measure.Launches.Name}].Values)[at])
 }
 
 // zeroed puts 0 for missing values of ranks.

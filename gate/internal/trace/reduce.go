@@ -138,10 +138,10 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			{measure.Spread, spread},
 			{measure.Launches, launches / per},
 			{measure.Total, total / per},
-			{model.Registers, float64(kernel.Registers)},
-			{model.StaticShared, float64(kernel.StaticShared)},
-			{model.DynamicShared, float64(kernel.DynamicShared)},
-			{model.LocalMemory, float64(kernel.LocalMemory)},
+			{measure.Registers, float64(kernel.Registers)},
+			{measure.StaticShared, float64(kernel.StaticShared)},
+			{measure.DynamicShared, float64(kernel.DynamicShared)},
+			{measure.LocalMemory, float64(kernel.LocalMemory)},
 		} {
 			if x.value >= 0 { // -1 is a value that the profile lacks
 				row := t.set(run, kernel.Subject, x.metric, x.value)
@@ -181,7 +181,7 @@ func (c *cut) reduceOrder(run int, kernels []kernelSum, t *table) {
 		slices.SortFunc(of, func(a, b int) int { return cmp.Compare(kernels[a].first, kernels[b].first) })
 		for at, i := range of {
 			if len(of) > 1 {
-				t.set(run, c.Kernels[i].Subject, model.Order, float64(at+1))
+				t.set(run, c.Kernels[i].Subject, measure.Order, float64(at+1))
 			}
 		}
 	}

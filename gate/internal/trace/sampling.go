@@ -94,7 +94,7 @@ func (c *cut) reduceSampling(run int, t *table) {
 			set(measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.Union(windows)...)
 		}
 	}
-	t.set(run, measure.Workload, model.SamplingPeriod, float64(c.Sampling.Period))
+	t.set(run, measure.Workload, measure.SamplingPeriod, float64(c.Sampling.Period))
 }
 
 func cover(x model.Interval, start, end int64) model.Interval {

@@ -191,7 +191,7 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 	if life.Start >= life.End || s.work.Start > s.work.End || begun < life.Start || max(s.run.End, s.work.End) > life.End {
 		return
 	}
-	t.set(run, measure.Workload, model.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
+	t.set(run, measure.Workload, measure.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
 	if s.c.Overlapped {
 		return
 	}
@@ -201,8 +201,8 @@ func (s *sectioning) reduceLifetime(run int, t *table) {
 			initialising += min(at.Call.End, s.work.Start) - at.Call.Start
 		}
 	}
-	t.set(run, measure.Workload, model.StartupTime, float64(s.warm-life.Start))
-	t.set(run, measure.Workload, model.InitTime, float64(min(initialising, s.work.Start-life.Start)))
+	t.set(run, measure.Workload, measure.StartupTime, float64(s.warm-life.Start))
+	t.set(run, measure.Workload, measure.InitTime, float64(min(initialising, s.work.Start-life.Start)))
 }
 
 // reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a

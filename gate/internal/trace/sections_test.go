@@ -61,8 +61,8 @@ func TestSectionsAddUp(t *testing.T) {
 		}
 		// With the start of the process and its end they add up to its life.
 		before, _ := sessions[0].Find(measure.Before, measure.Elapsed.Name)
-		value(t, sessions[0], measure.Workload, model.StartupTime, before.Values[0]+float64(begun))
-		value(t, sessions[0], measure.Workload, model.TeardownTime, float64(ended))
+		value(t, sessions[0], measure.Workload, measure.StartupTime, before.Values[0]+float64(begun))
+		value(t, sessions[0], measure.Workload, measure.TeardownTime, float64(ended))
 	})
 }
 
@@ -88,16 +88,16 @@ func TestLifetime(t *testing.T) {
 	x.Calls.Settle(nil)
 	x.Lifetime = model.Interval{Start: first - 1_000_000, End: x.End() + 70}
 	s := one(t, Options{}, x)
-	value(t, s, measure.Workload, model.InitTime, 6000)
-	value(t, s, measure.Workload, model.TeardownTime, 70)
+	value(t, s, measure.Workload, measure.InitTime, 6000)
+	value(t, s, measure.Workload, measure.TeardownTime, 70)
 	before, _ := s.Find(measure.Before, measure.Elapsed.Name)
 	// A process that waited for its turn counts its lifetime from there and has no time before the steps.
 	waited := x
 	waited.Overlapped, waited.Lifetime.Start = true, first-100
 	o := one(t, Options{}, waited)
-	value(t, o, measure.Workload, model.TeardownTime, 70)
+	value(t, o, measure.Workload, measure.TeardownTime, 70)
 	value(t, o, measure.Before, measure.GPUTime, 50_000)
-	for _, none := range []measure.Metric{model.StartupTime, model.InitTime, measure.Elapsed} {
+	for _, none := range []measure.Metric{measure.StartupTime, measure.InitTime, measure.Elapsed} {
 		for _, subject := range []measure.Subject{measure.Workload, measure.Before} {
 			if row, ok := o.Find(subject, none.Name); ok {
 				t.Errorf("%s of %s is %v", none.Name, subject.Name, row.Values)
@@ -115,7 +115,7 @@ func TestLifetime(t *testing.T) {
 	for _, wrong := range []model.Interval{{}, {Start: first, End: x.End() + 70}, {Start: first - 1_000_000, End: x.End() - 1}} {
 		x.Lifetime = wrong
 		s := one(t, Options{}, x)
-		if _, ok := s.Find(measure.Workload, model.StartupTime.Name); ok {
+		if _, ok := s.Find(measure.Workload, measure.StartupTime.Name); ok {
 			t.Errorf("a start-up time of %v", wrong)
 		}
 	}

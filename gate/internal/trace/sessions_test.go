@@ -156,7 +156,7 @@ func TestSteps(t *testing.T) {
 	value(t, s, kernel(gemm), measure.Spread, 0)
 	value(t, s, kernel(gemm), measure.Launches, 2)
 	value(t, s, kernel(gemm), measure.Total, 200_000)
-	value(t, s, kernel(gemm), model.Registers, 32)
+	value(t, s, kernel(gemm), measure.Registers, 32)
 	value(t, s, measure.Workload, measure.GPUTime, 210_000)
 	value(t, s, measure.Workload, measure.Launches, 3)
 	value(t, s, measure.Workload, measure.StepTime, 211_500)

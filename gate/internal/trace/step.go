@@ -162,11 +162,11 @@ func (c *cut) reduceSteps(run int, t *table) {
 		t.set(run, measure.Workload, measure.Repeats, math.Round(c.phases[0].weight*float64(c.phases[0].cycles)))
 	}
 	for subject, ns := range owned {
-		t.set(run, subject, model.Owned, ns/n)
+		t.set(run, subject, measure.Owned, ns/n)
 	}
 	if len(c.moves) > 0 {
-		t.set(run, measure.Workload, model.ExposedCommunication, exposed/n)
-		t.set(run, measure.Workload, model.HiddenCommunication, hidden/n)
+		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
+		t.set(run, measure.Workload, measure.HiddenCommunication, hidden/n)
 	}
 }
 
@@ -191,7 +191,7 @@ func (t *table) settleOwners() {
 	}
 	rest := map[measure.Subject][]*model.Series{}
 	for k, row := range t.rows {
-		if k.metric != model.Owned.Name {
+		if k.metric != measure.Owned.Name {
 			continue
 		}
 		for run, v := range row.Values {
@@ -210,7 +210,7 @@ func (t *table) settleOwners() {
 			for _, row := range rows {
 				sum += row.Values[run] // NaN where the run has no step
 			}
-			t.set(run, subject, model.Owned, sum)
+			t.set(run, subject, measure.Owned, sum)
 		}
 	}
 }

@@ -197,7 +197,7 @@ func reduce(jobs []job, sampled []*cut, step, w string) (model.Session, error) {
 		}
 	}
 	t.settleOwners()
-	unmatched := key{measure.Workload, model.UnmatchedCollectives.Name}
+	unmatched := key{measure.Workload, measure.UnmatchedCollectives.Name}
 	if row := t.rows[unmatched]; row != nil && largest(row.Values) == 0 {
 		delete(t.rows, unmatched)
 	}

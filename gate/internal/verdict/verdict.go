@@ -158,8 +158,8 @@ func judged(findings []result.Finding) int {
 
 // unjudged is why a gate has nothing to fail for.
 func unjudged(t match.Sides) *result.Remark {
-	timed := func(s measure.Subject) bool { return t.Head.HasMetric(s, model.ReplayTime.Name) }
-	if t.Time == model.ReplayTime && !slices.ContainsFunc(t.Head.Subjects(), timed) {
+	timed := func(s measure.Subject) bool { return t.Head.HasMetric(s, measure.ReplayTime.Name) }
+	if t.Time == measure.ReplayTime && !slices.ContainsFunc(t.Head.Subjects(), timed) {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
 			"the counters of single launches hold no duration, and no rule limits one of them")
 	}
@@ -169,7 +169,7 @@ func unjudged(t match.Sides) *result.Remark {
 // unmeasuredKernels is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
 // profiled in the head was not judged, and one run a side decides nothing that is measured.
 func unmeasuredKernels(t match.Sides, findings []result.Finding) *result.Remark {
-	if t.Time != model.ReplayTime {
+	if t.Time != measure.ReplayTime {
 		return nil
 	}
 	once := min(t.Base.Runs(), t.Head.Runs()) < stats.MinRuns
@@ -178,7 +178,7 @@ func unmeasuredKernels(t match.Sides, findings []result.Finding) *result.Remark 
 		case f.Outcome == result.Gone && f.Scope == measure.ScopeKernel:
 			return result.Refuse(model.NotProfiled, "if it is gone on purpose, record the baseline anew; else profile what took its place too",
 				"no launch of %s was profiled in the head, which the baseline has", f.Title())
-		case f.Undecided && f.Metric == model.ReplayTime.Name && f.Base.Known() != f.Head.Known():
+		case f.Undecided && f.Metric == measure.ReplayTime.Name && f.Base.Known() != f.Head.Known():
 			return about(result.Refuse(model.Unjudged, "profile again; see what the profiler says of this kernel",
 				"the %s of %s cannot be judged: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		case f.Undecided && once:

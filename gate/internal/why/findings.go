@@ -16,7 +16,7 @@ import (
 const maxExplained = 5
 
 // explainable are the metrics of a launch that counters can explain.
-var explainable = []string{measure.Time.Name, model.ReplayTime.Name}
+var explainable = []string{measure.Time.Name, measure.ReplayTime.Name}
 
 // Hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
 func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -48,7 +47,7 @@ const (
 
 func position(s sample) Position {
 	var p Position
-	switch sm, memory := s.get(model.SMThroughput), s.get(model.MemoryThroughput); {
+	switch sm, memory := s.get(measure.SMThroughput), s.get(measure.MemoryThroughput); {
 	case math.IsNaN(sm) || math.IsNaN(memory):
 	case sm < idle && memory < idle:
 		p.Bound = "latency"
@@ -64,7 +63,7 @@ func position(s sample) Position {
 }
 
 func roofline(s sample) *result.Roof {
-	ops := s.get(model.TensorOps)
+	ops := s.get(measure.TensorOps)
 	switch {
 	case math.IsNaN(ops) && s.get(counters.TensorBusy) > 0: // how much they did is unknown
 		return nil
@@ -73,13 +72,13 @@ func roofline(s sample) *result.Roof {
 	}
 	var best *result.Roof
 	var load float64
-	bytes, seconds, bandwidth := s.get(model.DRAMBytes), s.get(model.ReplayTime)/1e9, s.get(model.PeakDRAM)
+	bytes, seconds, bandwidth := s.get(measure.DRAMBytes), s.get(measure.ReplayTime)/1e9, s.get(measure.PeakDRAM)
 	for _, x := range []struct {
 		name        string
 		flops, peak measure.Metric
 	}{
-		{"fp64", model.FP64, model.PeakFP64}, {"fp32", model.FP32, model.PeakFP32}, {"fp16", model.FP16, model.PeakFP16},
-		{"tensor", model.TensorOps, counters.TensorPeak},
+		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32}, {"fp16", measure.FP16, measure.PeakFP16},
+		{"tensor", measure.TensorOps, counters.TensorPeak},
 	} {
 		flops, peak := s.get(x.flops), s.get(x.peak)
 		if !(flops > 0 && peak > 0 && bytes > 0 && seconds > 0 && bandwidth > 0) || flops/peak <= load {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -27,42 +26,42 @@ type metrics []measure.Metric
 // differences between repeated launches in testdata: counts 0, DRAM bytes 0.3 %, hit rates 2 points above 10 µs.
 var rules = []rule{
 	{"local memory", localMemory, nil, false, spilled},
-	{"register pressure", pressure, metrics{model.Registers, model.TheoreticalOccupancy}, false, func(p pair) string {
-		if p.by(model.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(model.LimitRegisters) {
+	{"register pressure", pressure, metrics{measure.Registers, measure.TheoreticalOccupancy}, false, func(p pair) string {
+		if p.by(measure.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(measure.LimitRegisters) {
 			return ""
 		}
-		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(model.Registers), p.occupancy())
+		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
 	}},
-	{"shared memory", sharedEffects, metrics{model.StaticShared, model.DynamicShared, model.TheoreticalOccupancy}, false, func(p pair) string {
+	{"shared memory", sharedEffects, metrics{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy}, false, func(p pair) string {
 		before, after := p.base.shared(), p.head.shared()
-		if after <= before || !p.emptier() || !p.head.limitedBy(model.LimitShared) {
+		if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
 			return ""
 		}
 		return fmt.Sprintf("shared memory %s a block and %s: shared memory limits the blocks of an SM", arrow(before, after, "B"), p.occupancy())
 	}},
-	{"occupancy", calculating, metrics{model.TheoreticalOccupancy}, false, func(p pair) string {
-		registers, shared := p.by(model.Registers) > 0, p.head.shared() > p.base.shared()
-		if !p.emptier() || registers && p.head.limitedBy(model.LimitRegisters) ||
-			shared && p.head.limitedBy(model.LimitShared) { // rules of their own
+	{"occupancy", calculating, metrics{measure.TheoreticalOccupancy}, false, func(p pair) string {
+		registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
+		if !p.emptier() || registers && p.head.limitedBy(measure.LimitRegisters) ||
+			shared && p.head.limitedBy(measure.LimitShared) { // rules of their own
 			return ""
 		}
 		return p.occupancy() + ": " + p.head.limit()
 	}},
-	{"tensor cores", sectionsAndRules("Compute Workload Analysis"), metrics{model.TensorOps}, false, func(p pair) string {
+	{"tensor cores", sectionsAndRules("Compute Workload Analysis"), metrics{measure.TensorOps}, false, func(p pair) string {
 		grown := p.head.flops() - p.base.flops()
-		switch lost := -p.by(model.TensorOps); {
+		switch lost := -p.by(measure.TensorOps); {
 		case lost <= 0:
-		case p.head.get(model.TensorOps) == 0:
-			return p.told(model.TensorOps) + ": the tensor cores are no longer used"
+		case p.head.get(measure.TensorOps) == 0:
+			return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
 		case grown > 0.5*lost:
-			return p.told(model.TensorOps) + ": a part of the work has left the tensor cores"
+			return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
 		}
-		if p.known(counters.TensorPeak) && p.ratio(counters.TensorPeak) < 0.8 && p.ratio(model.SMClock) > 0.9 {
+		if p.known(counters.TensorPeak) && p.ratio(counters.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
 			return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type", p.arrow(counters.TensorPeak, "OPS"))
 		}
 		return ""
 	}},
-	{"precision", arithmetic, metrics{model.FP64, model.FP32, model.FP16}, false, precision},
+	{"precision", arithmetic, metrics{measure.FP64, measure.FP32, measure.FP16}, false, precision},
 	{"divergence", branching, metrics{counters.ActiveThreads}, false, func(p pair) string {
 		if by := p.by(counters.ActiveThreads); by <= -1 && p.ratio(counters.ActiveThreads) < 0.95 {
 			return fmt.Sprintf("active threads %s of the 32 of a warp: its threads take different branches, or leave early", p.arrow(counters.ActiveThreads, ""))
@@ -79,10 +78,10 @@ var rules = []rule{
 		return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
 			amount(p.base.get(counters.SharedWavefronts), ""), amount(p.head.get(counters.SharedWavefronts), ""))
 	}},
-	{"coalescing", coalesced, metrics{model.LoadSectors}, false, func(p pair) string { return scattered(p, model.LoadSectors, "load") }},
-	{"coalescing of stores", coalesced, metrics{model.StoreSectors}, false, func(p pair) string { return scattered(p, model.StoreSectors, "store") }},
-	{"waves", hardwareModel, metrics{model.Waves}, false, func(p pair) string {
-		b, h := p.base.get(model.Waves), p.head.get(model.Waves)
+	{"coalescing", coalesced, metrics{measure.LoadSectors}, false, func(p pair) string { return scattered(p, measure.LoadSectors, "load") }},
+	{"coalescing of stores", coalesced, metrics{measure.StoreSectors}, false, func(p pair) string { return scattered(p, measure.StoreSectors, "store") }},
+	{"waves", hardwareModel, metrics{measure.Waves}, false, func(p pair) string {
+		b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
 		grid := p.grid()
 		if grid != "" {
 			grid += ", "
@@ -95,77 +94,77 @@ var rules = []rule{
 		}
 		return fmt.Sprintf("%swaves %.2f → %.2f: in the last wave %.0f %% of the GPU has work", grid, b, h, 100*(h-math.Floor(h)))
 	}},
-	{"work", sectionsAndRules("Instruction Statistics"), metrics{model.Instructions}, false, func(p pair) string {
-		r := p.ratio(model.Instructions)
+	{"work", sectionsAndRules("Instruction Statistics"), metrics{measure.Instructions}, false, func(p pair) string {
+		r := p.ratio(measure.Instructions)
 		if r < 1.01 {
 			return ""
 		}
 		ops := ratio(p.base.operations(), p.head.operations())
 		switch {
 		case math.IsNaN(ops) || p.base.operations() == 0:
-			return p.grown(model.Instructions) + ": more work"
+			return p.grown(measure.Instructions) + ": more work"
 		case math.Abs(ops/r-1) < 0.02:
-			return p.grown(model.Instructions) + " with FLOPs in proportion: more work"
+			return p.grown(measure.Instructions) + " with FLOPs in proportion: more work"
 		case math.Abs(ops-1) < 0.01:
-			return p.grown(model.Instructions) + " at the same FLOPs: more instructions for the same arithmetic"
+			return p.grown(measure.Instructions) + " at the same FLOPs: more instructions for the same arithmetic"
 		case ops < 1:
-			return fmt.Sprintf("%s, FLOPs %s: more instructions for less arithmetic", p.grown(model.Instructions), times(ops))
+			return fmt.Sprintf("%s, FLOPs %s: more instructions for less arithmetic", p.grown(measure.Instructions), times(ops))
 		}
-		return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(model.Instructions), times(ops))
+		return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(measure.Instructions), times(ops))
 	}},
 	{"L2 cache", l2Table, reuse, false, reused(true)}, // more DRAM traffic follows from it
-	{"traffic", deviceTable, metrics{model.DRAMBytes}, false, func(p pair) string {
-		r, floor := p.ratio(model.DRAMBytes), p.by(model.DRAMBytes) >= 1e6
+	{"traffic", deviceTable, metrics{measure.DRAMBytes}, false, func(p pair) string {
+		r, floor := p.ratio(measure.DRAMBytes), p.by(measure.DRAMBytes) >= 1e6
 		ops, what := ratio(p.base.operations(), p.head.operations()), "FLOPs"
 		if math.IsNaN(ops) || p.base.operations() == 0 {
-			ops, what = p.ratio(model.Instructions), "instructions" // NaN where these are not known either
+			ops, what = p.ratio(measure.Instructions), "instructions" // NaN where these are not known either
 		}
 		switch {
 		case r < 1.05 || !floor:
 			return ""
 		case math.IsNaN(ops):
-			return p.grown(model.DRAMBytes) + ": more traffic"
+			return p.grown(measure.DRAMBytes) + ": more traffic"
 		case r < 1.05*ops:
 			return ""
 		case math.Abs(ops-1) < 0.01:
-			return p.grown(model.DRAMBytes) + " for the same " + what + ": more traffic"
+			return p.grown(measure.DRAMBytes) + " for the same " + what + ": more traffic"
 		}
-		return fmt.Sprintf("%s, %s %s: more traffic", p.grown(model.DRAMBytes), what, times(ops))
+		return fmt.Sprintf("%s, %s %s: more traffic", p.grown(measure.DRAMBytes), what, times(ops))
 	}},
 	{"L2 cache", l2Table, reuse, false, reused(false)},
-	{"L1 cache", l1Table, metrics{model.L1HitRate, model.L2Bytes}, false, func(p pair) string {
-		if p.by(model.L1HitRate) > -5 || p.ratio(model.L2Bytes) < 1.02 || p.by(model.L2Bytes) < 1e6 {
+	{"L1 cache", l1Table, metrics{measure.L1HitRate, measure.L2Bytes}, false, func(p pair) string {
+		if p.by(measure.L1HitRate) > -5 || p.ratio(measure.L2Bytes) < 1.02 || p.by(measure.L2Bytes) < 1e6 {
 			return ""
 		}
-		return p.told(model.L1HitRate) + ": less is reused in L1"
+		return p.told(measure.L1HitRate) + ": less is reused in L1"
 	}},
-	{"idle warps", sectionsAndRules("Occupancy"), metrics{model.AchievedOccupancy, model.TheoreticalOccupancy}, false, func(p pair) string {
-		if p.ratio(model.AchievedOccupancy) > 0.9 || p.by(model.AchievedOccupancy) > -5 ||
-			p.by(model.TheoreticalOccupancy) != 0 {
+	{"idle warps", sectionsAndRules("Occupancy"), metrics{measure.AchievedOccupancy, measure.TheoreticalOccupancy}, false, func(p pair) string {
+		if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
+			p.by(measure.TheoreticalOccupancy) != 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
-			p.told(model.AchievedOccupancy))
+			p.told(measure.AchievedOccupancy))
 	}},
-	{"clock", clockControl, metrics{model.Instructions, model.Cycles, model.SMClock, model.ReplayTime}, false, func(p pair) string {
-		if p.ratio(model.SMClock) > 0.99 || !p.slower() || !p.same(model.Instructions, 0.005) ||
-			p.ratio(model.Cycles) > 1.01 {
+	{"clock", clockControl, metrics{measure.Instructions, measure.Cycles, measure.SMClock, measure.ReplayTime}, false, func(p pair) string {
+		if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
+			p.ratio(measure.Cycles) > 1.01 {
 			return ""
 		}
 		bytes := ""
-		if p.known(model.DRAMBytes) {
-			if p.ratio(model.DRAMBytes) > 1.02 {
+		if p.known(measure.DRAMBytes) {
+			if p.ratio(measure.DRAMBytes) > 1.02 {
 				return ""
 			}
 			bytes = ", same DRAM bytes"
 		}
-		return fmt.Sprintf("same instructions%s, %s: same work, slower, not the code", bytes, p.grown(model.SMClock))
+		return fmt.Sprintf("same instructions%s, %s: same work, slower, not the code", bytes, p.grown(measure.SMClock))
 	}},
-	{"memory clock", clockControl, metrics{model.Instructions, model.DRAMBytes, model.PeakDRAM}, false, func(p pair) string {
-		if p.ratio(model.PeakDRAM) > 0.98 || !p.slower() || !p.same(model.Instructions, 0.005) || p.ratio(model.DRAMBytes) > 1.02 {
+	{"memory clock", clockControl, metrics{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM}, false, func(p pair) string {
+		if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) || p.ratio(measure.DRAMBytes) > 1.02 {
 			return ""
 		}
-		return fmt.Sprintf("same instructions, same DRAM bytes, %s: same work, slower, for the memory clock is lower", p.grown(model.PeakDRAM))
+		return fmt.Sprintf("same instructions, same DRAM bytes, %s: same work, slower, for the memory clock is lower", p.grown(measure.PeakDRAM))
 	}},
 	{"stalls", stallReasons, nil, true, func(p pair) string {
 		if !p.slower() {
@@ -183,27 +182,27 @@ var rules = []rule{
 
 // spilled is the rule of local memory. Spills alone are known from the details page.
 func spilled(p pair) string {
-	loads, stores := p.ratio(model.LocalLoads) > 1.01, p.ratio(model.LocalStores) > 1.01
-	spills := p.known(model.Spills) && p.by(model.Spills) > 0
+	loads, stores := p.ratio(measure.LocalLoads) > 1.01, p.ratio(measure.LocalStores) > 1.01
+	spills := p.known(measure.Spills) && p.by(measure.Spills) > 0
 	what := "registers spill, or an array is indexed at run time"
 	switch {
 	case spills:
 		what = "registers spill"
-	case p.known(model.Spills):
+	case p.known(measure.Spills):
 		what = "an array that is indexed at run time lies in local memory (the compiler marks no spills)"
 	}
-	if p.by(model.Registers) < 0 {
-		what += " (" + p.told(model.Registers) + " per thread)"
+	if p.by(measure.Registers) < 0 {
+		what += " (" + p.told(measure.Registers) + " per thread)"
 	}
 	switch {
 	case loads && stores:
-		return p.grown(model.LocalLoads) + " and " + p.grown(model.LocalStores) + ": " + what
+		return p.grown(measure.LocalLoads) + " and " + p.grown(measure.LocalStores) + ": " + what
 	case loads:
-		return p.grown(model.LocalLoads) + ": " + what
+		return p.grown(measure.LocalLoads) + ": " + what
 	case stores:
-		return p.grown(model.LocalStores) + ": " + what
-	case spills && p.ratio(model.Spills) > 1.01 && math.IsNaN(p.ratio(model.LocalLoads)):
-		return p.grown(model.Spills) + ": " + what
+		return p.grown(measure.LocalStores) + ": " + what
+	case spills && p.ratio(measure.Spills) > 1.01 && math.IsNaN(p.ratio(measure.LocalLoads)):
+		return p.grown(measure.Spills) + ": " + what
 	}
 	return ""
 }
@@ -215,8 +214,8 @@ func precision(p pair) string {
 		slow measure.Metric
 		fast []measure.Metric
 	}{
-		{model.FP64, []measure.Metric{model.FP32, model.FP16}},
-		{model.FP32, []measure.Metric{model.FP16}},
+		{measure.FP64, []measure.Metric{measure.FP32, measure.FP16}},
+		{measure.FP32, []measure.Metric{measure.FP16}},
 	} {
 		grown := p.by(x.slow)
 		if grown < 0.01*all || p.ratio(x.slow) < 1.01 {
@@ -227,23 +226,23 @@ func precision(p pair) string {
 				return fmt.Sprintf("%s, %s: arithmetic of a slower precision", p.told(x.slow), p.told(fast))
 			}
 		}
-		if x.slow == model.FP64 && p.base.get(model.FP64) == 0 {
+		if x.slow == measure.FP64 && p.base.get(measure.FP64) == 0 {
 			return p.told(x.slow) + ": double precision, which a constant without an f brings"
 		}
 	}
 	return ""
 }
 
-var reuse = metrics{model.L2HitRate, model.DRAMBytes}
+var reuse = metrics{measure.L2HitRate, measure.DRAMBytes}
 
 // reused is the rule of the L2 cache, where the same accesses reach it or not.
 func reused(same bool) func(pair) string {
 	return func(p pair) string {
-		if (p.known(model.L2Bytes) && p.same(model.L2Bytes, 0.02)) != same ||
-			p.by(model.L2HitRate) > -5 || p.ratio(model.DRAMBytes) < 1.02 || p.by(model.DRAMBytes) < 1e6 {
+		if (p.known(measure.L2Bytes) && p.same(measure.L2Bytes, 0.02)) != same ||
+			p.by(measure.L2HitRate) > -5 || p.ratio(measure.DRAMBytes) < 1.02 || p.by(measure.DRAMBytes) < 1e6 {
 			return ""
 		}
-		return p.told(model.L2HitRate) + ": less is reused in L2"
+		return p.told(measure.L2HitRate) + ": less is reused in L2"
 	}
 }
 
@@ -251,13 +250,13 @@ var stalls = []struct {
 	metric measure.Metric
 	what   string
 }{
-	{model.StallLongScoreboard, "loads from global or local memory (long scoreboard)"},
-	{model.StallShortScoreboard, "shared memory or special functions (short scoreboard)"},
-	{model.StallMIO, "the queue of shared memory and special functions (MIO throttle)"},
-	{model.StallLG, "the queue of global and local memory (LG throttle)"},
-	{model.StallBarrier, "the other warps of its block (barrier)"},
-	{model.StallMath, "an arithmetic pipe (math pipe throttle)"},
-	{model.StallWait, "a fixed latency (wait)"},
+	{measure.StallLongScoreboard, "loads from global or local memory (long scoreboard)"},
+	{measure.StallShortScoreboard, "shared memory or special functions (short scoreboard)"},
+	{measure.StallMIO, "the queue of shared memory and special functions (MIO throttle)"},
+	{measure.StallLG, "the queue of global and local memory (LG throttle)"},
+	{measure.StallBarrier, "the other warps of its block (barrier)"},
+	{measure.StallMath, "an arithmetic pipe (math pipe throttle)"},
+	{measure.StallWait, "a fixed latency (wait)"},
 }
 
 // scattered is the rule of coalescing for loads or stores. Wider accesses need more sectors, too, so that the sectors
@@ -291,8 +290,8 @@ var limits = []struct {
 	metric measure.Metric
 	what   string
 }{
-	{model.LimitBlocks, "the number of blocks"}, {model.LimitRegisters, "registers"}, {model.LimitShared, "shared memory"},
-	{model.LimitBarriers, "barriers"}, {model.LimitWarps, "warps"},
+	{measure.LimitBlocks, "the number of blocks"}, {measure.LimitRegisters, "registers"}, {measure.LimitShared, "shared memory"},
+	{measure.LimitBarriers, "barriers"}, {measure.LimitWarps, "warps"},
 }
 
 // limit says which resource limits the blocks of an SM.
@@ -313,7 +312,7 @@ func (p pair) grid() string {
 	return ""
 }
 
-func (s sample) shared() float64 { return s.get(model.StaticShared) + s.get(model.DynamicShared) }
+func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }
 
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.
 func (s sample) limitedBy(limit measure.Metric) bool {
@@ -327,14 +326,14 @@ func (s sample) limitedBy(limit measure.Metric) bool {
 
 // emptier reports whether fewer warps can be and, where that is known, are on an SM.
 func (p pair) emptier() bool {
-	return p.by(model.TheoreticalOccupancy) < 0 && !(p.ratio(model.AchievedOccupancy) > 0.97)
+	return p.by(measure.TheoreticalOccupancy) < 0 && !(p.ratio(measure.AchievedOccupancy) > 0.97)
 }
 
 // occupancy is the change of the theoretical occupancy, and the achieved one where it is known.
 func (p pair) occupancy() string {
-	text := p.told(model.TheoreticalOccupancy)
-	if p.known(model.AchievedOccupancy) {
-		text += fmt.Sprintf(" (achieved %s)", p.arrow(model.AchievedOccupancy, "%"))
+	text := p.told(measure.TheoreticalOccupancy)
+	if p.known(measure.AchievedOccupancy) {
+		text += fmt.Sprintf(" (achieved %s)", p.arrow(measure.AchievedOccupancy, "%"))
 	}
 	return text
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
@@ -45,11 +44,11 @@ func (s sample) get(m measure.Metric) float64 {
 }
 
 // operations are the floating-point and tensor operations, NaN where not every kind was counted.
-func (s sample) operations() float64 { return s.flops() + s.get(model.TensorOps) }
+func (s sample) operations() float64 { return s.flops() + s.get(measure.TensorOps) }
 
 // flops are the floating-point operations outside the tensor cores, NaN where not every precision was counted.
 func (s sample) flops() float64 {
-	return s.get(model.FP64) + s.get(model.FP32) + s.get(model.FP16)
+	return s.get(measure.FP64) + s.get(measure.FP32) + s.get(measure.FP16)
 }
 
 // The least growth of the replayed time of a slower kernel: relative, and two of the 32 ns ticks of GPUs.
@@ -86,7 +85,7 @@ func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m
 
 // slower reports whether the kernel is slower when it is replayed, or may be where its time is unknown.
 func (p pair) slower() bool {
-	return !p.known(model.ReplayTime) || p.ratio(model.ReplayTime) >= 1+least && p.by(model.ReplayTime) > leastTicks
+	return !p.known(measure.ReplayTime) || p.ratio(measure.ReplayTime) >= 1+least && p.by(measure.ReplayTime) > leastTicks
 }
 
 func (p pair) same(m measure.Metric, tolerance float64) bool {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -63,7 +62,7 @@ func Explain(base, head []counters.Record) *result.Cause {
 	}
 	var s []string
 	if !p.slower() {
-		s = append(s, "Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(model.ReplayTime)+").")
+		s = append(s, "Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(measure.ReplayTime)+").")
 	}
 	if len(c.Reasons) > 0 {
 		s = append(s, capital(strings.Join(c.Reasons, "; "))+".")
@@ -77,7 +76,7 @@ func Explain(base, head []counters.Record) *result.Cause {
 	return c
 }
 
-var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, counters.Evidence)
+var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}, counters.Evidence)
 
 // Bound is the limiting resource of the launches of a kernel, see [Position].
 func Bound(head []counters.Record) string { return position(typical(head)).Bound }
@@ -97,7 +96,7 @@ func Stand(head []counters.Record) *result.Cause {
 	if c.Head != "" {
 		parts = append(parts, capital(c.Head)+".")
 	}
-	if occupancy := s.get(model.TheoreticalOccupancy); !math.IsNaN(occupancy) {
+	if occupancy := s.get(measure.TheoreticalOccupancy); !math.IsNaN(occupancy) {
 		text := "Theoretical occupancy " + amount(occupancy, "%")
 		if limit := s.limit(); occupancy < 100 && strings.HasPrefix(limit, "limited") {
 			text += ", " + limit
@@ -114,7 +113,7 @@ func Stand(head []counters.Record) *result.Cause {
 func (p pair) silence(unknown []string) string {
 	var same []string
 	for _, m := range []measure.Metric{
-		model.Instructions, model.DRAMBytes, model.Registers, model.TheoreticalOccupancy, model.SMClock,
+		measure.Instructions, measure.DRAMBytes, measure.Registers, measure.TheoreticalOccupancy, measure.SMClock,
 	} {
 		if p.known(m) && p.same(m, 0.02) {
 			same = append(same, label(m))
@@ -124,7 +123,7 @@ func (p pair) silence(unknown []string) string {
 	if len(same) > 0 {
 		text += ": " + strings.Join(same, ", ") + " did not change"
 	}
-	if p.slower() && p.known(model.Instructions) && p.same(model.Instructions, 0.005) && p.known(model.DRAMBytes) && p.same(model.DRAMBytes, 0.02) {
+	if p.slower() && p.known(measure.Instructions) && p.same(measure.Instructions, 0.005) && p.known(measure.DRAMBytes) && p.same(measure.DRAMBytes, 0.02) {
 		text += ": same work, slower"
 	}
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -17,7 +16,7 @@ func labels(names []string) string {
 }
 
 var acronyms = strings.NewReplacer("dram", "DRAM", "l1", "L1", "l2", "L2", "sm clock", "SM clock", "sm throughput", "SM throughput",
-	"flops fp", "FLOPs in fp", model.ReplayTime.Title(), "replayed time")
+	"flops fp", "FLOPs in fp", measure.ReplayTime.Title(), "replayed time")
 
 func capital(s string) string {
 	if s == "" {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -84,7 +83,7 @@ func spilled(_ *Story, c *Cause) bool {
 	return c.fact(result.KeyAttribute, func(a result.Args) bool {
 		base, _ := a["base"].(result.Number)
 		head, _ := a["head"].(result.Number)
-		return (a["metric"] == model.LocalMemory.Name || a["metric"] == model.SpillBytes.Name) && head > base
+		return (a["metric"] == measure.LocalMemory.Name || a["metric"] == measure.SpillBytes.Name) && head > base
 	})
 }
 

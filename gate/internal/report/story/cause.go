@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -84,7 +83,7 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	s := v.Report.Ranks.Straggler
 	c := Cause{Class: Within, Subject: Clean(s.Rank), Cost: s.Waited, Rank: true}
 	*program = slices.DeleteFunc(*program, func(r Row) bool {
-		if r.F.Metric == model.Imbalance.Name {
+		if r.F.Metric == measure.Imbalance.Name {
 			c.take(r)
 			return true
 		}

@@ -159,7 +159,7 @@ func (r *Row) outweighs(other *Row) bool {
 	case whole:
 		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
 	case r.F.Scope == measure.ScopeKernel:
-		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, model.ReplayTime.Name}, r.F.Metric)
+		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, measure.ReplayTime.Name}, r.F.Metric)
 	}
 	return false
 }
@@ -224,13 +224,13 @@ func (v *Story) effectLine(r *Row, room int, why bool) string {
 // against says of a replayed kernel that all profiled kernels together moved the other way, with the sum of a launch
 // of each; "" where they did not.
 func (v *Story) against(r *Row, name string) string {
-	if r.F.Metric != model.ReplayTime.Name || r.F.Scope != measure.ScopeKernel {
+	if r.F.Metric != measure.ReplayTime.Name || r.F.Scope != measure.ScopeKernel {
 		return ""
 	}
 	base, head, kernels := 0.0, 0.0, 0
 	for i := range v.Rows {
 		f := &v.Rows[i].F
-		if f.Metric == model.ReplayTime.Name && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
+		if f.Metric == measure.ReplayTime.Name && f.Scope == measure.ScopeKernel && f.Base.Known() && f.Head.Known() {
 			base, head, kernels = base+float64(f.Base), head+float64(f.Head), kernels+1
 		}
 	}

@@ -1,4 +1,4 @@
-package metrics
+package measure
 
 // The metrics that recordings of a timeline give.
 var (
