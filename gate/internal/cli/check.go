@@ -15,7 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -39,11 +38,13 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.base.bind(fs)
 	bindChoice(fs, &v.profiler)
 	v.counters.bind(fs)
-	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
-	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3); code (compare device code alone); or skip (judge nothing, exit 0; in CI as fail)")
-	fs.StringVar(&v.noBaseline, "no-baseline", "show",
-		"where the workload has no baseline: show what was measured (exit 3); pass (exit 0, unless a change under review "+
-			"deletes or renames one), for the first pull request; or fail (exit 1)")
+	bindWord(fs, &v.explain, "explain", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), "+
+		"always (all that is slower) or never", autoAlwaysNever...)
+	bindWord(fs, &v.noGPU, "no-gpu", "where there is no GPU: fail (exit 3); code (compare device code alone); "+
+		"or skip (judge nothing, exit 0; in CI as fail)", "fail", "code", "skip")
+	bindWord(fs, &v.noBaseline, "no-baseline", "where the workload has no baseline: show what was measured (exit 3); "+
+		"pass (exit 0, unless a change under review deletes or renames one), for the first pull request; "+
+		"or fail (exit 1)", "show", "pass", "fail")
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 	v.policy.bind(fs)
 	v.out.bind(fs)
@@ -86,10 +87,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 // request is the checks that the flags ask for, one for each workload.
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
 	v.by = model.Profiler(v.profiler)
-	if err := cmp.Or(v.out.check(e), oneOf("explain", v.explain, autoAlwaysNever...),
-		oneOf("profiler", v.profiler, tools.Names()...),
-		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "pass", "fail"),
-		v.counters.check(v.by.ByLaunch())); err != nil {
+	if err := cmp.Or(v.out.check(e), v.counters.check(v.by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
 	jobs, err := v.resolve(e, &v.policy, workload, v.out.quiet)

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
-	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
 type completionVerb struct{ flagless }
@@ -28,51 +28,25 @@ func (completionVerb) run(_ context.Context, e *env, args arguments) error {
 	return e.command.Root().GenPowerShellCompletionWithDesc(out)
 }
 
+// completed annotates a flag with the values that a shell completes.
+const completed = "completed"
+
 // completeFlags says what values the flags of a command may have.
 func completeFlags(c *cobra.Command) {
-	words := func(list ...string) cobra.CompletionFunc {
-		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
-	}
-	for flag, values := range map[string]cobra.CompletionFunc{
-		"format":      words(formatsOf(c.Name())...),
-		"report":      reports,
-		"annotations": words(autoAlwaysNever...),
-		"color":       words(autoAlwaysNever...),
-		"explain":     words(autoAlwaysNever...),
-		"profiler":    words(tools.Names()...),
-		"undecided":   words("warn", "fail"),
-		"no-gpu":      words("fail", "code", "skip"),
-		"no-baseline": words("show", "pass", "fail"),
-		"timeout":     words("none"),
-		"warmup":      words("auto", "capture"),
-		"ci":          words("auto", "github", "gitlab", "none"),
-		"workload":    workloads,
-		"baseline":    words(),
-	} {
-		f := c.Flags().Lookup(flag)
+	functions := map[string]cobra.CompletionFunc{"report": reports, "workload": workloads}
+	words := map[string][]string{"undecided": {"warn", "fail"}, "timeout": {"none"}, "warmup": {"auto", "capture"}}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		known := append(words[f.Name], f.Annotations[completed]...)
 		switch {
-		case f == nil || f.Hidden:
-		case flag == "baseline":
-			c.MarkFlagDirname(flag)
-		default:
-			c.RegisterFlagCompletionFunc(flag, values)
+		case f.Hidden:
+		case f.Name == "baseline":
+			c.MarkFlagDirname(f.Name)
+		case functions[f.Name] != nil:
+			c.RegisterFlagCompletionFunc(f.Name, functions[f.Name])
+		case known != nil:
+			c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 		}
-	}
-}
-
-// formatsOf are the formats that a command can print.
-func formatsOf(command string) []string {
-	switch command {
-	case "calibrate":
-		return report.Formats(report.Calibration)
-	case "show":
-		return report.Formats(report.Summary)
-	case "history":
-		return report.Formats(report.History)
-	case "bisect":
-		return report.Formats(report.Bisection)
-	}
-	return report.Formats(report.Report)
+	})
 }
 
 // reports completes FORMAT=FILE.

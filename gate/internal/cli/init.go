@@ -29,7 +29,7 @@ type initVerb struct {
 }
 
 func (v *initVerb) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&v.ci, "ci", "auto", "CI files to write: auto, github, gitlab or none")
+	bindWord(fs, &v.ci, "ci", "CI files to write: auto, github, gitlab or none", "auto", "github", "gitlab", "none")
 	fs.BoolVar(&v.dryRun, "dry-run", false, "print what would be written, and write nothing")
 	fs.BoolVar(&v.force, "force", false, "write the files of nsgate anew where they exist")
 }
@@ -46,9 +46,6 @@ type starter struct {
 }
 
 func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := oneOf("ci", v.ci, "auto", "github", "gitlab", "none"); err != nil {
-		return err
-	}
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
 	policy := here(filepath.Join(root, policyFile))

@@ -50,7 +50,8 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	o.bindShown(fs, report.Formats(report.Report))
 	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
 	fs.StringArrayVar(&o.reports, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
-	fs.StringVar(&o.annotations, "annotations", "auto", "GitHub annotations, job summary and outputs: auto, always or never")
+	bindWord(fs, &o.annotations, "annotations", "GitHub annotations, job summary and outputs: auto, always or never",
+		autoAlwaysNever...)
 }
 
 // bindPatch declares the flags of commands whose measurement a baseline could take.
@@ -70,20 +71,10 @@ func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
 func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
 	o.fs, o.formats = fs, formats
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
+	fs.SetAnnotation("format", completed, formats)
 	fs.BoolVar(&o.json, "json", false, "short for --format json")
-	fs.StringVar(&o.color, "color", "auto", "colour in text: auto, always or never")
+	bindWord(fs, &o.color, "color", "colour in text: auto, always or never", autoAlwaysNever...)
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show all, and full names")
-}
-
-// oneOf refuses a flag's value that is none of the words.
-func oneOf(flag, value string, words ...string) error {
-	switch {
-	case slices.Contains(words, value):
-		return nil
-	case len(words) == 2:
-		return usageError("--%s: %q is neither %s nor %s", flag, value, words[0], words[1])
-	}
-	return usageError("--%s: %q is none of %s", flag, value, strings.Join(words, ", "))
 }
 
 // shortNames are other names of formats.
@@ -146,7 +137,7 @@ func (o *outputFlags) check(e *env) error {
 			return usageError("%s: %w", f.flag, err)
 		}
 	}
-	return cmp.Or(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))
+	return nil
 }
 
 // draws reports whether a page with pictures is asked for.

@@ -39,7 +39,8 @@ func bindProfilerArgs(fs *pflag.FlagSet, args *[]string) {
 
 // bindChoice declares the flag that chooses between times and counters.
 func bindChoice(fs *pflag.FlagSet, name *string) {
-	fs.StringVar(name, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
+	bindWord(fs, name, "profiler", "what to measure with: nsys (times) or ncu (counters of single launches)",
+		tools.Names()...)
 }
 
 func bindCount(fs *pflag.FlagSet, count *bool) {

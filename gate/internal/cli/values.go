@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
@@ -44,6 +46,35 @@ func (o *single) Set(s string) error {
 func (o *single) String() string { return string(*o) }
 
 func (o *single) Type() string { return "string" }
+
+// word is the value of a flag that has one of some words.
+type word struct {
+	value *string
+	known []string
+}
+
+// Set refuses a word that is none of them.
+func (w word) Set(s string) error {
+	switch {
+	case slices.Contains(w.known, s):
+		*w.value = s
+		return nil
+	case len(w.known) == 2:
+		return fmt.Errorf("%q is neither %s nor %s", s, w.known[0], w.known[1])
+	}
+	return fmt.Errorf("%q is none of %s", s, strings.Join(w.known, ", "))
+}
+
+func (w word) String() string { return *w.value }
+
+func (word) Type() string { return "string" }
+
+// bindWord declares a flag that has one of some words, the first by default.
+func bindWord(fs *pflag.FlagSet, to *string, name, usage string, known ...string) {
+	*to = known[0]
+	fs.Var(word{to, known}, name, usage)
+	fs.SetAnnotation(name, completed, known)
+}
 
 func mapped[T any](items []T, of func(T) string) (out []string) {
 	for _, x := range items {

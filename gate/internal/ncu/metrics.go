@@ -183,22 +183,6 @@ const (
 // differs, so that they are added up as they come.
 const tensor = "sm__ops_path_tensor_src_"
 
-// Counters lists the ncu metrics to collect for a metric, those of its first formula.
-func Counters(m measure.Metric) []string {
-	if raw := m.Raw(); raw != "" {
-		return []string{raw}
-	}
-	if m == measure.TensorOps {
-		return []string{"regex:" + tensor + ".*"}
-	}
-	for _, s := range sources {
-		if s.metric == m {
-			return s.from[0].names()
-		}
-	}
-	return nil
-}
-
 func (b *builder) derive(r *counters.Record) {
 	r.Metrics, r.Evidence = map[string]float64{}, map[string]float64{}
 	ops := tensorOps(r.Raw)

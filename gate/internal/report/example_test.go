@@ -68,9 +68,9 @@ func ExampleRender_markdown() {
 	// - if the change is wanted, accept it with a reason
 }
 
-func ExampleRemarks() {
+func Example_remarks() {
 	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T a, const T *x, T *y) {}")}}
-	for _, r := range story.Remarks(slower, report.Options{Locate: story.NewLocator(repository)}) {
+	for _, r := range story.Tell(slower, report.Options{Locate: story.NewLocator(repository)}).Remarks() {
 		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
 		for _, l := range r.Lines {
 			fmt.Println(" ", l)

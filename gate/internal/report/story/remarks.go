@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Remark is a note that a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. A CI
@@ -39,8 +38,6 @@ const (
 )
 
 // Remarks are the remarks on a report, the worst first, each fingerprint once: code hosts drop repeated ones.
-func Remarks(r *result.Report, o Options) []Remark { return Tell(r, o).Remarks() }
-
 func (v *Story) Remarks() []Remark {
 	var out []Remark
 	seen := make(map[string]bool)

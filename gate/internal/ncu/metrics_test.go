@@ -1,0 +1,19 @@
+package ncu
+
+import "github.com/nsgate/nsgate/gate/internal/measure"
+
+// Counters lists the ncu metrics to collect for a metric, those of its first formula.
+func Counters(m measure.Metric) []string {
+	if raw := m.Raw(); raw != "" {
+		return []string{raw}
+	}
+	if m == measure.TensorOps {
+		return []string{"regex:" + tensor + ".*"}
+	}
+	for _, s := range sources {
+		if s.metric == m {
+			return s.from[0].names()
+		}
+	}
+	return nil
+}
