@@ -289,9 +289,13 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				r.Baseline, r.Workload, out.Unwritten = out.Dir, c.Workload, r
 			}
+			var lines []string
+			for _, f := range changed {
+				lines = append(lines, changeLine(f))
+			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
-				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), some(changed))
+				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), result.Few(lines))
 		}
 	}
 	if c.Replace {
@@ -316,19 +320,6 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
 	}
 	return nil
-}
-
-func some(changes []*result.Finding) string {
-	const most = 3
-	var words []string
-	for i, f := range changes {
-		if i == most {
-			words = append(words, "and others")
-			break
-		}
-		words = append(words, changeLine(f))
-	}
-	return strings.Join(words, ", ")
 }
 
 // maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.

@@ -12,20 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
 
-// opened is a recording that was made before, and its sessions.
-func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
-	[]model.Session, error) {
-	r, err := tools.Open(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	cut, err := profile.Cut(rule, r)
-	if err != nil {
-		return r, nil, err
-	}
-	return r, cut[0], nil
-}
-
 // sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
 // fills in the commit and the environment that recordings of counters lack.
 func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {

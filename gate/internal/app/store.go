@@ -3,7 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -134,14 +137,20 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; write more of it, or name the workload", id, len(matches), strings.Join(matches, ", "))
 }
 
+// measured is [Store.find] of a session that holds a measurement.
+func (s Store) measured(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
+	b, e, err := s.find(ctx, id)
+	if err == nil && e.Removes != "" {
+		err = fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
+	}
+	return b, e, err
+}
+
 // Session is the summary of one session.
 func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) {
-	b, e, err := s.find(ctx, id)
+	b, e, err := s.measured(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if e.Removes != "" {
-		return nil, fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
 	}
 	out, err := insight.Summarize([]model.Session{e.Session})
 	if err == nil {
@@ -154,12 +163,9 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Judgement, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {
-		_, e, err := s.find(ctx, id)
+		_, e, err := s.measured(ctx, id)
 		if err != nil {
 			return nil, err
-		}
-		if e.Removes != "" {
-			return nil, fmt.Errorf("%s takes another back and holds nothing itself", e.ID)
 		}
 		sides[i] = []model.Session{e.Session}
 	}
@@ -201,4 +207,31 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 		return "", err
 	}
 	return added[0].File, nil
+}
+
+// Rename gives the baselines of a workload another name, and returns their directory before and after. The name must be
+// free.
+func (s Store) Rename(ctx context.Context, from, to string) (before, after string, err error) {
+	if err := new(thresholds.Workload).Set("name", to, ""); err != nil {
+		return "", "", err
+	}
+	before, after = BaselinesOf(s.Root, from), BaselinesOf(s.Root, to)
+	info, err := os.Lstat(before)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "", fmt.Errorf("no baseline of workload %q in %s; nsgate baseline lists them", from, s.Root)
+	case err != nil:
+		return "", "", err
+	case !info.IsDir():
+		return "", "", fmt.Errorf("%s is no directory; rename it by hand", before)
+	}
+	if _, err := os.Lstat(after); !errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("%s is there already: choose another name, or remove it", after)
+	}
+	for _, path := range []string{before, after} {
+		if err := git.Outward(ctx, path); err != nil {
+			return "", "", err
+		}
+	}
+	return before, after, os.Rename(before, after)
 }

@@ -76,7 +76,7 @@ func (c *command) misplaced(words []string) error {
 
 // cobra is the command as part of the tree; above is the name of the command it is a part of, with a hyphen.
 func (c *command) cobra(e *env, above string) *cobra.Command {
-	text, examples, _ := strings.Cut(helpText(above+c.name(), lists()), "\nExamples:\n\n")
+	text, examples, _ := strings.Cut(helpText(above+c.name()), "\nExamples:\n\n")
 	out := &cobra.Command{Use: c.use, Short: c.summary, Long: text, Example: examples, Args: cobra.ArbitraryArgs, ValidArgs: c.words, DisableFlagsInUseLine: true}
 	for _, p := range c.parts {
 		out.AddCommand(p.cobra(e, c.name()+"-"))

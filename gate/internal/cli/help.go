@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -26,12 +28,13 @@ import (
 //go:embed help
 var helps embed.FS
 
-func helpText(page string, lists map[string]func() string) string {
+// helpText is a page of them, with the lists of [lists] and further ones.
+func helpText(page string, further ...string) string {
 	text, err := helps.ReadFile("help/" + page + ".txt")
 	if err != nil {
 		panic(err) // a command without its text
 	}
-	return filled(string(text), lists)
+	return strings.NewReplacer(append(further, lists()...)...).Replace(string(text))
 }
 
 // topicsOf lists the topics of a part of the manual.
@@ -44,45 +47,29 @@ func topicsOf(g manual.Group) string {
 	return text
 }
 
-// lists are the texts that replace lines such as {inputs} in a help text.
-func lists() map[string]func() string {
-	return map[string]func() string{
-		"{topics}": func() string {
-			return strings.Join(mapped(manual.Groups, topicsOf), "\n")
-		},
-		"{inputs}": func() string {
-			return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
-				needs := ""
-				if f.Needs != "" {
-					needs = ", needs " + f.Needs
-				}
-				return fmt.Sprintf("    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
-			}), "")
-		},
-		"{patterns}": func() string {
-			return strings.Join(mapped(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("    %-22s %s\n", p.Key, p.When) }), "")
-		},
-	}
-}
-
-// filled replaces each line of a text that is one of the names.
-func filled(text string, lines map[string]func() string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if of, ok := lines[strings.TrimSuffix(line, "\n")]; ok {
-			line = of()
+// lists are the lines such as {inputs} of a help text, each before the text that replaces it.
+var lists = sync.OnceValue(func() []string {
+	var inputs, patterns strings.Builder
+	for _, f := range profile.Formats() {
+		needs := ""
+		if f.Needs != "" {
+			needs = ", needs " + f.Needs
 		}
-		b.WriteString(line)
+		fmt.Fprintf(&inputs, "    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
 	}
-	return b.String()
-}
+	for _, p := range insight.Patterns {
+		fmt.Fprintf(&patterns, "    %-22s %s\n", p.Key, p.When)
+	}
+	return []string{"{topics}\n", strings.Join(mapped(manual.Groups, topicsOf), "\n"), "{inputs}\n", inputs.String(),
+		"{patterns}\n", patterns.String()}
+})
 
 func overview(root *cobra.Command, e *env) string {
-	all := lists()
-	all["{commands}"] = func() string {
-		return strings.Join(mapped(root.Commands(), func(c *cobra.Command) string { return fmt.Sprintf("    nsgate %-11s \t%s\n", c.Name(), c.Short) }), "")
+	var commands strings.Builder
+	for _, c := range root.Commands() {
+		fmt.Fprintf(&commands, "    nsgate %-11s \t%s\n", c.Name(), c.Short)
 	}
-	return reflow(helpText("nsgate", all), max(width(e), 40))
+	return reflow(helpText("nsgate", "{commands}\n", commands.String()), max(width(e), 40))
 }
 
 // flagGroups are the sections of flags in --help all; other flags come last.
@@ -284,4 +271,14 @@ func subjects(root *cobra.Command) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+type schemaVerb struct{ flagless }
+
+func (schemaVerb) run(_ context.Context, e *env, args arguments) error {
+	text, err := manual.Schema(args.own[0])
+	if err == nil {
+		_, err = e.Out.As(terminal.JSON).Write(text)
+	}
+	return err
 }

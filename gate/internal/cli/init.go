@@ -142,7 +142,7 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	if err != nil {
 		return false, err
 	}
-	text := filled(string(template), map[string]func() string{"{workloads}": found.tables})
+	text := strings.ReplaceAll(string(template), "{workloads}\n", found.tables())
 	name := filepath.Join(root, filepath.FromSlash(f.name))
 	shown := report.Clean(here(name))
 	old, err := input.Read(name, maxPolicy)

@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -103,4 +105,26 @@ func (e *env) carries(command []string) bool {
 // secretive reports whether a flag's value may hold secrets: command lines, and variables that the profiler sets.
 func secretive(flag, value string) bool {
 	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
+}
+
+// limited are the flags that a number of runs replaces.
+var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
+
+// calls are the commands that settle what a check left undecided; line repeats the check, which measured the build of
+// --base-cmd where command is true. They are nil for finished profiles.
+func calls(line string, policy *thresholds.Policy, command bool) *result.Calls {
+	const check = "nsgate check"
+	rest, ok := strings.CutPrefix(line, check)
+	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
+		return nil
+	}
+	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited.ReplaceAllString(rest, "")}
+	if command {
+		return c
+	}
+	c.Paired = check + " --paired" + strings.ReplaceAll(rest, " --paired", "")
+	if policy.Base == "" && !strings.Contains(rest, " --base-ref") {
+		c.Needs = `base = "origin/main" and build = "make" (yours) in nsgate.toml`
+	}
+	return c
 }
