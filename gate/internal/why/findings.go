@@ -112,7 +112,7 @@ func cause(f *result.Finding, base, head *counters.Profile) *result.Cause {
 	return out
 }
 
-// launches are the launches of a kernel with its geometry, or with any where either side has none. profilers print
+// launches are the launches of a kernel with its geometry, or with any where either side has none. Profilers print
 // different template arguments: if no kernel or several kernels fit, missing says so.
 func launches(p *counters.Profile, s measure.Subject, side string) (found []counters.Record, missing string) {
 	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r counters.Record) bool {
