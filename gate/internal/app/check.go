@@ -42,7 +42,7 @@ type Check struct {
 	Profiler model.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
-	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
+	// Explain says which regressions to explain by counters, where the Measurer can.
 	Explain Explain
 	// Draw adds to the report what pictures show.
 	Draw bool
@@ -345,7 +345,7 @@ func (c *Check) Commands() []string {
 		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 
-// nameKernels has Nsight Compute profile the kernels of the baselines unless others are named.
+// nameKernels has the counter profile the kernels of the baselines unless others are named.
 func (c *Check) nameKernels() {
 	m := c.Live
 	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
-// Explain says which regressions are looked into with Nsight Compute.
+// Explain says which regressions are explained by counters.
 type Explain string
 
 // ExplainAuto explains what fails the gate, ExplainAlways what only warns as well. "" is ExplainNever.
@@ -30,7 +30,7 @@ const (
 	ExplainAlways Explain = "always"
 )
 
-// explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
+// explained is a report with the places from which what got slower is called, and with the causes that counters tell.
 func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build) (*result.Judgement, error) {
 	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
@@ -70,7 +70,7 @@ func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[
 	return found, nil
 }
 
-// explain profiles the kernels that got slower with Nsight Compute, in the base build too where there is one, and
+// explain counts the kernels that got slower, in the base build too where there is one, and
 // returns the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
 	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)

@@ -110,7 +110,7 @@ type Live struct {
 	// ExplainRows profiles a run of each build where a row of a benchmark file got slower, with the [bench.Filter].
 	ExplainRows bool
 	Filter      []string
-	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems: all kernels where
+	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
 	// Observe, where not nil, is told how it goes.
@@ -125,7 +125,7 @@ type Live struct {
 // GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
 const GPUMetricRuns = 2
 
-// Defaults of a session under Nsight Compute, which replays each launch dozens of times. Few runs do: most metrics are counts.
+// Defaults of a session of counters, which replays each launch dozens of times. Few runs do: most metrics are counts.
 const (
 	CounterRuns    = 3
 	counterTimeout = 10 * time.Minute

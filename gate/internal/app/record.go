@@ -29,7 +29,7 @@ import (
 type Record struct {
 	Job
 	Runs int // fresh processes, at least one
-	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
+	// Counters, where not nil, counts kernels as well, the heaviest ones where it names none. The
 	// Live must be given.
 	Counters *profiler.Selection
 	// Reason says why it is recorded, for those who review the baseline.
@@ -99,7 +99,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	return out, err
 }
 
-// Commands are the commands of Run; the kernels for Nsight Compute are known only afterwards.
+// Commands are the commands of Run; the kernels to count are known only afterwards.
 func (c *Record) Commands() []string {
 	m := c.Live
 	out := m.Commands([]int{c.Runs}, nil)
@@ -191,7 +191,7 @@ func without[T any](items []T, runs map[int]float64) (kept []T) {
 	return kept
 }
 
-// counted measures the session of Nsight Compute that goes with the timed ones.
+// counted measures the session of counters that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
 	own, counters := *c.Live, *c.Counters
 	own.Counters = &counters
@@ -322,7 +322,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	return nil
 }
 
-// maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
+// maxCounted bounds the kernels that are chosen for counters, the heaviest ones.
 const maxCounted = 10
 
 // heaviest are the short names of the kernels with the most GPU time in a session of times, without those that hang

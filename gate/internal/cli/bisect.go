@@ -27,8 +27,7 @@ func (v *bisectVerb) bind(fs *pflag.FlagSet) {
 		"follow this kernel, by the name that reports have or its short one (default: what matters most of what got slower)")
 	fs.StringVar(&v.metric, "metric", "", "follow this metric, such as time, total, gpu_time or step_time")
 	fs.DurationVar(&v.most, "max-time", 0, "stop when so much time is over, such as 30m; the same command goes on from there")
-	bindWord(fs, &v.explain, "explain", "say from Nsight Compute why the commit is slower: auto, always or never",
-		autoAlwaysNever...)
+	bindExplain(fs, &v.explain, "the commit is slower: auto, always or never")
 	v.policy.bind(fs)
 	v.out.bindShown(fs, report.Formats(report.Bisection))
 }

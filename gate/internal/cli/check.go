@@ -38,8 +38,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.base.bind(fs)
 	bindChoice(fs, &v.profiler)
 	v.counters.bind(fs)
-	bindWord(fs, &v.explain, "explain", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), "+
-		"always (all that is slower) or never", autoAlwaysNever...)
+	bindExplain(fs, &v.explain, "a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 	bindWord(fs, &v.noGPU, "no-gpu", "where there is no GPU: fail (exit 3); code (compare device code alone); "+
 		"or skip (judge nothing, exit 0; in CI as fail)", "fail", "code", "skip")
 	bindWord(fs, &v.noBaseline, "no-baseline", "where the workload has no baseline: show what was measured (exit 3); "+

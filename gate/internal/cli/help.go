@@ -82,7 +82,7 @@ var flagGroups = []struct {
 		"no-gpu", "dry-run", "keep-profiles", exeFlag, argFlag}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
-	{"Nsight Compute", countFlags},
+	{countTitle, countFlags},
 	{"What is printed and written", []string{"format",
 		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }

@@ -23,7 +23,9 @@ const (
 	counting = "--profiler ncu"
 )
 
-// countFlags are the flags of the section on counters in --help all.
+// countTitle is the section on counters in --help all, countFlags are its flags.
+const countTitle = "Nsight Compute"
+
 var countFlags = []string{countFlag, "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set",
 	"section", "explain", pagesFlag}
 
@@ -41,6 +43,11 @@ func bindProfilerArgs(fs *pflag.FlagSet, args *[]string) {
 func bindChoice(fs *pflag.FlagSet, name *string) {
 	bindWord(fs, name, "profiler", "what to measure with: nsys (times) or ncu (counters of single launches)",
 		tools.Names()...)
+}
+
+// bindExplain declares the flag that asks for causes; why says of what, and when.
+func bindExplain(fs *pflag.FlagSet, to *string, why string) {
+	bindWord(fs, to, "explain", "say from Nsight Compute why "+why, autoAlwaysNever...)
 }
 
 func bindCount(fs *pflag.FlagSet, count *bool) {

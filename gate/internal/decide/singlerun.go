@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// singleRun says how a side of a single run is judged: not at all, or against the spread of the other. Nsight Compute's metrics are
+// singleRun says how a side of a single run is judged: not at all, or against the spread of the other. Counters are
 // refused one by one, see [unmeasuredKernels].
 func (t comparison) singleRun() comparison {
 	base, head := t.Base.Runs(), t.Head.Runs()

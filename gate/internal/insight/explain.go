@@ -136,7 +136,7 @@ func patterns(d *decide.Decision, x *result.Explanation) {
 	}
 }
 
-// counters explains the kernels of profiles of Nsight Compute.
+// counters explains the kernels of profiles of counters.
 func counters(d *decide.Decision, x *result.Explanation) {
 	x.Causes = why.Counted(d.Findings, d.Baseline, d.HeadSessions)
 }

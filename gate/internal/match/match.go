@@ -135,7 +135,7 @@ func common(t Sides) (pairs []Pair, gone, fresh []measure.Subject) {
 }
 
 // weighs reports whether kernels together take a part of the workload's time that matters. Removed kernels are
-// compared with new ones only where both do: else they were removed or added, not replaced. Nsight Compute does not
+// compared with new ones only where both do: else they were removed or added, not replaced. A counter does not
 // see all kernels, so its share is not that of the workload.
 func (t Sides) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
@@ -205,7 +205,7 @@ func same(t Sides, s measure.Subject) []Pair {
 	return out
 }
 
-// wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
+// wanted reports whether a rule names a metric of a kernel in full, one that the counter, which measured both sides,
 // could have measured.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime {

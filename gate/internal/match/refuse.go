@@ -109,7 +109,7 @@ func (m Matching) unmet(sampled bool) *unmet {
 // still repeats or launches as often.
 func (m Matching) unrelated() bool {
 	if m.Base.Sessions[0].Step != "" || m.Time == measure.ReplayTime {
-		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
+		return false // both repeat the same step; counters are of the kernels that were named
 	}
 	common := func(p Pair) bool {
 		return p.Compared() && p.Match != "rest" &&

@@ -19,7 +19,7 @@ type unmet struct {
 	expected bool // the head's profiler had to measure it: no pass
 }
 
-// unmetRules lists the rules on a metric that nothing in the head has. They expect no metrics of Nsight Compute from
+// unmetRules lists the rules on a metric that nothing in the head has. They expect no counters from
 // another profiler, and no samples of the GPU unless requested.
 func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 	for i := range policy.Rules {

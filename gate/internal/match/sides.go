@@ -17,7 +17,7 @@ import (
 // Sides are the baseline and the head under a policy.
 type Sides struct {
 	Policy *thresholds.Policy
-	// Time is how long one launch takes by the profiler of both sides, Total what a kernel costs: by Nsight Compute, which
+	// Time is how long one launch takes by the profiler of both sides, Total what a kernel costs: by a counter, which
 	// profiles a few launches of each kernel, both are the duration of a launch.
 	Time, Total measure.Metric
 	Base, Head  *recorded.Index

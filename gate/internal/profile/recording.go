@@ -16,7 +16,7 @@ type Recording struct {
 	Source string
 	// Traces are runs launch by launch, one for each process that launched kernels.
 	Traces []model.Trace
-	// Counters are runs under Nsight Compute, counters for each profiled launch.
+	// Counters are runs that were counted, with counters for each profiled launch.
 	Counters []*counters.Profile
 	// Summaries are runs known by sums over all launches only, each a session of one run.
 	Summaries []model.Session

@@ -31,7 +31,7 @@ type Profiler interface {
 // Tool describes a profiler.
 type Tool struct {
 	Name    string // in messages, and of the executable
-	Product string // that installs it: "Nsight Systems"
+	Product string // that installs it
 	Origin  string // of the product: "it comes with the CUDA toolkit"
 	Suffix  string // of its reports, with its dot
 	// SomeRanks is a variable to set to 1 where only some ranks of a job are recorded, "" for none.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Regex begins a selector of kernels that is a regular expression, as for the option -k of Nsight Compute.
+// Regex begins a selector of kernels that is a regular expression.
 const Regex = "regex:"
 
 // Selects reports whether one of the selectors, names or expressions, means the kernel of that short name.

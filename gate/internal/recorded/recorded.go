@@ -58,7 +58,7 @@ func New(sessions []model.Session, total measure.Metric) *Index {
 	}
 	slices.SortFunc(s.sorted, measure.Subject.Compare)
 	if s.Whole = s.Typical(measure.Workload, measure.GPUTime.Name); math.IsNaN(s.Whole) {
-		// Nsight Compute does not see the whole workload: one launch of each kernel stands for it.
+		// Counters are not of the whole workload: one launch of each kernel stands for it.
 		s.Whole = 0
 		for _, subject := range s.sorted {
 			if v := s.Typical(subject, total.Name); subject.Scope == measure.ScopeKernel && !math.IsNaN(v) {
@@ -95,7 +95,7 @@ func (h *Entry) Newest(metric string) *model.Series {
 	return nil
 }
 
-// ByLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
+// ByLaunch reports whether sessions are counters, of single launches and not of the workload.
 func ByLaunch(sessions []model.Session) bool {
 	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
 }
@@ -130,7 +130,7 @@ func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 	return slices.DeleteFunc(Known(h), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
 }
 
-// Known lists measure.Metrics, then the metrics of entries under names of Nsight Compute, sorted.
+// Known lists measure.Metrics, then the raw metrics of entries, sorted.
 func Known(entries ...*Entry) []measure.Metric {
 	var raw []measure.Metric
 	for _, h := range entries {

@@ -10,7 +10,7 @@ type Origin struct {
 	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }
 
-// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head; of a row of a benchmark file
+// Cause is why a kernel got slower, from its counters in base and head; of a row of a benchmark file
 // the kernels of its profiled runs, as a summary and a note.
 type Cause struct {
 	// Summary is the whole in one to three sentences.
@@ -49,7 +49,7 @@ type Guide struct {
 	Link  string `json:"link"`
 }
 
-// CauseMetric is one metric of Nsight Compute in base and head.
+// CauseMetric is one counter in base and head.
 type CauseMetric struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`

@@ -6,7 +6,7 @@ import "github.com/nsgate/nsgate/gate/internal/measure"
 const SummarySchema = "nsgate.summary/1"
 
 // Summary holds the measurements of a workload, without a judgement. Times are in ns. Amounts are per step, per run
-// without steps (the Step of Recorded is ""), and of Nsight Compute per launch. They are medians over the runs; those
+// without steps (the Step of Recorded is ""), and of counters per launch. They are medians over the runs; those
 // of the step's parts are means, which add up. Shares are fractions. A missing measurement is unknown.
 type Summary struct {
 	Schema string `json:"schema"`
@@ -62,7 +62,7 @@ type SummaryKernel struct {
 	Communicates bool `json:"communicates,omitempty"`
 	// Collective holds more on a collective, nil for other kernels.
 	Collective *SummaryCollective `json:"collective,omitempty"`
-	// Counters are the kernel's counters of Nsight Compute, nil for another profiler.
+	// Counters are the kernel's counters, nil for another profiler.
 	Counters *SummaryCounters `json:"counters,omitempty"`
 }
 

@@ -121,7 +121,7 @@ func kernelTable(s *result.Summary, all, full bool) *Table {
 	return t
 }
 
-// boundTable lists the counters of Nsight Compute, and the limit of each kernel.
+// boundTable lists the counters, and the limit of each kernel.
 func boundTable(s *result.Summary, all bool) *Table {
 	t := &Table{Title: "Counters", About: "what limits a kernel; in percent of the peak", Columns: []Column{{Least: 24, Name: true}, {Title: "registers", Right: true, Label: "registers"},
 		{Title: "occupancy", Right: true, Label: "occupancy"}, {Title: "DRAM", Right: true, Label: "DRAM"}, {Title: "SM", Right: true, Label: "SM"}, {Title: "bound"}}}
