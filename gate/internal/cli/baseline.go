@@ -18,8 +18,8 @@ import (
 // storeFlags choose baselines and how they are printed.
 type storeFlags struct {
 	app.Store
+	printed
 	policy policyFlags
-	out    outputFlags
 }
 
 func (k *storeFlags) bindStore(fs *pflag.FlagSet) {
@@ -33,23 +33,19 @@ func (k *storeFlags) bind(fs *pflag.FlagSet) {
 	k.out.bindLook(fs, []string{"text", "json"})
 }
 
-// load checks the flags, reads the policy and finds the baselines beside it.
-func (k *storeFlags) load(e *env) (*thresholds.Policy, error) {
+// load reads the policy and finds the baselines beside it.
+func (k *storeFlags) load() (*thresholds.Policy, error) {
 	p, err := k.policy.load()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		k.Root = baselineRoot(k.Root, p.File)
 	}
-	k.Root = baselineRoot(k.Root, p.File)
-	if k.out.fs == nil {
-		return p, nil
-	}
-	return p, k.out.check(e)
+	return p, err
 }
 
 type baselineList struct{ storeFlags }
 
 func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
-	p, err := l.load(e)
+	p, err := l.load()
 	if err != nil {
 		return err
 	}
@@ -71,7 +67,7 @@ func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 type baselineShow struct{ storeFlags }
 
 func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
-	if _, err := s.load(e); err != nil {
+	if _, err := s.load(); err != nil {
 		return err
 	}
 	summary, err := s.Session(ctx, args.own[0])
@@ -84,7 +80,7 @@ func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 type baselineDiff struct{ storeFlags }
 
 func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
-	p, err := d.load(e)
+	p, err := d.load()
 	if err != nil {
 		return err
 	}
@@ -109,7 +105,7 @@ func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error 
 	if r.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
-	if _, err := r.load(e); err != nil {
+	if _, err := r.load(); err != nil {
 		return err
 	}
 	file, err := r.Remove(ctx, args.own[0], r.reason, time.Now())
@@ -197,7 +193,7 @@ func (r *baselineRename) bind(fs *pflag.FlagSet) {
 }
 
 func (r *baselineRename) run(ctx context.Context, e *env, args arguments) error {
-	if _, err := r.load(e); err != nil {
+	if _, err := r.load(); err != nil {
 		return err
 	}
 	before, after, err := r.Rename(ctx, args.own[0], args.own[1])

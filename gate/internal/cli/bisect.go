@@ -14,8 +14,8 @@ import (
 
 type bisectVerb struct {
 	measureFlags
+	printed
 	policy                         policyFlags
-	out                            outputFlags
 	build, kernel, metric, explain string
 	most                           time.Duration
 }
@@ -33,9 +33,6 @@ func (v *bisectVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
 		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
 	}

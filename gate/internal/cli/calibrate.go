@@ -13,8 +13,8 @@ import (
 
 type calibrateVerb struct {
 	measureFlags
+	printed
 	policy policyFlags
-	out    outputFlags
 	host   bool
 }
 
@@ -28,9 +28,6 @@ func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	j, err := v.single(e, &v.policy, args.workload, v.out.quiet)
 	if err != nil {
 		return err

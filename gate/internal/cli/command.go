@@ -112,6 +112,11 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 				return err
 			}
 		}
+		if p, ok := c.verb.(interface{ ready(*env) error }); ok {
+			if err := p.ready(e); err != nil {
+				return err
+			}
+		}
 		return c.run(out.Context(), e, a)
 	}
 	return out

@@ -11,8 +11,8 @@ import (
 
 type compareVerb struct {
 	sampleFlags
+	printed
 	policy policyFlags
-	out    outputFlags
 	pages  string
 }
 
@@ -24,9 +24,6 @@ func (v *compareVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	p, err := v.policy.load()
 	if err != nil {
 		return err

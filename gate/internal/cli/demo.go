@@ -15,14 +15,11 @@ import (
 )
 
 // demoVerb judges the recordings in the binary, by the defaults.
-type demoVerb struct{ out outputFlags }
+type demoVerb struct{ printed }
 
 func (v *demoVerb) bind(fs *pflag.FlagSet) { v.out.bind(fs) }
 
 func (v *demoVerb) run(ctx context.Context, e *env, _ arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	files, err := demo.Files()
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 )
 
 type historyVerb struct {
+	printed
 	policy         policyFlags
-	out            outputFlags
 	workload, root string
 }
 
@@ -26,9 +26,6 @@ func (v *historyVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	p, err := v.policy.load()
 	if err != nil {
 		return err

@@ -41,6 +41,16 @@ type outputFlags struct {
 	saved     bool          // nsgate report finds the report again
 }
 
+// printed is the part of a verb that prints a report, whose flags are checked before it runs.
+type printed struct{ out outputFlags }
+
+func (p *printed) ready(e *env) error {
+	if p.out.fs == nil { // this verb prints none
+		return nil
+	}
+	return p.out.check(e)
+}
+
 // file is a file to write a report to, and how it was asked for.
 type file struct{ format, name, flag string }
 

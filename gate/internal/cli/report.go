@@ -17,8 +17,8 @@ import (
 )
 
 type reportVerb struct {
+	printed
 	policy policyFlags
-	out    outputFlags
 	limits []string // the flags of the policy
 	opens  bool
 }
@@ -31,9 +31,6 @@ func (v *reportVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	v.out.saved = len(args.own) == 0
 	r, file, err := e.savedReport(args)
 	if err != nil {

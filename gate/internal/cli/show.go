@@ -21,7 +21,7 @@ import (
 
 type showVerb struct {
 	sampleFlags
-	out outputFlags
+	printed
 }
 
 func (v *showVerb) bind(fs *pflag.FlagSet) {
@@ -30,9 +30,6 @@ func (v *showVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.out.check(e); err != nil {
-		return err
-	}
 	if app.HoldsDeviceCode(args.own[0]) {
 		return showCode(e, args.own[0], &v.out)
 	}
