@@ -254,3 +254,15 @@ func forGit(ctx context.Context, r *result.Judgement, err error) error {
 	}
 	return &exit{code: untestable, err: err}
 }
+
+// misused is the error of a wrong flag. It is no reason for git bisect run to call a commit bad.
+func (e *env) misused(err error) error {
+	line := e.line
+	if at := slices.Index(line, "--"); at >= 0 { // the workload's flags are its own
+		line = line[:at]
+	}
+	if slices.Contains(line, "--bisect") {
+		return &exit{code: untestable, err: err}
+	}
+	return err
+}

@@ -90,14 +90,14 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's
 			return c.misplaced(words)
 		}
-		return unknownFlag(out, err)
+		return e.misused(unknownFlag(out, err))
 	})
 	out.RunE = func(_ *cobra.Command, words []string) error {
 		if err := e.misspelt(out.Root()); err != nil {
 			return err
 		}
 		if err := fromEnvironment(fs, e.getenv); err != nil {
-			return err
+			return e.misused(err)
 		}
 		a := arguments{own: words}
 		if at := fs.ArgsLenAtDash(); at >= 0 {
