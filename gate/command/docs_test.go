@@ -119,7 +119,7 @@ func TestCommandLines(t *testing.T) {
 	seen := 0
 	for _, page := range pages(t) {
 		var code []string
-		for _, language := range []string{"console", "sh", "yaml", "groovy"} {
+		for _, language := range []string{"console", "sh", "yaml", "groovy", "cmake"} {
 			for _, b := range page.blocks(language) {
 				code = append(code, strings.ReplaceAll(b.text, "\\\n", " "))
 			}
