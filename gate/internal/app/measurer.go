@@ -47,6 +47,7 @@ type Measurement struct {
 
 	finished bool           // profiles that were there before
 	typical  *model.Drawing // the typical step of a session to record, nil where none is known
+	printed  []string       // what each run of the head printed, untrusted
 }
 
 // take adds what was measured; the error is that of the measurement.
@@ -70,6 +71,7 @@ func (m *Measurement) add(o *Measurement) {
 	}
 	m.Throttled = cmp.Or(m.Throttled, o.Throttled)
 	m.Longest = max(m.Longest, o.Longest)
+	m.printed = append(m.printed, o.printed...)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
@@ -145,6 +147,9 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	out.Base.Unprofiled, out.Head.Unprofiled = result.Base, result.Head
 	for _, run := range result.Runs {
 		out.Longest = max(out.Longest, run.Duration)
+		if !run.Base {
+			out.printed = append(out.printed, run.Output)
+		}
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	out.Base.Place, out.Head.Place = result.Place, result.Place

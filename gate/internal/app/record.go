@@ -54,6 +54,8 @@ type Recorded struct {
 	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.
 	Changes   []string
 	New, Gone []string
+	// Suggested are numbers that every run printed once, and that the policy may name as outputs.
+	Suggested []measure.Output
 	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given. With a reason
 	// it can be accepted.
 	Unwritten *result.Judgement
@@ -93,8 +95,11 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 		head[i].Reason = c.Reason
 	}
 	out, err := c.store(ctx, head, all.typical)
-	if err == nil && len(out.Files) > 0 {
-		out.Ignored = ignoredBy(ctx, out.Files[0])
+	if err == nil {
+		out.Suggested = suggest(all.printed)
+		if len(out.Files) > 0 {
+			out.Ignored = ignoredBy(ctx, out.Files[0])
+		}
 	}
 	return out, err
 }
@@ -132,7 +137,7 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 		side := result.Side{Warmup: head[0].Warmup, Step: head[0].Step}
 		all.typical = profile.Draw(side, &m.Head, nil, "")
 	}
-	all.add(&Measurement{Warnings: m.Warnings})
+	all.add(&Measurement{Warnings: m.Warnings, printed: m.printed})
 	return head, err
 }
 

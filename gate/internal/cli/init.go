@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -95,7 +96,11 @@ func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
 		fmt.Fprintln(e.Out)
 		record := &recordVerb{}
 		record.bind(pflag.NewFlagSet("record", pflag.ContinueOnError))
-		failed = record.run(ctx, e, arguments{})
+		if failed = record.run(ctx, e, arguments{}); failed == nil && len(record.suggested) > 0 {
+			if err := found.suggest(e, policy, record.suggested); err != nil {
+				return err
+			}
+		}
 	}
 	fmt.Fprint(e.Out, "\nNext:\n")
 	for n, step := range found.next(fresh, measure && failed == nil, policy) {
@@ -171,6 +176,23 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	return true, nil
 }
 
+// suggest writes outputs as comments into the policy that init has just written, and names them.
+func (f *finds) suggest(e *env, policy string, outputs []measure.Output) error {
+	text, err := input.Read(policy, maxPolicy)
+	if err != nil {
+		return err
+	}
+	before := f.tables()
+	f.outputs = outputs
+	if err := writeText(policy, strings.Replace(string(text), before, f.tables(), 1)); err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		fmt.Fprintf(e.Out, "found  output %q, printed once by every run: a suggestion in %s\n", o.Name, policy)
+	}
+	return nil
+}
+
 // indented is the begin of a line that is not empty.
 var indented = regexp.MustCompile(`(?m)^(.)`)
 
@@ -185,6 +207,11 @@ func (f *finds) tables() string {
 		fmt.Fprintf(&b, "%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.why, w.name, w.command)
 		if w.dir != "" && w.dir != "." {
 			fmt.Fprintf(&b, "%sdir = %q\n", mark, filepath.ToSlash(w.dir))
+		}
+		for _, o := range f.outputs {
+			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
+			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better = %q"+
+				"         # higher or lower\n", o.Name, o.Pattern, better)
 		}
 		mark = "# "
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // finds are the CI files and programs that init found in a repository.
@@ -19,6 +20,7 @@ type finds struct {
 	github, gitlab bool
 	pipeline       bool        // there is a .gitlab-ci.yml, and it does not include nsgate's job
 	workloads      []candidate // programs that are there, at most maxCandidates
+	outputs        []measure.Output
 }
 
 // candidate is a program to measure; dir is its directory below the root, "" for the root.

@@ -25,6 +25,8 @@ type recordVerb struct {
 	counters              counterFlags
 	quiet, replace, count bool
 	reason, anchor        string
+
+	suggested []measure.Output // of the last workload
 }
 
 func (v *recordVerb) bind(fs *pflag.FlagSet) {
@@ -108,6 +110,7 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}
 	printRecorded(e.Out, done, width(e), v.quiet)
+	v.suggested = done.Suggested
 	return nil
 }
 
