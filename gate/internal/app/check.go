@@ -111,7 +111,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		r, err = c.screen(ctx)
 	}
 	switch {
-	case err != nil: // to measure the base would not help
+	case err != nil, r != nil && ctx.Err() != nil: // to measure the base would not help, or there is no time
 	case c.Base != nil && (r == nil || r.Verdict != result.Pass || r.Undecided):
 		screen := r
 		if screen != nil {
@@ -224,8 +224,16 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			c.Begin(fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i]))
 		}
 		c.prefer(r)
-		if err := all.take(c.Measurer.Measure(ctx, looks[i]-taken, base)); err != nil {
+		if err := all.take(c.Measurer.Measure(ctx, looks[i]-taken, base)); err != nil && r != nil && ctx.Err() != nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("interrupted after %d of %d runs: check again for all of them",
+				taken, looks[i]))
+			break
+		} else if err != nil {
 			return nil, err
+		}
+		interrupted := ctx.Err() != nil
+		if interrupted {
+			ctx = context.WithoutCancel(ctx)
 		}
 		taken = looks[i]
 		if i == 0 {
@@ -237,7 +245,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			return nil, err
 		}
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
-		if n := outliers(r, base != nil) - again; n > 0 && !all.finished && b.affords(n) == n {
+		if n := outliers(r, base != nil) - again; n > 0 && !all.finished && !interrupted && b.affords(n) == n {
 			again += n
 			if err = all.take(c.Measurer.Measure(ctx, n, base)); err != nil {
 				return nil, err
@@ -246,7 +254,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		if verdict.Settled(&r.Decision) {
+		if interrupted || verdict.Settled(&r.Decision) {
 			break
 		}
 	}

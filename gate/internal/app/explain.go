@@ -33,7 +33,7 @@ const (
 // explained is a report with the places from which what got slower is called, and with the causes that counters tell.
 func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build) (*result.Judgement, error) {
 	m := c.Live
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || ctx.Err() != nil {
 		return r, nil
 	}
 	origins, err := c.origins(ctx, m, r)

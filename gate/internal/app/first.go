@@ -54,6 +54,9 @@ func (s Suite) Run(ctx context.Context, code bool) (r *result.Judgement, err err
 	var all []*result.Judgement
 	for _, c := range s {
 		own := *c
+		if c.Live != nil {
+			c.Live.Partial = len(s) == 1 && !code
+		}
 		if len(s) > 1 && !code {
 			policy := *c.Policy
 			policy.Alpha /= float64(len(s))

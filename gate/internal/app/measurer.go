@@ -115,6 +115,8 @@ type Live struct {
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
+	// Partial is that of [run.Plan].
+	Partial bool
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
@@ -164,7 +166,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
 		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
-	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
+	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		if result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe)); err != nil {
 			return nil, err
 		}
@@ -248,7 +250,7 @@ func (m *Live) Models(ctx context.Context) []string {
 
 func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
-	p.GPUMetrics = false
+	p.GPUMetrics, p.Partial = false, m.Partial
 	if m.NoProfiler {
 		p.Runs, p.Unprofiled = 0, runs
 		return p

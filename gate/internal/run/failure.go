@@ -16,7 +16,7 @@ import (
 
 // judge says whether the session that has ended can be read.
 func (x *processes) judge(ctx context.Context) ([]Run, error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !x.cut {
 		return nil, context.Cause(ctx)
 	}
 	runs := x.journal.runs
@@ -46,6 +46,7 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	state := x.profiler.cmd.ProcessState
 	switch {
+	case x.cut:
 	case done < x.runs:
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s ended after %d of %d runs (%s)%s", name, done, x.runs, state, because)
 	case !state.Success():
@@ -53,6 +54,11 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	if info, err := os.Stat(x.report(x.dir)); x.Runs > 0 && (err != nil || info.Size() == 0) {
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s wrote no report%s", name, because)
+	}
+	if x.cut && x.journal.running {
+		cut := x.journal.begun
+		cut.Cut = true
+		runs = append(runs, cut)
 	}
 	return runs, nil
 }

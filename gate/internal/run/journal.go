@@ -28,6 +28,7 @@ type journal struct {
 	offset  int64
 	rest    []byte       // of a line that is not complete yet
 	running bool         // a run has begun and not ended
+	begun   Run          // the last one that has begun
 	runs    []Run        // those that ended
 	waits   map[int]bool // indices of runs that have started together and wait, or have ended
 }
@@ -94,7 +95,7 @@ func (j *journal) next() []line {
 		case l.Done:
 			j.running, j.runs = false, append(j.runs, l.Run)
 		default:
-			j.running = true
+			j.running, j.begun = true, l.Run
 		}
 		lines = append(lines, l)
 	}

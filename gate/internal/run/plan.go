@@ -93,6 +93,8 @@ type Plan struct {
 	Runs       int    // fresh processes of each build under the profiler; without any none is needed
 	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
 	Self       string // the executable that the profiler starts as the runner, "" for this one
+	// Partial keeps the runs that have ended where ctx ends during a later one: at least two of each kind.
+	Partial bool
 	// Stacks records the call stack of every CUDA call, which slows the workload down.
 	Stacks bool
 	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end after the
@@ -217,7 +219,7 @@ func journalIn(dir string) string { return filepath.Join(dir, "journal") }
 // gateIn is held until the runners may begin, and then removed.
 func gateIn(dir string) string { return filepath.Join(dir, "gate") }
 
-// lifelineIn is held as long as the session lives.
+// lifelineIn is held as long as the session lives. It is removed before its release where the runners are to end early.
 func lifelineIn(dir string) string { return filepath.Join(dir, "lifeline") }
 
 // clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.

@@ -43,12 +43,14 @@ type processes struct {
 	log        proc.Output // of the profiler
 	unprofiled child       // the zero child without unprofiled runs
 	gate       io.Closer   // closed once the runners may begin
+	lifeline   io.Closer   // closed once the runners shall end
 	journal    journal
 	runs       int // of the whole session
 
 	phase  phase
 	since  time.Time // the start of the phase, or the last journal line in it
 	hung   bool      // the phase exceeded its limit
+	cut    bool      // ctx has ended, and the runs that ended before are kept
 	begun  time.Time
 	room   int64 // the least that was seen: a profiler makes room again when it gives up
 	looked time.Time
@@ -110,14 +112,14 @@ func (x *processes) watch() {
 func (x *processes) follow(ctx context.Context, fit *look) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	answer, unprofiled := fit.done, x.unprofiled.done
+	answer, unprofiled, interrupted := fit.done, x.unprofiled.done, ctx.Done()
 	for ended := false; !ended && !x.hung; {
 		select {
 		case <-x.profiler.done:
 			ended = true
 		case <-unprofiled:
 			unprofiled = nil
-			if err := x.unprofiledEnded(); err != nil {
+			if err := x.unprofiledEnded(); err != nil && !x.cut {
 				return err
 			}
 		case <-answer:
@@ -126,8 +128,10 @@ func (x *processes) follow(ctx context.Context, fit *look) error {
 				return err
 			}
 			tick.Reset(20 * time.Millisecond) // now there is a journal
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-interrupted:
+			if interrupted = nil; !x.shorten() {
+				return context.Cause(ctx)
+			}
 		case <-tick.C:
 		}
 		if time.Since(x.looked) >= lookEvery {
@@ -138,6 +142,26 @@ func (x *processes) follow(ctx context.Context, fit *look) error {
 		x.hung = !ended && limit > 0 && time.Since(x.since) > limit
 	}
 	return nil
+}
+
+// shorten ends the runners where two runs of each kind have ended, or all of it, and reports whether it did.
+func (x *processes) shorten() bool {
+	x.read()
+	ended, all := map[slot]int{}, x.schedule()
+	for i, run := range all {
+		ended[run] += map[bool]int{true: 1}[i < len(x.journal.runs)]
+	}
+	for _, n := range ended {
+		if !x.Partial || n < min(2, max(x.Runs, 1)) {
+			return false
+		}
+	}
+	x.cut = true
+	os.Remove(lifelineIn(x.dir))
+	x.lifeline.Close()
+	x.note(Event{Stage: Finishing, Run: len(x.journal.runs)})
+	x.enter(finishing)
+	return true
 }
 
 // enter begins a phase.

@@ -46,6 +46,8 @@ type Run struct {
 	// Server is the server that the run loaded, nil of a workload without one. Start is then the server's, and Duration
 	// that of its client.
 	Server *Served `json:"server,omitempty"`
+	// Cut says that ctx ended during the run: nothing of it is kept.
+	Cut bool `json:"-"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
 }
@@ -229,7 +231,7 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	}
 	for i, ts := range out {
 		switch {
-		case runs[i].Unprofiled:
+		case runs[i].Unprofiled, runs[i].Cut:
 			continue
 		case len(ts) == 0:
 			return nil, model.Refuse(model.RunWithoutKernels, "make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again",

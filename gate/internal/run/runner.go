@@ -130,8 +130,10 @@ func runner(file string, unprofiled bool) int {
 		out: json.NewEncoder(out)}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
-	case <-orphaned: // no other process will clean up
-		proc.Clear(dir, 0)
+	case <-orphaned:
+		if _, err := os.Lstat(lifelineIn(dir)); err == nil { // no other process will clean up
+			proc.Clear(dir, 0)
+		}
 	default:
 	}
 	if !all || ctx.Err() != nil {

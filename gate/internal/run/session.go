@@ -142,7 +142,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if p.Gather != "" {
 		record, read = p.gather, p.readJobs
 	}
-	watching, end := context.WithCancel(ctx)
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	before := beginWatch(watching, watch, p.AllowBusy)
 	lead := time.Since(start) // until the profiler is started
@@ -156,6 +156,9 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		}
 		note(e)
 	})
+	if err != nil && ctx.Err() != nil {
+		end() // nobody waits for an answer
+	}
 	if unfit := before.wait(); unfit != nil { // it explains whatever else failed
 		err = unfit
 	}
@@ -164,19 +167,14 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	}
 	defer after.wait()
 	defer end()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && err != nil {
 		return nil, context.Cause(ctx)
 	}
+	ctx = context.WithoutCancel(ctx)                          // the runs that have ended are kept
 	if err := cmp.Or(err, p.keep(private.Path)); err != nil { // it is kept of a failed session too
 		return nil, err
 	}
-	traces := make([][]model.Trace, len(runs))
-	if p.Runs > 0 {
-		traces, err = read(ctx, private, runs, note)
-	}
-	if err == nil {
-		err = cmp.Or(turns(traces, runs), loaded(traces, runs))
-	}
+	runs, traces, err := p.traced(ctx, private, runs, read, note)
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}
@@ -187,12 +185,33 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if p.Runs == 0 {
 		res.Place = res.place()
 	}
-	res.warn()
+	res.warn(len(sp.Schedule))
 	return res, nil
 }
 
-// warn adds the doubts about the host's load, and about processes that runs left behind.
-func (r *Result) warn() {
+// traced reads the traces of the runs, without a run that was cut.
+func (p Plan) traced(ctx context.Context, private *proc.Private, runs []Run,
+	read func(context.Context, *proc.Private, []Run, func(Event)) ([][]model.Trace, error),
+	note func(Event)) ([]Run, [][]model.Trace, error) {
+	traces := make([][]model.Trace, len(runs))
+	if p.Runs > 0 {
+		var err error
+		if traces, err = read(ctx, private, runs, note); err != nil {
+			return nil, nil, err
+		}
+	}
+	if n := len(runs) - 1; runs[n].Cut {
+		runs, traces = runs[:n], traces[:n]
+	}
+	return runs, traces, cmp.Or(turns(traces, runs), loaded(traces, runs))
+}
+
+// warn adds the doubts about runs that are missing, the host's load, and processes that runs left behind.
+func (r *Result) warn(planned int) {
+	if n := len(r.Runs); n < planned {
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("interrupted after %d of %d runs: check again for all of them", n, planned))
+	}
 	if hostBound(r.Traces) {
 		r.Warnings = append(r.Warnings, loadWarnings(r.load, host.Here().Limit())...)
 	}
@@ -307,7 +326,8 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	if err != nil {
 		return nil, err
 	}
-	x := &processes{Plan: p, dir: dir, note: note, gate: gate, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+	x := &processes{Plan: p, dir: dir, note: note, gate: gate, lifeline: lifeline,
+		journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
 	defer children.End()
 	defer func() { // the profiler ends the workload and finalises before its runners are ended
 		x.profiler.stop(lifeline)
