@@ -168,14 +168,14 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.
 func (b Baselines) Timeout() time.Duration {
 	const times, least = 10, 5 * time.Minute
-	if b.longest() == 0 {
+	if b.Longest() == 0 {
 		return 0
 	}
-	return max(times*b.longest(), least)
+	return max(times*b.Longest(), least)
 }
 
-// longest is how long the longest run of the baselines took, 0 where that is not known.
-func (b Baselines) longest() (longest time.Duration) {
+// Longest is how long the longest run of the baselines took, 0 where that is not known.
+func (b Baselines) Longest() (longest time.Duration) {
 	for _, x := range b {
 		for i := range x.Sessions {
 			longest = max(longest, x.Sessions[i].Longest)

@@ -28,7 +28,8 @@ func (c *Check) budget(paired bool) *budget {
 	if m == nil || c.Budget <= 0 {
 		return b
 	}
-	*b = budget{limit: c.Budget, spent: &m.spent, start: m.spent, run: result.Number(c.Baselines.longest()), slots: 1 + m.Unprofiled}
+	*b = budget{limit: c.Budget, spent: &m.spent, start: m.spent, run: result.Number(c.Baselines.Longest()),
+		slots: 1 + m.Unprofiled}
 	if m.spent.Runs > 0 {
 		b.run = m.spent.InRuns / result.Number(m.spent.Runs)
 	}

@@ -59,6 +59,7 @@ type measureFlags struct {
 	unprofiled int
 	from       string
 	dryRun     bool
+	live       bool // progress is one line of a terminal
 }
 
 const baselineUsage = "directory of the committed baselines (default " + app.DefaultRoot + " beside nsgate.toml, else here)"
@@ -119,7 +120,9 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, q
 	if err != nil {
 		return nil, err
 	}
-	progress := newProgress(e, quiet).event
+	shown := newProgress(e, quiet)
+	progress := shown.event
+	m.live = shown.live && !quiet
 	var jobs []*job
 	for _, w := range chosen {
 		j, err := m.job(e.ctx, p, w, workload, progress)
@@ -181,7 +184,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX = j.Baselines.NoNVTX()
+	own.NoNVTX, own.Usual, own.Live = j.Baselines.NoNVTX(), j.Baselines.Longest(), m.live
 	if own.Starts, err = starts(&w, j.Policy); err != nil {
 		return nil, err
 	}

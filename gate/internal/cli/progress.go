@@ -25,6 +25,7 @@ type progress struct {
 	mutex sync.Mutex
 	wrote bool   // the changing line is there
 	doing string // the present stage, "" for none
+	words string // the last line of the run under way, untrusted
 	last  run.Event
 	told  time.Time     // when last was told
 	said  time.Time     // when a line was written
@@ -52,6 +53,8 @@ func (p *progress) event(ev run.Event) {
 		p.say("hint: " + ev.Text)
 	case run.Warning:
 		p.say("warning: " + report.Clean(ev.Text))
+	case run.Printed:
+		p.words = ev.Output
 	case run.Done:
 		p.done()
 	case run.Spent:
@@ -72,7 +75,7 @@ func (p *progress) event(ev run.Event) {
 
 // now notes the current step, and starts the clock.
 func (p *progress) now(doing string, ev run.Event) {
-	p.doing, p.last, p.told = doing, ev, time.Now()
+	p.doing, p.words, p.last, p.told = doing, "", ev, time.Now()
 	if p.end != nil {
 		return
 	}
@@ -103,7 +106,11 @@ func (p *progress) beat() {
 	switch {
 	case p.doing == "":
 	case p.live:
-		p.line(p.doing + p.clock())
+		text := p.doing + p.clock()
+		if room := p.e.Err.Columns() - len(text) - len("  | ") - 1; p.words != "" && room > 0 {
+			text += "  | " + report.Elide(report.Clean(p.words), room)
+		}
+		p.line(text)
 	case time.Since(p.said) >= quietEvery/2:
 		p.say("still at it: " + p.doing + p.clock())
 	}

@@ -14,12 +14,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// line is one line of the journal: a run that began, ended, or has started and waits for its turn.
+// line is one line of the journal: a run that began, ended, or has started and waits for its turn, or what it printed.
 type line struct {
 	Index int  `json:"index"` // counted from 1
 	Done  bool `json:"done"`
 	Waits bool `json:"waits,omitempty"`
 	Run   Run  `json:"run"`
+	// Said is the last line of the run that is under way; the others are then empty.
+	Said string `json:"said,omitempty"`
 }
 
 // journal follows the file with the runner's events.
@@ -87,6 +89,7 @@ func (j *journal) next() []line {
 			continue
 		}
 		switch {
+		case l.Said != "":
 		case l.Waits:
 			if j.waits == nil {
 				j.waits = make(map[int]bool)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -19,6 +20,20 @@ type printed struct {
 	patterns []*regexp.Regexp
 	line     []byte
 	found    [][]string
+	said     func(line string) // is told the last line now and then; nil for nobody
+	last     time.Time         // when it was told
+}
+
+// say tells the last line of p that is not empty, at most once a second: it is work beside the run that is measured.
+func (x *printed) say(p []byte) {
+	if x.said == nil || time.Since(x.last) < time.Second {
+		return
+	}
+	p = bytes.TrimSpace(p)
+	if p = p[bytes.LastIndexAny(p, "\r\n")+1:]; len(p) > 0 {
+		x.last = time.Now()
+		x.said(strings.ToValidUTF8(string(p[:min(len(p), 400)]), "\uFFFD"))
+	}
 }
 
 // look begins to look for patterns, which are known to be right.
@@ -33,6 +48,7 @@ func (x *printed) look(patterns []string) {
 func (x *printed) Write(p []byte) (int, error) {
 	n := len(p)
 	x.to.Write(p)
+	x.say(p)
 	for len(x.patterns) > 0 && len(p) > 0 {
 		end := bytes.IndexAny(p, "\r\n")
 		part := p

@@ -53,6 +53,9 @@ func (b *Build) With(arguments []string) *Build {
 // Options are the choices of a user about a measurement, from flags and the policy file.
 type Options struct {
 	Timeout time.Duration // of one run, 0 for none
+	Usual   time.Duration // of one run, for the estimate before the first has ended; 0 where it is not known
+	// Live tells each second the last line that the workload printed.
+	Live bool
 	// Profiler records the runs, and Exe is its executable, "" for that on the PATH.
 	Profiler profiler.Profiler
 	Exe      string

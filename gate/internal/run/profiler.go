@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 
@@ -147,12 +148,15 @@ func (x *processes) follow(ctx context.Context, fit *look) error {
 // shorten ends the runners where two runs of each kind have ended, or all of it, and reports whether it did.
 func (x *processes) shorten() bool {
 	x.read()
-	ended, all := map[slot]int{}, x.schedule()
-	for i, run := range all {
-		ended[run] += map[bool]int{true: 1}[i < len(x.journal.runs)]
+	planned, ended := map[slot]int{}, map[slot]int{}
+	for i, kind := range x.schedule() {
+		planned[kind]++
+		if i < len(x.journal.runs) {
+			ended[kind]++
+		}
 	}
-	for _, n := range ended {
-		if !x.Partial || n < min(2, max(x.Runs, 1)) {
+	for kind, n := range planned {
+		if !x.Partial || ended[kind] < min(2, n) {
 			return false
 		}
 	}
@@ -191,8 +195,8 @@ func (x *processes) look() {
 // read reads the journal and enters the phase that its last line begins.
 func (x *processes) read() {
 	lines := x.journal.next()
-	report(lines, &x.journal, x.runs, time.Since(x.begun), x.note)
-	if len(lines) == 0 {
+	report(lines, &x.journal, x.runs, x.Usual, time.Since(x.begun), x.note)
+	if !slices.ContainsFunc(lines, func(l line) bool { return l.Said == "" }) {
 		return
 	}
 	switch {
@@ -248,12 +252,16 @@ func (x *processes) unprofiledEnded() error {
 }
 
 // report turns journal lines into progress.
-func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
+func report(lines []line, j *journal, runs int, usual, elapsed time.Duration, note func(Event)) {
 	for _, l := range lines {
 		if l.Waits {
 			continue
 		}
-		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled}
+		if l.Said != "" {
+			note(Event{Stage: Printed, Output: l.Said})
+			continue
+		}
+		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled, Expected: usual * time.Duration(runs)}
 		if l.Done {
 			e.Stage = RunFinished
 			if l.Run.failed() {

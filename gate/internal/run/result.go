@@ -154,6 +154,7 @@ type Stage string
 const (
 	Starting    Stage = "starting"     // the profiler is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
+	Printed     Stage = "printed"      // Event.Output is the last line of the run
 	RunFinished Stage = "run finished" // Event.Run says which
 	RunFailed   Stage = "run failed"   // Event.Run says which
 	Finishing   Stage = "finishing"    // the profiler writes its report
@@ -179,7 +180,7 @@ type Event struct {
 	Run, Runs  int           // run i of N, counted from 1
 	Unprofiled bool          // that run is without a profiler
 	Elapsed    time.Duration // since the session began
-	Expected   time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+	Expected   time.Duration // until the last run ends, from finished runs or [Options.Usual]; 0 where it is unknown
 	Text       string
 	Output     string // untrusted
 }

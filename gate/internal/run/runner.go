@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -40,6 +41,9 @@ type spec struct {
 	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
 	File     string             `json:"file"`   // see [device.Tool.File]
 	Server   Server             `json:"server"` // of the builds that have one
+	Live     bool               `json:"live"`
+
+	said func(line string) // is told what a run prints, nil for nobody
 
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
@@ -48,7 +52,7 @@ type spec struct {
 
 func (p Plan) spec() (s spec, err error) {
 	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Starts: p.startsTogether(),
-		Results: p.Results, Server: p.Server}
+		Results: p.Results, Server: p.Server, Live: p.Live}
 	if p.Device != nil {
 		s.File = p.Device.File()
 	}
@@ -128,6 +132,9 @@ func runner(file string, unprofiled bool) int {
 
 	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)},
 		out: json.NewEncoder(out)}
+	if s.Live {
+		x.said = func(text string) { x.write(line{Said: text}) }
+	}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
 	case <-orphaned:
@@ -157,11 +164,17 @@ type part struct {
 	unprofiled bool
 	children   proc.Children
 	shared     *journal
+	mutex      sync.Mutex // of what follows
 	out        *json.Encoder
 	unwritten  error
 }
 
-func (x *part) write(l line) { x.unwritten = cmp.Or(x.unwritten, x.out.Encode(l)) }
+func (x *part) write(l line) error {
+	x.mutex.Lock()
+	defer x.mutex.Unlock()
+	x.unwritten = cmp.Or(x.unwritten, x.out.Encode(l))
+	return x.unwritten
+}
 
 // run takes the runs, and waits while the other runner has its turn. It reports whether all runs succeeded.
 func (x *part) run(ctx context.Context) bool {
@@ -205,10 +218,9 @@ func (x *part) take(ctx context.Context, i int, run *started, children proc.Chil
 	if i == 0 {
 		run.r.Together = x.allowed(run.r)
 	}
-	x.write(line{Index: i + 1, Done: true, Run: run.r})
-	if x.unwritten != nil {
+	if err := x.write(line{Index: i + 1, Done: true, Run: run.r}); err != nil {
 		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:",
-			errors.Unwrap(x.unwritten))
+			errors.Unwrap(err))
 		return false
 	}
 	return !run.r.failed()
@@ -237,7 +249,7 @@ func (s spec) start(t slot) *started {
 		p = s.Base
 	}
 	x := &started{begun: time.Now(), kills: host.Here().MemoryKills(), stop: func() {}}
-	x.printed = &printed{to: &x.out}
+	x.printed = &printed{to: &x.out, said: s.said}
 	if t.Unprofiled {
 		x.printed.look(s.Outputs)
 	}

@@ -68,8 +68,10 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	stages, stage, since := map[Stage]time.Duration{}, Starting, start
 	note := func(e Event) {
 		now := time.Now()
-		stages[stage] += now.Sub(since)
-		stage, since = e.Stage, now
+		if e.Stage != Printed {
+			stages[stage] += now.Sub(since)
+			stage, since = e.Stage, now
+		}
 		e.Elapsed, e.Runs, e.Profiler = now.Sub(start), len(p.schedule()), p.Profiler.Tool().Name
 		if progress != nil {
 			progress(e)
