@@ -94,13 +94,7 @@ func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
 	var failed error
 	if measure {
 		fmt.Fprintln(e.Out)
-		record := &recordVerb{}
-		record.bind(pflag.NewFlagSet("record", pflag.ContinueOnError))
-		if failed = record.run(ctx, e, arguments{}); failed == nil && len(record.suggested) > 0 {
-			if err := found.suggest(e, policy, record.suggested); err != nil {
-				return err
-			}
-		}
+		failed = found.record(ctx, e, policy)
 	}
 	fmt.Fprint(e.Out, "\nNext:\n")
 	for n, step := range found.next(fresh, measure && failed == nil, policy) {
@@ -176,18 +170,24 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 	return true, nil
 }
 
-// suggest writes outputs as comments into the policy that init has just written, and names them.
-func (f *finds) suggest(e *env, policy string, outputs []measure.Output) error {
+// record records the baseline, writes numbers that every run printed as comments into the policy that init has just
+// written, and names them.
+func (f *finds) record(ctx context.Context, e *env, policy string) error {
+	record := &recordVerb{}
+	record.bind(pflag.NewFlagSet("record", pflag.ContinueOnError))
+	if err := record.run(ctx, e, arguments{}); err != nil || len(record.suggested) == 0 {
+		return err
+	}
 	text, err := input.Read(policy, maxPolicy)
 	if err != nil {
 		return err
 	}
 	before := f.tables()
-	f.outputs = outputs
+	f.outputs = record.suggested
 	if err := writeText(policy, strings.Replace(string(text), before, f.tables(), 1)); err != nil {
 		return err
 	}
-	for _, o := range outputs {
+	for _, o := range f.outputs {
 		fmt.Fprintf(e.Out, "found  output %q, printed once by every run: a suggestion in %s\n", o.Name, policy)
 	}
 	return nil
