@@ -304,7 +304,7 @@ func (p *Policy) server(t table) error {
 	if len(p.Workloads) == 0 {
 		return errorAt(t.line, "[%s] belongs below the [[workload]] whose command loads it", serverTable)
 	}
-	s := &Server{Timeout: DefaultServerTimeout, Stop: "SIGINT", Where: where(p.File, t.line)}
+	s := &Server{Timeout: serverTimeout, Stop: "SIGINT", Where: where(p.File, t.line)}
 	if err := take(t.entries, serverKeys, s, &s.Places); err != nil {
 		return err
 	}

@@ -172,8 +172,8 @@ type Server struct {
 	Places  Places        // where each of its keys was set
 }
 
-// DefaultServerTimeout is how long a server may take until it is ready.
-const DefaultServerTimeout = 5 * time.Minute
+// serverTimeout is how long a server may take until it is ready.
+const serverTimeout = 5 * time.Minute
 
 // Profiled reports whether runs of the workload are profiled.
 func (w *Workload) Profiled() bool {

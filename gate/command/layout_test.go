@@ -143,14 +143,14 @@ func TestLayout(t *testing.T) {
 	if seen != len(layout) {
 		t.Errorf("%d packages found, %d on the map", seen, len(layout))
 	}
-	page, err := os.ReadFile("../../cmd/nsgate/docs/development.md")
+	page, err := os.ReadFile("../../.github/DEVELOPMENT.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(page), "| package | one sentence |\n")
 	for name := range layout {
 		if !strings.HasPrefix(name, "gate/internal/faketools") && !strings.HasSuffix(name, "test") && name != "gate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
-			t.Errorf("%s is not in the table of packages of development.md", name)
+			t.Errorf("%s is not in the table of packages of DEVELOPMENT.md", name)
 		}
 	}
 }

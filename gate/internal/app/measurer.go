@@ -302,7 +302,7 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", plan.Runs, each, thresholds.JoinCommand(m.Head.Command)))
 	}
 	if m.Head.Server != nil {
-		out = append(out, "# the command of a run starts when its server is ready: "+thresholds.JoinCommand(m.Head.Server))
+		out = append(out, "# a run starts when its server is ready: "+thresholds.JoinCommand(m.Head.Server))
 	}
 	if base != nil && base.Server != nil {
 		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))

@@ -27,13 +27,12 @@ type Group struct {
 // Groups are the parts of the manual, as in the README. Each topic is in one.
 var Groups = []Group{
 	{"first steps", []string{"start", "words", "first-pull-request", "pytorch", "workloads", "install",
-		"troubleshooting"}},
+		"troubleshooting", "questions"}},
 	{"what is judged", []string{"step", "outputs", "benchmarks", "servers", "counters", "code", "ranks", "collectives",
 		"patterns"}},
 	{"how", []string{"measuring", "policy", "baselines", "bisect", "history", "inputs"}},
 	{"in a pipeline", []string{"ci", "recipes", "formats", "json", "reasons", "library", "security"}},
 	{"how sure", []string{"statistics", "error-rates", "refusals", "limits", "alternatives"}},
-	{"to change it", []string{"development"}},
 }
 
 // Topics are all pages, where to start first, then by name.
