@@ -14,7 +14,8 @@ import (
 
 // Key is a key of the policy file, for documentation.
 type Key struct {
-	Table   string // "" at the top of the file, "workload", "workload.output", "workload.results", "workload.server" or "rule"
+	// "" at the top of the file, "workload", "workload.output", "workload.results", "workload.server" or "rule"
+	Table   string
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
 	Default string // as a file writes it, or in words where only leaving the key out has that meaning

@@ -157,7 +157,8 @@ func TestCommandLines(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^[a-z]+`).FindAllString(commands.String(), -1) {
 		all += flagsOf(m)
 	}
-	foreign := strings.Fields("--trace --type --tables --cudabacktrace --python-backtrace --cuda-graph-trace --pause --resume --csv --summary-export --clock-control --cache-control --replay-mode")
+	foreign := strings.Fields("--trace --type --tables --cudabacktrace --python-backtrace --cuda-graph-trace --pause " +
+		"--resume --csv --summary-export --clock-control --cache-control --replay-mode")
 	for _, page := range pages(t) {
 		for _, m := range regexp.MustCompile("`(--[a-z][a-z-]*)").FindAllStringSubmatch(fence.ReplaceAllString(page.text, ""), -1) {
 			if !slices.Contains(foreign, m[1]) && !regexp.MustCompile(` `+m[1]+`[ ,=]`).MatchString(all) {

@@ -120,7 +120,8 @@ func params(t *testing.T, dir string) testscript.Params {
 			}
 			return full(), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit,
+			"forge": forge, "valid": valid,
 			"jax": jax, "port": port, "gone": gone},
 	}
 }

@@ -73,13 +73,14 @@ type object map[string]any
 
 // kinds are the types of values of a policy file by their names in the keys; quoted words are a choice.
 var kinds = map[string]object{
-	"percentage":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
-	"text":                        {"type": "string", "minLength": 1},
-	"name":                        {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
-	"pattern":                     {"type": "string", "pattern": `^\S(.*\S)?$`},
-	"regular expression":          {"type": "string", "pattern": `\(`},
-	"duration":                    {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
-	"address or log:TEXT":         {"type": "string", "pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
+	"percentage":         {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
+	"text":               {"type": "string", "minLength": 1},
+	"name":               {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+	"pattern":            {"type": "string", "pattern": `^\S(.*\S)?$`},
+	"regular expression": {"type": "string", "pattern": `\(`},
+	"duration":           {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"address or log:TEXT": {"type": "string",
+		"pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
 	"days":                        {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
 	"ranks":                       {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
 	"amount":                      {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},

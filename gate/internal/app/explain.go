@@ -177,7 +177,8 @@ func launched(sessions []model.Session, s measure.Subject) int {
 }
 
 // explainFrom finds causes in two pages of counters, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string, err error) {
+func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string,
+	err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
 		page, err := profile.Tools{}.Open(ctx, name)

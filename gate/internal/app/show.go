@@ -74,8 +74,9 @@ func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counter
 			}
 			return result.Number(math.NaN())
 		}
-		c := &result.SummaryCounters{Registers: get(measure.Registers), Occupancy: get(measure.AchievedOccupancy, measure.TheoreticalOccupancy),
-			DRAM: get(measure.DRAMThroughput), SM: get(measure.SMThroughput), Bound: why.Bound(records)}
+		c := &result.SummaryCounters{Registers: get(measure.Registers),
+			Occupancy: get(measure.AchievedOccupancy, measure.TheoreticalOccupancy),
+			DRAM:      get(measure.DRAMThroughput), SM: get(measure.SMThroughput), Bound: why.Bound(records)}
 		if c.Bound == "balanced" {
 			c.Bound = "balanced between compute and memory"
 		}

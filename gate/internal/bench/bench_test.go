@@ -152,8 +152,9 @@ func TestRead(t *testing.T) {
 			"request_latency.avg: it is no number"},
 		{"genai-perf no object", "a.json", `{"request_latency":{"unit":"ms","avg":1},"inter_token_latency":3}`,
 			"inter_token_latency: it is no object of a unit and statistics"},
-		{"genai-perf: failed requests of aiperf", "a.json", `{"aiperf_version":"0.8.0","error_request_count":{"unit":"requests",` +
-			`"avg":20.0}}`, "requests failed: error_request_count is 20"},
+		{"genai-perf: failed requests of aiperf", "a.json",
+			`{"aiperf_version":"0.8.0","error_request_count":{"unit":"requests",` +
+				`"avg":20.0}}`, "requests failed: error_request_count is 20"},
 		{"k6 summary-export", "a.json", k6File(""), "iterations/s item_rate 3, mean request latency duration 6e+06, " +
 			"median request latency duration 5e+06, p95 request latency duration 8e+06, request throughput item_rate 4"},
 		{"k6 handleSummary", "a.json", `{"root_group":{"name":""},"metrics":{"http_req_duration":{"type":"trend",` +
@@ -163,7 +164,8 @@ func TestRead(t *testing.T) {
 		{"k6 dropped iterations", "a.json", k6File(`"dropped_iterations":{"count":17,"rate":5.6},`),
 			"the load generator could not generate the load in time: 17 iterations were dropped"},
 		{"k6 none dropped", "a.json", k6File(`"dropped_iterations":{"count":0,"rate":0},`),
-			"iterations/s item_rate 3, mean request latency duration 6e+06, median request latency duration 5e+06, p95 request latency duration 8e+06, " +
+			"iterations/s item_rate 3, mean request latency duration 6e+06, median request latency duration 5e+06, p95 " +
+				"request latency duration 8e+06, " +
 				"request throughput item_rate 4"},
 		{"k6 failed requests", "a.json", k6File(`"http_req_failed":{"passes":2,"fails":6,"value":0.25},`),
 			"requests failed: http_req_failed.passes is 2"},

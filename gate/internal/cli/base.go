@@ -20,8 +20,9 @@ type baseFlags struct {
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.Var((*single)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head, of its server where the workload has one "+
-		"(default: the workload's own)")
+	fs.Var((*single)(&b.command), "base-cmd",
+		"command of a base build to measure interleaved with the head, of its server where the workload has one "+
+			"(default: the workload's own)")
 	fs.Var((*single)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")

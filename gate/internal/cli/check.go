@@ -219,7 +219,8 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
-		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
+		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
+			"with, "+
 			"or name kernels with --kernel", j.Workload, j.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")

@@ -67,7 +67,8 @@ func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, given string, flags *policyFlags, models []string) (out doctor.Observations) {
+func examineRepository(ctx context.Context, given string, flags *policyFlags,
+	models []string) (out doctor.Observations) {
 	policy, err := flags.load()
 	switch {
 	case err != nil:
@@ -76,7 +77,8 @@ func examineRepository(ctx context.Context, given string, flags *policyFlags, mo
 	case policy.File == "":
 		out.Add(doctor.Note, "policy", "no "+policyFile+": the defaults hold; nsgate init writes one")
 	default:
-		out.Add(doctor.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
+		out.Add(doctor.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads),
+			"workload"), measure.Count(len(policy.Rules), "rule")))
 	}
 	root := baselineRoot(given, policy.File)
 	workloads := policy.Workloads
@@ -97,7 +99,8 @@ func examineRepository(ctx context.Context, given string, flags *policyFlags, mo
 			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
-			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before nsgate record writes one beside it",
+			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
+				"nsgate record writes one beside it",
 				model.Models(models)))
 		}
 	}

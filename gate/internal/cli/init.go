@@ -210,7 +210,8 @@ func (f *finds) tables() string {
 		}
 		for _, o := range f.outputs {
 			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
-			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better = %q"+
+			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better "+
+				"= %q"+
 				"         # higher or lower\n", o.Name, o.Pattern, better)
 		}
 		mark = "# "

@@ -47,7 +47,8 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if v.count && v.from != "" {
-		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone", countFlag)
+		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone",
+			countFlag)
 	}
 	jobs, err := v.resolve(e, &v.policy, args.workload, v.quiet)
 	if err != nil {

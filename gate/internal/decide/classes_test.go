@@ -803,7 +803,8 @@ func outputCases(tb testing.TB) (out []classCase) {
 		add("-20 % by 30 % of CPU time denied, no steps known", apart(kernelRelations(tb)), []expectation{mustNotFail, mustSay}, runs, func(r *rand.Rand, base, head *model.Session) {
 			for _, s := range []*model.Session{base, head} { // nothing says that the GPU never waits for the CPU
 				s.Series = slices.DeleteFunc(s.Series, func(x model.Series) bool {
-					return x.Metric.OnHost() || x.Metric == measure.Sensitivity || x.Metric == measure.ReplayError || x.Metric == measure.Owned
+					return x.Metric.OnHost() || x.Metric == measure.Sensitivity || x.Metric == measure.ReplayError ||
+						x.Metric == measure.Owned
 				})
 			}
 			head.Throttled = 0.3

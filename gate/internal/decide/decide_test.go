@@ -111,7 +111,8 @@ func TestEqualCounts(t *testing.T) {
 	side := func(runs int) []model.Session {
 		s := model.Session{Environment: model.Environment{Tool: "ncu"}, Runs: make([]model.Run, runs)}
 		for n := range 255 {
-			x := model.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: measure.Registers}
+			x := model.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)},
+				Metric: measure.Registers}
 			for range runs {
 				x.Values = append(x.Values, float64(n+1))
 			}

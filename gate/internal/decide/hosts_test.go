@@ -131,7 +131,8 @@ func (g hostGate) counted() hostGate {
 		pages.Tool = "ncu 2025.3.1"
 		for _, x := range head.Series {
 			if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(x.Subject.Name, "k"), "(float*)")); err == nil && n%2 == 1 && x.Metric == measure.Time {
-				pages.Series = append(pages.Series, model.Series{Subject: x.Subject, Metric: measure.DRAMThroughput, Values: model.Values{80}})
+				pages.Series = append(pages.Series, model.Series{Subject: x.Subject,
+					Metric: measure.DRAMThroughput, Values: model.Values{80}})
 			}
 		}
 		return append(base, pages), head

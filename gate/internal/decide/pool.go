@@ -129,8 +129,8 @@ func (t comparison) coarse(p pair) bool {
 	return p.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(p.Base)
 }
 
-// levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a kernel
-// takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
+// levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a
+// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
 func (e *estimate) levels(t comparison) (gap float64) {
 	step := stats.LevelStep
 	if e.Metric.Unit == measure.Time.Unit {

@@ -28,8 +28,8 @@ func rowsOf(host string, rows [][]float64, metric measure.Metric) model.Session 
 	return s
 }
 
-// Two levels of some rows, a few per cent apart, do not explain a change that is many times as large in another row; they
-// may explain one of their size. More runs never find less.
+// Two levels of some rows, a few per cent apart, do not explain a change that is many times as large in another row;
+// they may explain one of their size. More runs never find less.
 func TestLevelsAndSize(t *testing.T) {
 	noise := func(i, run int) float64 { return 1 + 0.001*float64((i*7+run*5)%11-5)/5 }
 	rows := func(runs int, change float64) (out [][]float64) {

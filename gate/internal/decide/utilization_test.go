@@ -33,7 +33,8 @@ func utilized(tensor float64) []model.Series {
 	return []model.Series{
 		{Subject: measure.Workload, Metric: measure.SamplingPeriod, Values: model.Values{1e5, 1e5, nan}},
 		{Subject: measure.Workload, Metric: measure.TensorActive, Values: model.Values{tensor - 1, tensor + 1, nan}},
-		{Subject: measure.Subject{Scope: measure.ScopeRange, Name: "forward"}, Metric: measure.TensorActive, Values: model.Values{tensor, tensor, nan}},
+		{Subject: measure.Subject{Scope: measure.ScopeRange, Name: "forward"}, Metric: measure.TensorActive,
+			Values: model.Values{tensor, tensor, nan}},
 	}
 }
 

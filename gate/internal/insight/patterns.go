@@ -205,7 +205,8 @@ func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
 	kinds, bytes := []string{}, result.Number(0)
 	for _, c := range copiesOf(x) {
 		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
-			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)), bytes+c.Bytes
+			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)), bytes+
+				c.Bytes
 		}
 	}
 	if i := slices.IndexFunc(x.Others, func(v result.SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {

@@ -57,7 +57,8 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result
 	r := &result.Ranks{}
 	for _, x := range names {
 		of := func(m measure.Metric) result.Number { return result.Number(head.Typical(x, m.Name)) }
-		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(measure.RankStep), Wait: of(measure.CollectiveWait),
+		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(measure.RankStep),
+			Wait:   of(measure.CollectiveWait),
 			Caused: of(measure.CausedWait), Exposed: of(measure.ExposedCommunication), Hidden: of(measure.HiddenCommunication)}
 		if base != nil {
 			one.Base = result.Number(base.Typical(x, measure.GPUTime.Name))
@@ -256,7 +257,8 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 			Unit: measure.StepTime.Unit, Per: per})
 	}
 	if x.Waited > 0 {
-		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In, Per: per}
+		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In,
+			Per: per}
 		if len(ranks) == 2 {
 			wait.Other = ranks[0].Name
 			if wait.Other == x.Rank {
@@ -289,7 +291,8 @@ func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) /
 // outside is the time of a rank without exposed communication in a step, a value a job; its waiting is part of that
 // communication.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
-	steps, talks := slices.Concat(s.Values(rank, measure.RankStep.Name)...), slices.Concat(s.Values(rank, measure.ExposedCommunication.Name)...)
+	steps, talks := slices.Concat(s.Values(rank, measure.RankStep.Name)...),
+		slices.Concat(s.Values(rank, measure.ExposedCommunication.Name)...)
 	out := make([]float64, len(steps))
 	for i := range steps {
 		out[i] = math.NaN()
@@ -312,7 +315,8 @@ func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *res
 		return nil
 	}
 	x.More = excess(names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
-	x.Copies = excess(names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, measure.RankCopies.Name)...) })
+	x.Copies = excess(names, x.Rank,
+		func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, measure.RankCopies.Name)...) })
 	return x
 }
 

@@ -47,7 +47,8 @@ func summaries(sessions []model.Session) *summarizer {
 	s.side = recorded.New(sessions, total)
 	s.stepped = attribution.Stepped(s.side, nil, "base")
 	for i, values := range s.side.Values(measure.Workload, attribution.StepMetric(s.side)) {
-		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
+		owns := slices.ContainsFunc(s.side.Sessions[i].Series,
+			func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
 		for _, v := range values {
 			s.all = append(s.all, len(s.all))
 			s.known = append(s.known, owns && !math.IsNaN(v))
@@ -77,8 +78,10 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 
 // shown are the metrics of the workload and of copies that have a place of their own in a Summary.
 var shown = []string{
-	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name, measure.Owned.Name,
-	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, measure.StartupTime.Name, measure.InitTime.Name, measure.TeardownTime.Name,
+	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name,
+	measure.Owned.Name,
+	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name, measure.StartupTime.Name, measure.InitTime.Name,
+	measure.TeardownTime.Name,
 }
 
 // others are the metrics of the workload, or of a part of it, that have none.
@@ -169,7 +172,8 @@ func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
 	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.Total)
 	if k.Communicates {
-		k.Collective = &result.SummaryCollective{Operation: attribution.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
+		k.Collective = &result.SummaryCollective{Operation: attribution.Operation(k.Kernel),
+			Wait:  s.typical(runs, x, measure.CollectiveWait),
 			Bytes: s.typical(runs, x, measure.MessageBytes), Rate: result.Unknown}
 		if k.Total > 0 {
 			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9

@@ -19,7 +19,8 @@ func stepping(change func(*model.Session)) []model.Session {
 		Runs: []model.Run{{Steady: true, Total: 10, Skipped: 1}, {Steady: true, Total: 10, Skipped: 1}}}
 	kernel := func(name, role string, total, owned float64) {
 		subject := measure.Subject{Scope: measure.ScopeKernel, Name: name}
-		for metric, v := range map[measure.Metric]float64{measure.Time: total / 2, measure.Launches: 2, measure.Total: total, measure.Owned: owned} {
+		for metric, v := range map[measure.Metric]float64{measure.Time: total / 2, measure.Launches: 2, measure.Total: total,
+			measure.Owned: owned} {
 			s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{v, v}, Role: role})
 		}
 	}

@@ -46,7 +46,8 @@ func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short 
 		}
 	}
 	if len(without) > 0 {
-		short = append(short, result.Say(TooShort{without, result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name)), measure.SamplingPeriod.Unit}))
+		short = append(short, result.Say(TooShort{without,
+			result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name)), measure.SamplingPeriod.Unit}))
 	}
 	return out, short
 }
@@ -75,7 +76,8 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 		base, head float64
 	}
 	var all []growth
-	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name), head.Typical(measure.Workload, measure.MemoryPeak.Name)}
+	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name),
+		head.Typical(measure.Workload, measure.MemoryPeak.Name)}
 	held := func(s *recorded.Index, of measure.Subject) float64 {
 		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
 			return v
@@ -95,7 +97,8 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 	slices.SortStableFunc(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
-			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), measure.MemoryHeld.Unit}))
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head),
+				measure.MemoryHeld.Unit}))
 		}
 	}
 	return out

@@ -114,9 +114,10 @@ var (
 	RanksDiffer = kind("ranks-differ", "Jobs have different numbers of ranks.")
 
 	// Measuring.
-	NoWorkload        = kind("no-workload", "The workload's command cannot be run.")
-	WorkloadTimeout   = kind("workload-timeout", "The workload did not end, or its server was not ready, in time.")
-	WorkloadFailed    = kind("workload-failed", "The workload, its server or a rank of it failed or was ended by a signal.")
+	NoWorkload      = kind("no-workload", "The workload's command cannot be run.")
+	WorkloadTimeout = kind("workload-timeout", "The workload did not end, or its server was not ready, in time.")
+	WorkloadFailed  = kind("workload-failed",
+		"The workload, its server or a rank of it failed or was ended by a signal.")
 	BaseFailed        = kind("base-failed", "The program of the base build cannot be run, failed or did not end in time.")
 	BadOutput         = kind("bad-output", "The workload did not print an output of the policy once and as a number.")
 	GPUBusy           = kind("gpu-busy", "Something else uses the GPU.")

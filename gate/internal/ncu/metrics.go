@@ -97,7 +97,8 @@ var sources = []source{
 		"dram__bytes_op_read.sum + dram__bytes_op_write.sum | " +
 		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
 		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
-	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
+	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + " +
+		"dram__bytes_write.sum.per_second | " +
 		"1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
 		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
 	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},

@@ -344,24 +344,32 @@ func TestFormulas(t *testing.T) {
 		metric measure.Metric
 		want   float64 // NaN for none
 	}{
-		{"read and write", []string{"dram__bytes_read.sum", "Mbyte", "2", "dram__bytes_write.sum", "Kbyte", "500"}, measure.DRAMBytes, 2.5e6},
-		{"newer names", []string{"dram__bytes_op_read.sum", "byte", "2", "dram__bytes_op_write.sum", "byte", "3"}, measure.DRAMBytes, 5},
+		{"read and write", []string{"dram__bytes_read.sum", "Mbyte", "2", "dram__bytes_write.sum", "Kbyte", "500"},
+			measure.DRAMBytes, 2.5e6},
+		{"newer names", []string{"dram__bytes_op_read.sum", "byte", "2", "dram__bytes_op_write.sum", "byte", "3"},
+			measure.DRAMBytes, 5},
 		{"half of it", []string{"dram__bytes_read.sum", "byte", "2"}, measure.DRAMBytes, math.NaN()},
-		{"the other", []string{"dram__bytes.sum", "byte", "n/a", "dram__bytes_read.sum", "byte", "2", "dram__bytes_write.sum", "byte", "3"}, measure.DRAMBytes, 5},
-		{"rate and time", []string{"dram__bytes.sum.per_second", "Gbyte/s", "2", "gpu__time_duration.sum", "us", "3"}, measure.DRAMBytes, 6000},
+		{"the other", []string{"dram__bytes.sum", "byte", "n/a", "dram__bytes_read.sum", "byte", "2", "dram__bytes_write.sum",
+			"byte", "3"}, measure.DRAMBytes, 5},
+		{"rate and time", []string{"dram__bytes.sum.per_second", "Gbyte/s", "2", "gpu__time_duration.sum", "us", "3"},
+			measure.DRAMBytes, 6000},
 		{"fused", []string{"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", "inst", "1", "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", "inst", "2",
 			"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", "inst", "3"}, measure.FP64, 9},
 		{"half precision", []string{"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", "inst", "1", "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "inst", "2",
 			"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", "inst", "3"}, measure.FP16, 18},
 		{"tensor types", []string{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", "", "5", "sm__ops_path_tensor_src_int8.sum", "", "7",
 			"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", "", "5"}, measure.TensorOps, 12},
-		{"tensor total", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp16_dst_fp32.sum", "", "5"}, measure.TensorOps, 5},
-		{"tensor unknown", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp8.sum", "", "n/a"}, measure.TensorOps, math.NaN()},
+		{"tensor total", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp16_dst_fp32.sum",
+			"", "5"}, measure.TensorOps, 5},
+		{"tensor unknown", []string{"sm__ops_path_tensor_src_fp16.sum", "", "5", "sm__ops_path_tensor_src_fp8.sum", "",
+			"n/a"}, measure.TensorOps, math.NaN()},
 		{"older name", []string{"smsp__inst_executed_op_local_ld.sum", "inst", "4"}, measure.LocalLoads, 4},
 		{"no requests", []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sector", "0",
 			"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", "0"}, measure.LoadSectors, math.NaN()},
-		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, measure.StaticShared, math.NaN()},
-		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, measure.StaticShared, 8192},
+		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, measure.StaticShared,
+			math.NaN()},
+		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, measure.StaticShared,
+			8192},
 	} {
 		p, err := read(rawPage(tt.cells...))
 		if err != nil {
@@ -377,7 +385,8 @@ func TestFormulas(t *testing.T) {
 
 // Every metric of the vocabulary has counters to collect, and every counter gives back its metric.
 func TestCounters(t *testing.T) {
-	for _, m := range append(slices.Clone(measure.Throughput), measure.Registers, measure.StaticShared, measure.DynamicShared) {
+	for _, m := range append(slices.Clone(measure.Throughput), measure.Registers, measure.StaticShared,
+		measure.DynamicShared) {
 		names := ncu.Counters(m)
 		if len(names) == 0 {
 			t.Errorf("%s comes from no counter", m.Name)

@@ -137,7 +137,8 @@ func withoutAttributes(values map[string]float64, metrics ...measure.Metric) map
 }
 
 func TestRecordings(t *testing.T) {
-	shared := []measure.Metric{measure.MeanStep, measure.MeanToTypical, measure.Sensitivity, measure.ReplayError, measure.Order, measure.LocalMemory, measure.StaticShared, measure.DynamicShared}
+	shared := []measure.Metric{measure.MeanStep, measure.MeanToTypical, measure.Sensitivity, measure.ReplayError,
+		measure.Order, measure.LocalMemory, measure.StaticShared, measure.DynamicShared}
 	for _, name := range []string{"kernels/base/base.000.sqlite", "kernels/copies_4/copies_4.000.sqlite", "kernels/spill/spill.000.sqlite", "graph-node.sqlite"} {
 		t.Run(name, func(t *testing.T) {
 			db, file := recording(t, name)
@@ -166,7 +167,8 @@ func TestRecordings(t *testing.T) {
 
 			// Without ranges, as 2021 printed it: to the byte. What repeats begins where it was called, which this table does
 			// not say.
-			within := []measure.Metric{measure.LocalMemory, measure.Order, measure.StepTime, measure.MeanStep, measure.MeanToTypical, measure.RunTime, measure.Sensitivity, measure.ReplayError, measure.Owned}
+			within := []measure.Metric{measure.LocalMemory, measure.Order, measure.StepTime, measure.MeanStep,
+				measure.MeanToTypical, measure.RunTime, measure.Sensitivity, measure.ReplayError, measure.Owned}
 			want, _ = cut(t, traces[0], steps.NoStep)
 			if run, err = read(t, gpuTrace2021(t, db), kern, times); err != nil {
 				t.Fatal(err)

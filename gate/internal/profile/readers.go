@@ -26,65 +26,86 @@ import (
 )
 
 // readable lists the formats that are read, for messages.
-const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, .ncu-rep, " +
+const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, " +
+	".ncu-rep, " +
 	"traces and key_averages tables of torch.profiler, its own JSON reports, and results of the harnesses in " +
 	"`nsgate help benchmarks`"
 
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
 var formats = []Format{
-	{Name: "Git LFS pointer", refuse: refusal(model.GitLFS, "fetch it with `git lfs pull`", "%s is a Git LFS pointer, not the file itself"), Suffixes: pointers,
+	{Name: "Git LFS pointer", refuse: refusal(model.GitLFS, "fetch it with `git lfs pull`",
+		"%s is a Git LFS pointer, not the file itself"), Suffixes: pointers,
 		sniff: func(name string, head []byte) bool {
 			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
 		}},
-	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
+	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026",
+		Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
-	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"}, certain: true, read: readNcuReport,
+	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"},
+		certain: true, read: readNcuReport,
 		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
-	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"}, certain: true, Needs: "ncu", read: readNcuReport},
+	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"},
+		certain: true, Needs: "ncu", read: readNcuReport},
 	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: reports, Needs: "nsys", read: readReport,
 		sniff: func(name string, _ []byte) bool { return ends(name, reports...) }},
-	{Name: "archive of nsys-jax", Gives: "the reports in it, with `nsys` on the PATH; without them the thunks of XLA in its tables", Suffixes: []string{".zip"}, read: readArchive, sniff: nsysjax.Sniff},
-	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true, read: readSaved,
+	{Name: "archive of nsys-jax", Gives: "the reports in it, with `nsys` on the PATH; without them the thunks of XLA " +
+		"in its tables", Suffixes: []string{".zip"}, read: readArchive, sniff: nsysjax.Sniff},
+	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true,
+		read: readSaved,
 		sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
 		}},
-	{Name: "trace or key_averages table of torch.profiler", Gives: "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
+	{Name: "trace or key_averages table of torch.profiler",
+		Gives:    "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run",
+		Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
 		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) },
 		begins: []string{"# of Calls", "Number of Calls"}},
-	{Name: "page of ncu, CSV or printed", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv", ".txt"}, read: readCounters,
+	{Name: "page of ncu, CSV or printed", Gives: "counters of single launches, of the raw or details page",
+		Suffixes: []string{".csv", ".txt"}, read: readCounters,
 		sniff:  func(_ string, head []byte) bool { return ncu.Sniff(head) },
 		begins: []string{`"ID"`, "Kernel Name", "Metric Name", "==PROF==", "==WARNING==", "==ERROR=="}},
-	{Name: "table of nsys stats, CSV or printed", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included", Suffixes: []string{".csv", ".txt"}, read: readStats,
-		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
-		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [", "SKIPPED: "}},
+	{Name: "table of nsys stats, CSV or printed",
+		Gives:    "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included",
+		Suffixes: []string{".csv", ".txt"}, read: readStats,
+		sniff: func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
+		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [",
+			"SKIPPED: "}},
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
 		Gives: "one value a process for each benchmark: nvbench, google-benchmark, pytest-benchmark, asv, Criterion, " +
 			"hyperfine, llama-bench, tritonbench, vLLM, SGLang, genai-perf, k6, " +
 			"serving metrics, Bencher, github-action-benchmark, JUnit",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
 	{Name: "compressed profile", certain: true,
-		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are", "%s is compressed"), Suffixes: []string{
-			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
-			".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
+		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
+			"%s is compressed"), Suffixes: []string{
+			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz",
+			".ncu-rep.xz", ".csv.xz",
+			".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2",
+			".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
 	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true,
-		refuse: refusal(model.OtherFormat, "open it with the nsys of the same version, or record again", "%s: a raw capture, which nsys did not finish")},
-	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true,
-		refuse: refusal(model.OtherFormat, "write it with `nsys export --type sqlite`", "%s: of the exports of nsys only SQLite is read")},
+		refuse: refusal(model.OtherFormat, "open it with the nsys of the same version, or record again",
+			"%s: a raw capture, which nsys did not finish")},
+	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"},
+		certain: true,
+		refuse: refusal(model.OtherFormat, "write it with `nsys export --type sqlite`",
+			"%s: of the exports of nsys only SQLite is read")},
 }
 
 var benchmarkSuffixes = []string{".json", ".jsonl", ".csv", ".xml"}
 
 // pointers are the suffixes of files that Git LFS may have left a pointer of: another file is none of a profile.
 var pointers = []string{
-	".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", ".ncu-rep", ".ncu-repz", ".csv", ".json", ".zip", ".gz", ".xz", ".zst", ".bz2",
+	".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", ".ncu-rep", ".ncu-repz", ".csv", ".json", ".zip", ".gz", ".xz",
+	".zst", ".bz2",
 }
 
 // reports are the suffixes of reports of nsys, which only nsys reads.
 var reports = []string{".nsys-rep", ".qdrep"}
 
 // traces makes the reader of a format of one that reads the processes in a file.
-func traces(read func(context.Context, string) ([]model.Trace, error)) func(context.Context, Tools, []string, *Recording) error {
+func traces(read func(context.Context, string) ([]model.Trace, error)) func(context.Context, Tools, []string,
+	*Recording) error {
 	return func(ctx context.Context, _ Tools, files []string, to *Recording) error {
 		found, err := read(ctx, files[0])
 		to.Traces = append(to.Traces, found...)
@@ -99,7 +120,8 @@ var readExport, readTables = traces(nsys.Read), traces(nsysjax.Tables)
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if _, err := exec.LookPath(cmp.Or(t.Exe, "nsys")); err != nil && t.Exe == "" {
 		if export := exportBeside(files[0]); export != "" {
-			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s", filepath.Base(export), filepath.Base(files[0])))
+			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s",
+				filepath.Base(export), filepath.Base(files[0])))
 			return readExport(ctx, t, []string{export}, to)
 		}
 	}
@@ -236,7 +258,8 @@ func recordingsOf(names []string) [][]string { return nsysstats.Group(names) }
 // derived reports whether a file was made from another one beside it, or is the source of one: the report beside its
 // export or page, or tables of nsys stats beside their export or report.
 func derived(name string, names []string) bool {
-	for _, from := range []struct{ report, export string }{{".nsys-rep", ".sqlite"}, {".qdrep", ".sqlite"}, {".ncu-rep", ".csv"}} {
+	for _, from := range []struct{ report, export string }{{".nsys-rep", ".sqlite"}, {".qdrep", ".sqlite"},
+		{".ncu-rep", ".csv"}} {
 		if base, ok := strings.CutSuffix(name, from.report); ok && slices.Contains(names, base+from.export) {
 			return true
 		}
@@ -246,7 +269,8 @@ func derived(name string, names []string) bool {
 	}
 	return slices.ContainsFunc(names, func(other string) bool {
 		for _, suffix := range append([]string{".sqlite"}, reports...) {
-			if base, ok := strings.CutSuffix(other, suffix); ok && len(recordingsOf([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
+			if base, ok := strings.CutSuffix(other, suffix); ok &&
+				len(recordingsOf([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
 				return true
 			}
 		}

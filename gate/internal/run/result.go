@@ -53,7 +53,8 @@ type Run struct {
 }
 
 func (r Run) failed() bool {
-	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0 || r.Unread != ""
+	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut ||
+		r.misread() >= 0 || r.Unread != ""
 }
 
 // Held is the time between the start of a run, which overlapped those of others, and its turn.

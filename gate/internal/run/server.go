@@ -277,7 +277,8 @@ func (p Plan) serverError(s *Served, where string) error {
 	case notStarted:
 		return model.Refuse(model.NoWorkload, "check its command", "the server could not be started %s: %s", where, s.Detail)
 	case notReady:
-		return model.Refuse(model.WorkloadTimeout, "see what it prints, correct ready, or allow more time in [workload.server]",
+		return model.Refuse(model.WorkloadTimeout,
+			"see what it prints, correct ready, or allow more time in [workload.server]",
 			"the server was not ready within %s %s: %s", s.Detail, where, measure.Quote(p.Server.Ready))
 	}
 	before := "while its client ran"

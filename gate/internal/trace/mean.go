@@ -16,8 +16,10 @@ const unevenFrom, unevenLeast = 0.01, 0.001
 
 // ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
 var ofRank = map[string]measure.Metric{
-	measure.StepTime.Name: measure.RankStep, measure.CollectiveWait.Name: measure.CollectiveWait, measure.CausedWait.Name: measure.CausedWait,
-	measure.ExposedCommunication.Name: measure.ExposedCommunication, measure.HiddenCommunication.Name: measure.HiddenCommunication,
+	measure.StepTime.Name: measure.RankStep, measure.CollectiveWait.Name: measure.CollectiveWait,
+	measure.CausedWait.Name:           measure.CausedWait,
+	measure.ExposedCommunication.Name: measure.ExposedCommunication,
+	measure.HiddenCommunication.Name:  measure.HiddenCommunication,
 }
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.

@@ -126,7 +126,8 @@ func launches(p *counters.Profile, s measure.Subject, side string) (found []coun
 	case len(found) == 0:
 		return nil, "No launch of this kernel was profiled in the " + side + "."
 	case len(kinds) > 1:
-		return nil, fmt.Sprintf("%d kernels of this short name were profiled in the %s, which their names do not tell apart.", len(kinds), side)
+		return nil, fmt.Sprintf("%d kernels of this short name were profiled in the %s, which their names do not tell apart.",
+			len(kinds), side)
 	}
 	return found, ""
 }

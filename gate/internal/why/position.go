@@ -77,7 +77,8 @@ func roofline(s sample) *result.Roof {
 		name        string
 		flops, peak measure.Metric
 	}{
-		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32}, {"fp16", measure.FP16, measure.PeakFP16},
+		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32},
+		{"fp16", measure.FP16, measure.PeakFP16},
 		{"tensor", measure.TensorOps, counters.TensorPeak},
 	} {
 		flops, peak := s.get(x.flops), s.get(x.peak)

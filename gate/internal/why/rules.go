@@ -32,13 +32,15 @@ var rules = []rule{
 		}
 		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
 	}},
-	{"shared memory", sharedEffects, metrics{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy}, false, func(p pair) string {
-		before, after := p.base.shared(), p.head.shared()
-		if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
-			return ""
-		}
-		return fmt.Sprintf("shared memory %s a block and %s: shared memory limits the blocks of an SM", arrow(before, after, "B"), p.occupancy())
-	}},
+	{"shared memory", sharedEffects, metrics{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy},
+		false, func(p pair) string {
+			before, after := p.base.shared(), p.head.shared()
+			if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
+				return ""
+			}
+			return fmt.Sprintf("shared memory %s a block and %s: shared memory limits the blocks of an SM",
+				arrow(before, after, "B"), p.occupancy())
+		}},
 	{"occupancy", calculating, metrics{measure.TheoreticalOccupancy}, false, func(p pair) string {
 		registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
 		if !p.emptier() || registers && p.head.limitedBy(measure.LimitRegisters) ||
@@ -47,20 +49,22 @@ var rules = []rule{
 		}
 		return p.occupancy() + ": " + p.head.limit()
 	}},
-	{"tensor cores", sectionsAndRules("Compute Workload Analysis"), metrics{measure.TensorOps}, false, func(p pair) string {
-		grown := p.head.flops() - p.base.flops()
-		switch lost := -p.by(measure.TensorOps); {
-		case lost <= 0:
-		case p.head.get(measure.TensorOps) == 0:
-			return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
-		case grown > 0.5*lost:
-			return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
-		}
-		if p.known(counters.TensorPeak) && p.ratio(counters.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
-			return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type", p.arrow(counters.TensorPeak, "OPS"))
-		}
-		return ""
-	}},
+	{"tensor cores", sectionsAndRules("Compute Workload Analysis"), metrics{measure.TensorOps}, false,
+		func(p pair) string {
+			grown := p.head.flops() - p.base.flops()
+			switch lost := -p.by(measure.TensorOps); {
+			case lost <= 0:
+			case p.head.get(measure.TensorOps) == 0:
+				return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
+			case grown > 0.5*lost:
+				return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
+			}
+			if p.known(counters.TensorPeak) && p.ratio(counters.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
+				return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type",
+					p.arrow(counters.TensorPeak, "OPS"))
+			}
+			return ""
+		}},
 	{"precision", arithmetic, metrics{measure.FP64, measure.FP32, measure.FP16}, false, precision},
 	{"divergence", branching, metrics{counters.ActiveThreads}, false, func(p pair) string {
 		if by := p.by(counters.ActiveThreads); by <= -1 && p.ratio(counters.ActiveThreads) < 0.95 {
@@ -78,8 +82,10 @@ var rules = []rule{
 		return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
 			amount(p.base.get(counters.SharedWavefronts), ""), amount(p.head.get(counters.SharedWavefronts), ""))
 	}},
-	{"coalescing", coalesced, metrics{measure.LoadSectors}, false, func(p pair) string { return scattered(p, measure.LoadSectors, "load") }},
-	{"coalescing of stores", coalesced, metrics{measure.StoreSectors}, false, func(p pair) string { return scattered(p, measure.StoreSectors, "store") }},
+	{"coalescing", coalesced, metrics{measure.LoadSectors}, false,
+		func(p pair) string { return scattered(p, measure.LoadSectors, "load") }},
+	{"coalescing of stores", coalesced, metrics{measure.StoreSectors}, false,
+		func(p pair) string { return scattered(p, measure.StoreSectors, "store") }},
 	{"waves", hardwareModel, metrics{measure.Waves}, false, func(p pair) string {
 		b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
 		grid := p.grid()
@@ -138,34 +144,39 @@ var rules = []rule{
 		}
 		return p.told(measure.L1HitRate) + ": less is reused in L1"
 	}},
-	{"idle warps", sectionsAndRules("Occupancy"), metrics{measure.AchievedOccupancy, measure.TheoreticalOccupancy}, false, func(p pair) string {
-		if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
-			p.by(measure.TheoreticalOccupancy) != 0 {
-			return ""
-		}
-		return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
-			p.told(measure.AchievedOccupancy))
-	}},
-	{"clock", clockControl, metrics{measure.Instructions, measure.Cycles, measure.SMClock, measure.ReplayTime}, false, func(p pair) string {
-		if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
-			p.ratio(measure.Cycles) > 1.01 {
-			return ""
-		}
-		bytes := ""
-		if p.known(measure.DRAMBytes) {
-			if p.ratio(measure.DRAMBytes) > 1.02 {
+	{"idle warps", sectionsAndRules("Occupancy"), metrics{measure.AchievedOccupancy, measure.TheoreticalOccupancy}, false,
+		func(p pair) string {
+			if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
+				p.by(measure.TheoreticalOccupancy) != 0 {
 				return ""
 			}
-			bytes = ", same DRAM bytes"
-		}
-		return fmt.Sprintf("same instructions%s, %s: same work, slower, not the code", bytes, p.grown(measure.SMClock))
-	}},
-	{"memory clock", clockControl, metrics{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM}, false, func(p pair) string {
-		if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) || p.ratio(measure.DRAMBytes) > 1.02 {
-			return ""
-		}
-		return fmt.Sprintf("same instructions, same DRAM bytes, %s: same work, slower, for the memory clock is lower", p.grown(measure.PeakDRAM))
-	}},
+			return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
+				p.told(measure.AchievedOccupancy))
+		}},
+	{"clock", clockControl, metrics{measure.Instructions, measure.Cycles, measure.SMClock, measure.ReplayTime}, false,
+		func(p pair) string {
+			if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
+				p.ratio(measure.Cycles) > 1.01 {
+				return ""
+			}
+			bytes := ""
+			if p.known(measure.DRAMBytes) {
+				if p.ratio(measure.DRAMBytes) > 1.02 {
+					return ""
+				}
+				bytes = ", same DRAM bytes"
+			}
+			return fmt.Sprintf("same instructions%s, %s: same work, slower, not the code", bytes, p.grown(measure.SMClock))
+		}},
+	{"memory clock", clockControl, metrics{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM}, false,
+		func(p pair) string {
+			if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
+				p.ratio(measure.DRAMBytes) > 1.02 {
+				return ""
+			}
+			return fmt.Sprintf("same instructions, same DRAM bytes, %s: same work, slower, for the memory clock is lower",
+				p.grown(measure.PeakDRAM))
+		}},
 	{"stalls", stallReasons, nil, true, func(p pair) string {
 		if !p.slower() {
 			return ""
@@ -290,7 +301,8 @@ var limits = []struct {
 	metric measure.Metric
 	what   string
 }{
-	{measure.LimitBlocks, "the number of blocks"}, {measure.LimitRegisters, "registers"}, {measure.LimitShared, "shared memory"},
+	{measure.LimitBlocks, "the number of blocks"}, {measure.LimitRegisters, "registers"},
+	{measure.LimitShared, "shared memory"},
 	{measure.LimitBarriers, "barriers"}, {measure.LimitWarps, "warps"},
 }
 

@@ -62,7 +62,8 @@ func Explain(base, head []counters.Record) *result.Cause {
 	}
 	var s []string
 	if !p.slower() {
-		s = append(s, "Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(measure.ReplayTime)+").")
+		s = append(s, "Replayed, one launch at a time on cold caches, the kernel is not slower ("+p.show(measure.ReplayTime)+
+			").")
 	}
 	if len(c.Reasons) > 0 {
 		s = append(s, capital(strings.Join(c.Reasons, "; "))+".")
@@ -76,7 +77,8 @@ func Explain(base, head []counters.Record) *result.Cause {
 	return c
 }
 
-var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}, counters.Evidence)
+var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers,
+	measure.StaticShared, measure.DynamicShared}, counters.Evidence)
 
 // Bound is the limiting resource of the launches of a kernel, see [Position].
 func Bound(head []counters.Record) string { return position(typical(head)).Bound }
@@ -123,7 +125,8 @@ func (p pair) silence(unknown []string) string {
 	if len(same) > 0 {
 		text += ": " + strings.Join(same, ", ") + " did not change"
 	}
-	if p.slower() && p.known(measure.Instructions) && p.same(measure.Instructions, 0.005) && p.known(measure.DRAMBytes) && p.same(measure.DRAMBytes, 0.02) {
+	if p.slower() && p.known(measure.Instructions) && p.same(measure.Instructions, 0.005) && p.known(measure.DRAMBytes) &&
+		p.same(measure.DRAMBytes, 0.02) {
 		text += ": same work, slower"
 	}
 	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {

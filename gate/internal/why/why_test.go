@@ -275,7 +275,8 @@ func TestAnything(t *testing.T) {
 	side := rapid.Custom(func(t *rapid.T) []counters.Record {
 		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) counters.Record {
 			r := counters.Record{Metrics: map[string]float64{}}
-			for _, m := range slices.Concat(measure.Throughput, counters.Evidence, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}) {
+			for _, m := range slices.Concat(measure.Throughput, counters.Evidence,
+				[]measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}) {
 				if rapid.Bool().Draw(t, "known") {
 					r.Metrics[m.Name] = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 100), rapid.Float64Range(0, 1e300)).Draw(t, m.Name)
 				}

@@ -159,7 +159,8 @@ func (r *Row) outweighs(other *Row) bool {
 	case whole:
 		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
 	case r.F.Scope == measure.ScopeKernel:
-		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, measure.ReplayTime.Name}, r.F.Metric)
+		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, measure.ReplayTime.Name},
+			r.F.Metric)
 	}
 	return false
 }

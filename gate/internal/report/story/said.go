@@ -28,7 +28,8 @@ func (v *Story) Below() (rest, sides string) {
 	case !v.Judged():
 		return v.Rest, ""
 	case v.Tone == Good:
-		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), model.Vendor+NB), Wrapped("detects ", Detects(v.Report.Detects), ""))
+		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), model.Vendor+NB),
+			Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }
