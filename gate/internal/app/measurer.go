@@ -295,11 +295,15 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs, each, order),
 			"# base: "+thresholds.JoinCommand(base.Command), "# head: "+thresholds.JoinCommand(m.Head.Command))
 	default:
-		if plan.Unprofiled > 0 {
-			each = fmt.Sprintf(", interleaved %s without %s", measure.Count(plan.Unprofiled, "time"),
-				plan.Profiler.Tool().Name) + each
+		times, without := plan.Runs, " without "+plan.Profiler.Tool().Name
+		switch {
+		case plan.Runs == 0:
+			times, each = plan.Unprofiled, without+each
+		case plan.Unprofiled > 0:
+			each = fmt.Sprintf(", interleaved %s", measure.Count(plan.Unprofiled, "time")) + without + each
 		}
-		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", plan.Runs, each, thresholds.JoinCommand(m.Head.Command)))
+		out = append(out, fmt.Sprintf("# the runner starts the workload %d times%s: %s", times, each,
+			thresholds.JoinCommand(m.Head.Command)))
 	}
 	if m.Head.Server != nil {
 		out = append(out, "# a run starts when its server is ready: "+thresholds.JoinCommand(m.Head.Server))

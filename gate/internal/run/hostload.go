@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -54,6 +55,13 @@ func hostBound(traces [][]model.Trace) bool {
 	return false
 }
 
+// timedByHost reports whether a harness or client measured a time of the CPU.
+func timedByHost(runs []Run) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool {
+		return slices.ContainsFunc(r.Results, func(s model.Series) bool { return !s.Metric.OnGPU() })
+	})
+}
+
 // loadWarnings says what took the CPU from the runs of a program whose steps wait for it.
 func loadWarnings(l model.HostLoad, limit float64) (out []string) {
 	if l.Throttled >= warnDenied {
@@ -64,7 +72,8 @@ func loadWarnings(l model.HostLoad, limit float64) (out []string) {
 		out = append(out, fmt.Sprintf("the hypervisor took %.0f %% of the CPU time from this machine during the runs", 100*l.Steal))
 	}
 	if l.Foreign >= warnForeign {
-		out = append(out, fmt.Sprintf("other processes used %.1f CPUs during the runs, and the steps wait for the CPU; measure on a quiet host", l.Foreign))
+		out = append(out, fmt.Sprintf("other processes used %.1f CPUs during the runs, and the program waits for the CPU; "+
+			"measure on a quiet host", l.Foreign))
 	}
 	return out
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // A control group that hit its CPU limit during the runs is stored with the traces, and is a warning where the steps
@@ -44,5 +47,19 @@ func TestHostLoad(t *testing.T) {
 		return strings.Contains(w, "the CPU limit of the control group (2 CPUs) held the workload back in 40 % of its periods")
 	}) {
 		t.Errorf("warnings %q", res.Warnings)
+	}
+}
+
+// Latencies that a client measured depend on the load of the host, times of the GPU do not.
+func TestTimedByHost(t *testing.T) {
+	gpu, cpu := model.Series{Metric: measure.GPUDuration}, model.Series{Metric: measure.Duration}
+	for _, x := range []struct {
+		runs []Run
+		want bool
+	}{{nil, false}, {[]Run{{}, {Results: []model.Series{gpu}}}, false}, {[]Run{{}, {Results: []model.Series{gpu, cpu}}}, true}} {
+		r := Result{Runs: x.runs, load: model.HostLoad{Foreign: 3}}
+		if r.warn(len(x.runs)); len(r.Warnings) > 0 != x.want {
+			t.Errorf("%v: %q", x.runs, r.Warnings)
+		}
 	}
 }

@@ -214,7 +214,7 @@ func (r *Result) warn(planned int) {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("interrupted after %d of %d runs: check again for all of them", n, planned))
 	}
-	if hostBound(r.Traces) {
+	if hostBound(r.Traces) || timedByHost(r.Runs) {
 		r.Warnings = append(r.Warnings, loadWarnings(r.load, host.Here().Limit())...)
 	}
 	for i, run := range r.Runs {
