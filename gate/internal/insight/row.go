@@ -31,7 +31,7 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 			text = append(text, m.Title()+" "+measure.Exactly(x.Values[0], m.Unit))
 		}
 	}
-	c := &result.Cause{Summary: strings.Join(text, ", ") + ".", Note: "one run under " + s.Recorded.Environment.Tool +
+	c := &result.Cause{Summary: idleSentence(s.Parts) + strings.Join(text, ", ") + ".", Note: "one run under " + s.Recorded.Environment.Tool +
 		"; a base build would tell which kernel changed"}
 	if len(base) == 0 {
 		return c, nil
@@ -44,6 +44,23 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 	}
 	c.Summary += " " + largestIncrease(j, base, head)
 	return c, nil
+}
+
+// idleSentence says that the GPU idles for most of a step, and the main cause of that; "" where it does not.
+func idleSentence(parts []result.SummaryPart) string {
+	idle, main := 0.0, result.SummaryPart{}
+	for _, p := range parts {
+		if p.Idle {
+			idle += float64(p.Share)
+			if p.Share > main.Share {
+				main = p
+			}
+		}
+	}
+	if idle <= 0.5 {
+		return ""
+	}
+	return "The GPU idles for " + measure.Share(idle) + " of a step (mainly " + result.CauseName(main.Class) + "). "
 }
 
 // largestIncrease is a sentence on the kernel whose longer launches add most to the GPU time. Less than 1 % is the
