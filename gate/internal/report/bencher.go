@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -22,25 +24,65 @@ type bencherValue struct {
 // bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a verdict.
 func bencher(v *story.Story) (string, error) {
 	out := make(map[string]map[string]bencherValue)
-	for _, w := range v.Each {
-		for _, r := range w.Rows {
-			name := benchmark(w.Workload, r.F)
-			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"), "value")
-			if _, seen := out[name][slug]; seen || !w.Judged() || !r.F.Head.Known() || r.F.SumsListed() {
-				continue
-			}
-			if out[name] == nil {
-				out[name] = make(map[string]bencherValue)
-			}
-			x := bencherValue{r.F.Head, r.F.Head, r.F.Head}
-			if runs := story.Known(r.F.HeadRuns); len(runs) > 0 {
-				x.Lower, x.Upper = slices.Min(runs), slices.Max(runs)
-			}
-			out[name][slug] = x
+	for name, r := range numbers(v) {
+		slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"), "value")
+		if _, seen := out[name][slug]; seen {
+			continue
 		}
+		if out[name] == nil {
+			out[name] = make(map[string]bencherValue)
+		}
+		x := bencherValue{r.F.Head, r.F.Head, r.F.Head}
+		if runs := story.Known(r.F.HeadRuns); len(runs) > 0 {
+			x.Lower, x.Upper = slices.Min(runs), slices.Max(runs)
+		}
+		out[name][slug] = x
 	}
 	return indented(out)
 }
+
+// numbers are the head's numbers of the workloads that have a verdict, each with its [benchmark].
+func numbers(v *story.Story) iter.Seq2[string, *story.Row] {
+	return func(yield func(string, *story.Row) bool) {
+		for _, w := range v.Each {
+			for i := range w.Rows {
+				f := w.Rows[i].F
+				if w.Judged() && f.Head.Known() && !f.SumsListed() && !yield(benchmark(w.Workload, f), &w.Rows[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// smallerValue is a benchmark of the tool customSmallerIsBetter of github-action-benchmark.
+type smallerValue struct {
+	Name  string        `json:"name"`
+	Unit  string        `json:"unit"`
+	Value result.Number `json:"value"`
+	Range string        `json:"range,omitempty"` // of the runs
+}
+
+// smallerIsBetter writes a benchmark for each number of the head, without those that are better the higher they are.
+func smallerIsBetter(v *story.Story) (string, error) {
+	out, seen := []smallerValue{}, map[string]bool{}
+	for name, r := range numbers(v) {
+		name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
+		if m, ok := measure.MetricByName(r.F.Metric); seen[name] || !ok || m.Better == measure.Higher {
+			continue
+		}
+		seen[name] = true
+		x := smallerValue{Name: name, Unit: cellOf.Replace(label(r.F.Unit)), Value: r.F.Head}
+		if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
+			x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
+		}
+		out = append(out, x)
+	}
+	return indented(out)
+}
+
+// cellOf replaces what ends a cell of the table in which github-action-benchmark shows a name.
+var cellOf = strings.NewReplacer("|", "¦")
 
 // benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
 func benchmark(workload string, f result.Finding) string {

@@ -605,6 +605,8 @@ func checkFormats(t *testing.T, s string) {
 	checkSARIF(t, texts["sarif"])
 	checkCSV(t, texts["csv"])
 	checkSchema(t, bencherSchema, texts["bencher"])
+	checkReviewdog(t, texts["rdjson"])
+	checkSmaller(t, texts["customSmallerIsBetter"])
 	other := hostile(s)
 	other.Workload, other.Verdict = s+"2", result.NoVerdict
 	several := verdict.Several([]*result.Judgement{r.Judgement(), other.Judgement()}).Report(nil)
@@ -621,6 +623,56 @@ func checkFormats(t *testing.T, s string) {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {
 			t.Errorf("the page lost %q", name)
 		}
+	}
+}
+
+// checkReviewdog holds the rules of rdjson.proto: a message, a path, a line and a severity of the list in each
+// diagnostic. reviewdog posts messages as Markdown.
+func checkReviewdog(t *testing.T, text string) {
+	t.Helper()
+	var all rdReport
+	d := json.NewDecoder(strings.NewReader(text))
+	if d.DisallowUnknownFields(); d.Decode(&all) != nil || len(all.Diagnostics) == 0 {
+		t.Fatalf("no diagnostics: %s", text)
+	}
+	for _, x := range all.Diagnostics {
+		if x.Message == "" || x.Location.Path == "" || x.Location.Range.Start.Line < 1 ||
+			!slices.Contains([]string{"ERROR", "WARNING", "INFO"}, x.Severity) {
+			t.Errorf("%+v", x)
+		}
+		if strings.ContainsAny(x.Message, "<`@\n") {
+			t.Errorf("markup in %q", x.Message)
+		}
+	}
+}
+
+// checkSmaller holds what github-action-benchmark needs: each name once, with a unit. It shows them in backticks in a
+// cell of a table.
+func checkSmaller(t *testing.T, text string) {
+	t.Helper()
+	var all []smallerValue
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, x := range all {
+		if seen[x.Name] || x.Unit == "" || strings.ContainsAny(x.Name+x.Unit, "|`\n") {
+			t.Errorf("%+v", x)
+		}
+		seen[x.Name] = true
+	}
+}
+
+// A number that is better the higher it is would be read as a regression where it rises.
+func TestSmallerIsBetter(t *testing.T) {
+	r := &result.Report{Verdict: result.Pass}
+	for i, m := range []measure.Metric{measure.Rate, measure.Cost} {
+		r.Findings = append(r.Findings, result.Finding{Name: fmt.Sprint("o", i, "`|\n::x"), Scope: measure.ScopeOutput,
+			Metric: m.Name, Unit: "a|b", Head: 1, Outcome: result.WithinLimit})
+	}
+	text := render(t, "customSmallerIsBetter", r, Options{})
+	if checkSmaller(t, text); strings.Contains(text, "o0") || !strings.Contains(text, "o1") {
+		t.Errorf("got %s", text)
 	}
 }
 
