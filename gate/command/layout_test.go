@@ -34,6 +34,7 @@ var layout = map[string]struct {
 	"gate/internal/output":        {-1, nil},
 	"gate/internal/terminal":      {0, []string{"golang.org/x/term"}},
 	"gate/internal/host":          {2, nil},
+	"gate/internal/codehost":      {0, nil},
 	"gate/internal/doctor":        {2, nil},
 	"gate/internal/device":        {3, nil},
 	"gate/internal/nvidia":        {4, nil},

@@ -48,6 +48,9 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	v.policy.bind(fs)
 	v.out.bind(fs)
 	v.out.bindPatch(fs)
+	v.out.bindPost(fs)
+	fs.StringVar(&v.out.post.label, "accept-label", "", "a pull request of GitHub with this label passes, with a "+
+		"patch that accepts the change; needs --patch")
 }
 
 func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed error) {
@@ -80,6 +83,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	case v.noBaseline == "fail" && withoutBaseline(r) && r.Report(nil).ExitCode() == ExitNoVerdict:
 		v.out.exits = new(ExitFail)
 	}
+	v.out.accepted(e, r)
 	return v.out.publish(e, r, by)
 }
 

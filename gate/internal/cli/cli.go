@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -127,6 +128,8 @@ type env struct {
 	args     arguments       // of the command
 	looked   bool            // for a review
 	review   *app.Review     // the change under review, nil for none
+	host     *codehost.Host  // that reports are posted to, nil for none
+	event    codehost.Review // pull request of the job, where a flag asks for it
 	failed   error           // of a help page, whose printer returns none
 	std      Streams         // where these two end, for a child
 	confined bool            // this process is the child that reads

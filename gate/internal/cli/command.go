@@ -107,6 +107,9 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := a.check(c); err != nil {
 			return err
 		}
+		if p, ok := c.verb.(poster); ok {
+			e.meet(p.posts())
+		}
 		if r, ok := c.verb.(reader); ok {
 			if done, err := e.confine(out.Context(), r, a); done {
 				return err

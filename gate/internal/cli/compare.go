@@ -21,6 +21,7 @@ func (v *compareVerb) bind(fs *pflag.FlagSet) {
 	v.sampleFlags.bind(fs)
 	bindPages(fs, &v.pages)
 	v.out.bind(fs)
+	v.out.bindPost(fs)
 }
 
 func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {

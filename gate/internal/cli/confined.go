@@ -39,7 +39,7 @@ func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool,
 		return false, nil
 	}
 	e.follows.Store(true) // the child ends by itself
-	code, err := confine.Run(ctx, func() os.Signal { return e.signal() }, proc.HiddenArg, e.line, stdout, stderr)
+	code, err := e.runConfined(ctx, stdout, stderr)
 	var ended *confine.Ended
 	switch {
 	case err == nil:
@@ -67,7 +67,8 @@ func (o *outputFlags) written(e *env) []string {
 			files = append(files, name)
 		}
 	}
-	for _, name := range []string{o.patch, e.getenv("GITHUB_OUTPUT"), e.getenv("GITHUB_STEP_SUMMARY")} {
+	for _, name := range []string{o.patch, e.getenv("GITHUB_OUTPUT"), e.getenv("GITHUB_STEP_SUMMARY"),
+		e.getenv(handover)} {
 		if name != "" {
 			files = append(files, name)
 		}

@@ -42,6 +42,6 @@ func (v *demoVerb) run(ctx context.Context, e *env, _ arguments) error {
 	r.Workload, r.Reproduce = "demo", e.again("")
 	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
 		"in your repository, on a machine with a GPU: nsgate init")
-	v.out.exits, v.out.annotations = new(ExitPass), "never"
+	v.out.exits, v.out.silent = new(ExitPass), true
 	return v.out.publish(e, r, basis{})
 }

@@ -53,7 +53,7 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt(root *cobra.Command) error {
-	known := []string{proc.MarkName}
+	known := []string{proc.MarkName, handover}
 	collect(root, &known)
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")

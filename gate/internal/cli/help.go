@@ -84,7 +84,8 @@ var flagGroups = []struct {
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
 	{countTitle, countFlags},
 	{"What is printed and written", []string{"format",
-		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
+		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "summary", "comment", "check",
+		"patch", "patch-reason", "accept-label", "reason"}},
 }
 
 // common are the flags that --help shows of a command with many.

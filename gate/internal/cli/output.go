@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ type outputFlags struct {
 	outputs     []string
 	annotations string
 	color       string
+	summary     bool // on GitHub
 	patch       string
 	patchReason string
 	verbose     bool
@@ -39,6 +41,8 @@ type outputFlags struct {
 	calls     *result.Calls // likewise
 	exits     *int          // the exit code, nil for that of the verdict
 	saved     bool          // nsgate report finds the report again
+	silent    bool          // in GitHub Actions
+	post      postFlags
 }
 
 // printed is the part of a verb that prints a report, whose flags are checked before it runs.
@@ -60,8 +64,9 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	o.bindShown(fs, report.Formats(report.Report))
 	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
 	fs.StringArrayVar(&o.reports, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
-	bindWord(fs, &o.annotations, "annotations", "GitHub annotations, job summary and outputs: auto, always or never",
-		autoAlwaysNever...)
+	bindWord(fs, &o.annotations, "annotations",
+		"GitHub annotations: auto, always (with summary and outputs elsewhere too) or never", autoAlwaysNever...)
+	fs.BoolVar(&o.summary, "summary", true, "GitHub job summary")
 }
 
 // bindPatch declares the flags of commands whose measurement a baseline could take.
@@ -109,6 +114,9 @@ func (o *outputFlags) check(e *env) error {
 		return usageError("--json and --format %s contradict each other", o.format)
 	case o.json:
 		o.format = "json"
+	}
+	if o.post.label != "" && o.patch == "" {
+		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(o.fs, "accept-label"))
 	}
 	if o.quiet && o.verbose {
 		return usageError("--quiet and --verbose contradict each other")
@@ -224,6 +232,7 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 		Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
+	o.posted(e, stored, verdict.code, options)
 	switch passed := verdict.code == ExitPass; {
 	case passed && verdict.err == nil:
 		return nil
@@ -254,17 +263,29 @@ func refused(kind string) int {
 	return ExitNoVerdict
 }
 
-// annotate publishes the verdict on GitHub if --annotations asks for it.
+// annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.
 func (o *outputFlags) annotate(e *env, r *result.Report, code int, options github.Options) error {
-	if o.annotations != "always" && (o.annotations != "auto" || e.getenv("GITHUB_ACTIONS") != "true") {
+	if o.silent || o.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
 	var summary strings.Builder
-	if err := report.Render("markdown", &summary, r, report.Options{Locate: options.Locate, Source: sourceHost(e)}); err != nil {
-		return err
+	if o.summary {
+		err := report.Render("markdown", &summary, r, report.Options{Locate: options.Locate, Source: sourceHost(e)})
+		if err != nil {
+			return err
+		}
 	}
-	if options.Writer = e.Out.Raw(); o.format != "text" {
+	switch {
+	case o.annotations == "never":
+	case o.format == "text":
+		options.Writer = e.Out.Raw()
+	default:
 		options.Writer = e.Err.Raw()
+	}
+	for i, format := range []string{"json", "html", "markdown"} {
+		if at := slices.IndexFunc(o.files, func(f file) bool { return f.format == format }); at >= 0 {
+			options.Files[i], _ = filepath.Abs(o.files[at].name)
+		}
 	}
 	return github.Publish(r, summary.String(), code, options)
 }

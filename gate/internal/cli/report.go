@@ -26,6 +26,7 @@ type reportVerb struct {
 func (v *reportVerb) bind(fs *pflag.FlagSet) {
 	v.limits = v.policy.bindTyped(fs)
 	v.out.bind(fs)
+	v.out.bindPost(fs)
 	v.out.bindPatch(fs)
 	fs.BoolVar(&v.opens, "open", false, "write the page and open it in the browser")
 }

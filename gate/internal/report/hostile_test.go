@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 var (
@@ -197,6 +198,41 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	for name, r := range reports(t) {
 		if n := len(render(t, "markdown", r, Options{})); n > 60_000 {
 			t.Errorf("%s: %d bytes", name, n)
+		}
+	}
+}
+
+// A comment has its own markup only, whatever names hold, and at most 20 lines with the mark above it.
+func TestComment(t *testing.T) {
+	own := regexp.MustCompile(`</?(code|pre)>|<wbr>|<a href="https://ci.example/runs/7%22%3E%3Cb%3E">|</a>`)
+	inert := regexp.MustCompile("<pre>[^<]*</pre>\n$") // nobody is mentioned in a block of code
+	for _, s := range append(nasty, "--> x", "<!-- nsgate:0 -->", "a @octocat `b` ::error::c\n\n# d") {
+		r := hostile(s)
+		two := verdict.Several([]*result.Judgement{r.Judgement(), hostile(s + "2").Judgement()}).Report(nil)
+		for _, r := range []*result.Report{r, two} {
+			text := Comment(r, Options{}, Pages{Run: `https://ci.example/runs/7"><b>`, Accept: "git apply " + s})
+			if rest := own.ReplaceAllString(inert.ReplaceAllString(text, ""), ""); strings.ContainsAny(rest, "<>`@") {
+				t.Errorf("markup of its own in %q", text)
+			}
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			if len(lines) > 19 || len(lines) < 3 || !strings.HasPrefix(lines[0], "**❌ nsgate: fail** · ") {
+				t.Errorf("%d lines: %q", len(lines), text)
+			}
+			for _, l := range lines {
+				checkLine(t, strings.ReplaceAll(l, story.NB, " "))
+			}
+			if head := Headline(r, Options{}); strings.ContainsAny(head, "\n\r\x1b") {
+				t.Errorf("headline %q", head)
+			}
+		}
+	}
+	for name, r := range reports(t) {
+		text := Comment(r, Options{}, Pages{Run: "javascript:x"})
+		if strings.Contains(text, "<a") {
+			t.Errorf("%s: a link to a script: %s", name, text)
+		}
+		if n := strings.Count(text, "\n"); name == "pass" && n != 1 {
+			t.Errorf("%d lines where one says it: %s", n, text)
 		}
 	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Locate story.Locator
 	// Notices are annotations without a warning.
 	Notices []Notice
+	// Files are the JSON report, the page and the Markdown that were written, "" for none.
+	Files [3]string
 }
 
 // Notice is an annotation for a reviewer. File is relative to the repository, "" for none.
@@ -44,9 +46,9 @@ type Notice struct {
 	Line                 int
 }
 
-// Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, slower,
-// faster and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
-// of those that could not be written.
+// Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, headline, report,
+// page, markdown, slower, faster and undecided; and adds summary (Markdown) to the job summary. It tries all three and
+// returns the errors of those that could not be written.
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	v := story.Tell(r, story.Options{Locate: o.Locate})
 	all := annotations(v, exitCode == 0)
@@ -57,6 +59,8 @@ func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	outputs := [][2]string{
 		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"slower", strconv.Itoa(v.Counts.Slower)},
 		{"faster", strconv.Itoa(v.Counts.Faster)}, {"undecided", strconv.Itoa(v.Counts.Undecided)},
+		{"headline", oneLine(v.Headline)}, {"report", oneLine(o.Files[0])}, {"page", oneLine(o.Files[1])},
+		{"markdown", oneLine(o.Files[2])},
 	}
 	return publish(all, outputs, summary, o)
 }
@@ -67,7 +71,12 @@ func PublishError(text, file string, line, exitCode int, o Options) error {
 	return publish([]annotation{{levelOf(true), Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
-// publish takes outputs made here only: the library's delimiter is constant, so a name in a value could set other outputs.
+// oneLine makes a text of others fit for an output: a single line that is not the library's constant delimiter.
+func oneLine(s string) string {
+	return strings.ReplaceAll(story.Trimmed(story.Flat(s)), "FileCommandDelimeter", "FileCommandDelimiter")
+}
+
+// publish takes outputs that are constants, numbers or texts of [oneLine]: lines of a value could set other outputs.
 func publish(annotations []annotation, outputs [][2]string, summary string, o Options) error {
 	getenv := o.Getenv
 	if getenv == nil {
@@ -150,7 +159,7 @@ func annotations(v *story.Story, passes bool) []annotation {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
-		title, level := x.Title, levelOf(x.Class <= story.Fails)
+		title, level := x.Title, levelOf(x.Class <= story.Fails && !passes)
 		if x.Class == story.NoVerdict {
 			title = "nsgate: " + title
 		}
@@ -173,7 +182,7 @@ func annotations(v *story.Story, passes bool) []annotation {
 		if warned := len(rest) - failed; warned > 0 {
 			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))
 		}
-		out = append(out, annotation{levelOf(failed > 0),
+		out = append(out, annotation{levelOf(failed > 0 && !passes),
 			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)), Message: strings.Join(counts, " and ") + "; see the job summary"}})
 	}
 	return out

@@ -73,6 +73,10 @@ func TestAnnotations(t *testing.T) {
 	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] || got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
 		t.Errorf("no verdict: %q", got)
 	}
+	r.Verdict, o.Writer = result.Fail, new(bytes.Buffer)
+	if err := Publish(r, "", 0, o); err != nil || strings.Contains(fmt.Sprint(o.Writer), "::error") {
+		t.Errorf("accepted by a label: %v, %s", err, o.Writer)
+	}
 	if got := annotate(t, &result.Report{Verdict: result.Pass, Findings: []result.Finding{unchanged}}, o); got != nil {
 		t.Errorf("pass: %q", got)
 	}
@@ -179,7 +183,7 @@ func TestOutputsAndSummary(t *testing.T) {
 			t.Errorf("no %s in %q", kv, output)
 		}
 	}
-	if n := strings.Count(output, "<<"); n != 5 {
+	if n := strings.Count(output, "<<"); n != 9 {
 		t.Errorf("%d outputs in %q", n, output)
 	}
 	if got := read(t, env["GITHUB_STEP_SUMMARY"]); got != "## fail\n\n" {
@@ -193,6 +197,19 @@ func TestOutputsAndSummary(t *testing.T) {
 	}
 	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") || strings.Contains(got, "verdict=pass") {
 		t.Errorf("outputs %q", got)
+	}
+
+	// Nor can a name or a file end the value of an output and begin another.
+	os.Remove(env["GITHUB_OUTPUT"])
+	forged := "x\n" + end + "\nverdict=pass\r\u2028" + end
+	o.Files[0] = forged
+	if err := Publish(&result.Report{Verdict: result.NoVerdict, Reason: forged, Workload: forged}, "", 3, o); err != nil {
+		t.Fatal(err)
+	}
+	output = read(t, env["GITHUB_OUTPUT"])
+	if strings.Contains(output, "\nverdict=pass") || strings.Count(output, end) != 2*9 ||
+		strings.ContainsAny(output, "\r\u2028") {
+		t.Errorf("outputs %q", output)
 	}
 
 	os.Remove(env["GITHUB_STEP_SUMMARY"])

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/codehost"
+	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// postFlags are the flags of what is posted to the code host.
+type postFlags struct {
+	comment, label string
+	check          bool
+}
+
+// handover is the variable with the file in which a confined child leaves what its parent posts.
+const handover = "NSGATE_HANDOVER"
+
+// maxPost bounds that file, in bytes.
+const maxPost = 8 << 20
+
+// poster is a verb that posts its report.
+type poster interface{ posts() *postFlags }
+
+func (p *printed) posts() *postFlags   { return &p.out.post }
+func (v *checkVerb) posts() *postFlags { return &v.out.post }
+
+// bindPost declares the flags of a report that is posted.
+func (o *outputFlags) bindPost(fs *pflag.FlagSet) {
+	bindWord(fs, &o.post.comment, "comment", "one comment of the pull or merge request, updated in place: false; true or "+
+		"always; or failures (none while the gate passes)", "false", "true", "always", "failures")
+	fs.BoolVar(&o.post.check, "check", false, "a check run for each workload on GitHub")
+}
+
+func (p *postFlags) asked() bool { return p.check || p.comment != "false" && p.comment != "" }
+
+// meet finds the code host for a report that is posted, before any code of the change runs, and hides its tokens from
+// that. An error is a warning: it changes no verdict.
+func (e *env) meet(p *postFlags) {
+	if p.asked() || p.label != "" {
+		e.event = codehost.ReviewOf(e.getenv)
+	}
+	if e.confined {
+		return
+	}
+	os.Unsetenv(handover)
+	if !p.asked() {
+		return
+	}
+	host, err := codehost.New(e.getenv)
+	if err != nil {
+		fmt.Fprintln(e.Err, "nsgate:", err)
+		return
+	}
+	e.host = host
+	codehost.Hide(os.Unsetenv)
+}
+
+// posted posts a report, or leaves it to the parent of this process, which has the network.
+func (o *outputFlags) posted(e *env, r *result.Report, code int, options report.Options) {
+	file := e.getenv(handover)
+	if !o.post.asked() || e.host == nil && (!e.confined || file == "") {
+		return
+	}
+	p := o.postOf(e, r, code, options)
+	if e.host != nil {
+		e.send(p)
+		return
+	}
+	err := writeFile(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
+	if err != nil {
+		fmt.Fprintln(e.Err, "nsgate: the report was not posted:", err)
+	}
+}
+
+// postOf is a report in the forms of the code host.
+func (o *outputFlags) postOf(e *env, r *result.Report, code int, options report.Options) codehost.Post {
+	whole := report.Options{Locate: options.Locate, Source: options.Source, ExitCode: &code}
+	p := codehost.Post{Subject: r.Workload, Update: o.post.comment == "failures" && code == ExitPass}
+	if o.post.comment != "false" {
+		pages := report.Pages{Run: e.event.Run}
+		for _, w := range r.Each() {
+			pages.Accept = cmp.Or(pages.Accept, w.Accept)
+		}
+		if o.patch != "" {
+			pages.Accept = o.apply()
+		}
+		p.Comment = report.Comment(r, whole, pages)
+	}
+	if !o.post.check {
+		return p
+	}
+	for _, w := range r.Each() {
+		conclusion := "success"
+		switch failed := code != ExitPass && (len(r.Workloads) == 0 || w.ExitCode() != ExitPass); {
+		case failed:
+			conclusion = "failure"
+		case w.Verdict == result.NoVerdict:
+			conclusion = "neutral"
+		}
+		var summary strings.Builder
+		report.Render("markdown", &summary, w, whole) // a strings.Builder takes everything
+		name := report.Elide(report.Clean(cmp.Or(w.Workload, "default")), 80)
+		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name, Conclusion: conclusion,
+			Title: report.Headline(w, whole), Summary: summary.String()})
+	}
+	return p
+}
+
+// send posts, and warns about what was not posted. The verdict stays.
+func (e *env) send(p codehost.Post) {
+	for _, err := range e.host.Send(e.ctx, p) {
+		fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
+	}
+}
+
+// runConfined runs the command of a reader in a child without network, and posts what the child leaves.
+func (e *env) runConfined(ctx context.Context, stdout, stderr *os.File) (code int, err error) {
+	ran := false
+	run := func() error {
+		ran = true
+		code, err = confine.Run(ctx, func() os.Signal { return e.signal() }, proc.HiddenArg, e.line, stdout, stderr)
+		return err
+	}
+	if e.host == nil {
+		return code, run()
+	}
+	private := proc.InPrivate(func(dir string) error {
+		file := filepath.Join(dir, "post.json")
+		if err := os.Setenv(handover, file); err != nil || run() != nil {
+			return err
+		}
+		var p codehost.Post
+		if text, err := input.Read(file, maxPost); err == nil && json.Unmarshal(text, &p) == nil {
+			e.send(p)
+		}
+		return nil
+	})
+	if !ran {
+		err = private
+	}
+	return code, err
+}
+
+// accepted passes a gate that fails and whose pull request carries the label, with the reason for its patch.
+func (o *outputFlags) accepted(e *env, r *result.Judgement) {
+	by, ok := e.event.Labelled(o.post.label)
+	if o.post.label == "" || !ok || r.Verdict != result.Fail {
+		return
+	}
+	reason := "label " + o.post.label
+	if by != "" {
+		reason += " by " + by
+	}
+	o.exits, o.patchReason = new(ExitPass), cmp.Or(o.patchReason, reason)
+	r.Warnings = append(r.Warnings, "accepted ("+reason+
+		"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+}

@@ -1,0 +1,263 @@
+// Package codehost posts the answer of a gate to a pull request on GitHub or a merge request on GitLab.
+package codehost
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Post is the answer of a gate in the forms that a code host shows. It is JSON between a process without network and
+// the one that sends it.
+type Post struct {
+	Subject string  // of the comment: a job has one comment for each
+	Comment string  // Markdown; "" for none
+	Update  bool    // the comment only replaces an older one
+	Checks  []Check // GitHub only
+}
+
+// Check is a completed check run.
+type Check struct{ Name, Conclusion, Title, Summary string }
+
+// Host is a code host with the token of a job and the change under review.
+type Host struct {
+	Review // the change under review
+	gitlab bool
+	api    string // base URL
+	header [2]string
+	at     string // repository or project, as a path below api
+	job    string // identifies the job across its runs
+	client http.Client
+}
+
+// Bounds of a conversation with a code host.
+const (
+	timeout   = 15 * time.Second // of a request
+	allTime   = time.Minute      // of all requests
+	maxAnswer = 32 << 20         // bytes
+	perPage   = 100              // comments
+	maxPages  = 50               // of comments
+)
+
+// tokens are the variables that hold a token of a code host.
+var tokens = []string{"GITHUB_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN"}
+
+// repositoryName matches the name of a repository on GitHub or the number of a project on GitLab.
+var repositoryName = regexp.MustCompile(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9]+)$`)
+
+// New is the code host of this job by its variables, with the event as it is now. The error names what is missing.
+func New(getenv func(string) string) (*Host, error) {
+	h := &Host{Review: ReviewOf(getenv), client: http.Client{Timeout: timeout}}
+	h.client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a token goes to no other host
+	}
+	name, project, token := "", "", ""
+	switch {
+	case getenv("GITHUB_ACTIONS") == "true":
+		name = "GITHUB_API_URL, GITHUB_REPOSITORY and GITHUB_TOKEN"
+		h.api, project, token = getenv("GITHUB_API_URL"), getenv("GITHUB_REPOSITORY"), getenv("GITHUB_TOKEN")
+		h.header, h.at = [2]string{"Authorization", "Bearer " + token}, "/repos/"+project
+		h.job = getenv("GITHUB_WORKFLOW") + "\x00" + getenv("GITHUB_JOB")
+	case getenv("GITLAB_CI") == "true":
+		name, h.gitlab = "CI_API_V4_URL, CI_PROJECT_ID and GITLAB_TOKEN", true
+		h.api, project, token = getenv("CI_API_V4_URL"), getenv("CI_PROJECT_ID"), getenv("GITLAB_TOKEN")
+		if h.header = [2]string{"PRIVATE-TOKEN", token}; token == "" {
+			token = getenv("CI_JOB_TOKEN")
+			h.header = [2]string{"JOB-TOKEN", token}
+		}
+		h.at, h.job = "/projects/"+project, getenv("CI_JOB_NAME")
+	default:
+		return nil, fmt.Errorf("no comment or check run outside of GitHub Actions and GitLab CI: leave it out here")
+	}
+	u, err := url.Parse(h.api)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || token == "" ||
+		strings.ContainsAny(token, "\r\n") || !repositoryName.MatchString(project) || strings.Contains(project, "..") {
+		return nil, fmt.Errorf("no comment or check run: %s are not all set for this step; hand the token on as a variable",
+			name)
+	}
+	return h, nil
+}
+
+// Hide takes the tokens out of the environment, so that a measured program inherits none.
+func Hide(unset func(string) error) {
+	for _, name := range tokens {
+		unset(name)
+	}
+}
+
+// Send posts comment and check runs. The errors are those of what was not posted.
+func (h *Host) Send(ctx context.Context, p Post) (errs []error) {
+	ctx, stop := context.WithTimeout(ctx, allTime)
+	defer stop()
+	if p.Comment != "" {
+		if err := h.comment(ctx, p); err != nil {
+			errs = append(errs, fmt.Errorf("the comment was not written: %w", err))
+		}
+	}
+	for _, c := range p.Checks {
+		if err := h.check(ctx, c); err != nil {
+			return append(errs, fmt.Errorf("the check run was not written: %w", err))
+		}
+	}
+	return errs
+}
+
+// comment writes the comment of this job into the change, or updates the one that is there.
+func (h *Host) comment(ctx context.Context, p Post) error {
+	if h.Number == 0 && h.headBranch != "" {
+		if err := h.find(ctx); err != nil {
+			return err
+		}
+	}
+	if h.Number == 0 {
+		return fmt.Errorf("this job belongs to no open pull or merge request; run it on pull requests, or leave it out")
+	}
+	sum := sha256.Sum256([]byte(h.job + "\x00" + p.Subject))
+	mark := "<!-- nsgate:" + hex.EncodeToString(sum[:8]) + " -->\n"
+	list, one, update := h.at+"/issues/"+strconv.Itoa(h.Number)+"/comments", h.at+"/issues/comments/", http.MethodPatch
+	if h.gitlab {
+		list, update = h.at+"/merge_requests/"+strconv.Itoa(h.Number)+"/notes", http.MethodPut
+		one = list + "/"
+	}
+	id, err := h.written(ctx, list, mark)
+	body := map[string]string{"body": mark + p.Comment}
+	switch {
+	case err != nil:
+		return err
+	case id != 0:
+		return h.call(ctx, update, one+strconv.FormatInt(id, 10), body, nil)
+	case p.Update:
+		return nil
+	}
+	return h.call(ctx, http.MethodPost, list, body, nil)
+}
+
+// written is the number of the comment with a mark, 0 for none. Comments of strangers do not count: they could change
+// what stands there.
+func (h *Host) written(ctx context.Context, list, mark string) (id int64, err error) {
+	self := struct{ Username string }{}
+	if h.gitlab {
+		if err := h.call(ctx, http.MethodGet, "/user", nil, &self); err != nil {
+			return 0, err
+		}
+	}
+	for page := 1; page <= maxPages; page++ {
+		var all []struct {
+			ID          int64
+			Body        string
+			User        struct{ Type string }
+			Author      struct{ Username string }
+			Association string `json:"author_association"`
+		}
+		query := fmt.Sprintf("?per_page=%d&page=%d", perPage, page)
+		if h.gitlab {
+			query += "&sort=asc"
+		}
+		if err := h.call(ctx, http.MethodGet, list+query, nil, &all); err != nil {
+			return 0, err
+		}
+		for _, c := range all {
+			own := c.User.Type == "Bot" || slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association)
+			if h.gitlab {
+				own = c.Author.Username == self.Username
+			}
+			if own && strings.HasPrefix(strings.ReplaceAll(c.Body, "\r", ""), mark) {
+				return c.ID, nil
+			}
+		}
+		if len(all) < perPage {
+			return 0, nil
+		}
+	}
+	return 0, nil
+}
+
+// find looks for the open pull request of a fork's branch, which the event of a workflow_run does not name.
+func (h *Host) find(ctx context.Context) error {
+	var all []struct {
+		Number int
+		Head   struct{ SHA string }
+	}
+	query := url.Values{"state": {"open"}, "head": {h.headOwner + ":" + h.headBranch}}
+	if err := h.call(ctx, http.MethodGet, h.at+"/pulls?"+query.Encode(), nil, &all); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if p.Head.SHA == h.Commit {
+			h.Number = p.Number
+		}
+	}
+	return nil
+}
+
+// check writes a completed check run.
+func (h *Host) check(ctx context.Context, c Check) error {
+	if h.gitlab {
+		return fmt.Errorf("GitLab has none; leave it out, or write --report junit=FILE")
+	}
+	return h.call(ctx, http.MethodPost, h.at+"/check-runs", map[string]any{"name": c.Name, "head_sha": h.Commit,
+		"status": "completed", "conclusion": c.Conclusion,
+		"output": map[string]string{"title": c.Title, "summary": c.Summary}}, nil)
+}
+
+// call sends a request with a JSON body and reads the JSON answer, each nil for none.
+func (h *Host) call(ctx context.Context, method, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.api, "/")+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set(h.header[0], h.header[1])
+	request.Header.Set("User-Agent", "nsgate")
+	request.Header.Set("Content-Type", "application/json")
+	where, _, _ := strings.Cut(method+" "+path, "?")
+	answer, err := h.client.Do(request)
+	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) {
+			err = u.Err
+		}
+		return fmt.Errorf("%s: %w; the verdict stays, run the job again to post it", where, err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: status %d; %s", where, answer.StatusCode, h.next(answer.StatusCode, path))
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(into); err != nil {
+		return fmt.Errorf("%s: the answer is not readable (%w); the verdict stays", where, err)
+	}
+	return nil
+}
+
+// next is the next step after a status of the API.
+func (h *Host) next(status int, path string) string {
+	switch {
+	case status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusNotFound:
+		return "the verdict stays, run the job again to post it"
+	case h.gitlab:
+		return "GITLAB_TOKEN needs a project access token with the scope api and the role Reporter"
+	case h.Fork:
+		return "a pull request from a fork has a token that only reads: a second workflow posts the saved report " +
+			"(nsgate init --fork-comments)"
+	case strings.Contains(path, "/check-runs"):
+		return "give the job the permission checks: write"
+	}
+	return "give the job the permission pull-requests: write"
+}

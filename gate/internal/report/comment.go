@@ -1,0 +1,101 @@
+package report
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
+)
+
+// Limits of a comment, whose headline, link and command take up to eight of its twenty lines.
+const (
+	maxCommentBytes = 60_000
+	maxSaid         = 12 // lines between headline and link
+	maxOfLabel      = 3  // lines of one label
+)
+
+// Pages are what a comment links to and ends with.
+type Pages struct {
+	Run    string // address of the run with its artifacts, "" for none
+	Accept string // command that accepts the change, "" for none
+}
+
+// Comment is a report as a comment on a change, in at most 20 lines of Markdown: one line for a gate that plainly
+// passes, else the headline, why, what to do, the link and the command that accepts the change.
+func Comment(r *result.Report, o Options, p Pages) string {
+	v := story.Tell(r, o)
+	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
+	if accepted(r, o) {
+		word = "⚠️ nsgate: fail, accepted"
+	}
+	text := "**" + word + "** · "
+	if v.Several() {
+		text += prose(v.Reason)
+	} else {
+		text += code(v.Workload) + ": " + prose(v.Lead)
+	}
+	link := ""
+	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
+	}
+	said := commentLines(v)
+	if v.Tone == story.Good && len(v.Warnings) == 0 {
+		said = nil
+	}
+	if len(said) == 0 {
+		text += story.Wrapped(" · ", link, "") + "\n"
+	} else {
+		text += "\n\n" + strings.Join(said, "\n") + "\n" + story.Wrapped("\n", link, "\n")
+		if v.Report.Verdict == result.Fail && p.Accept != "" {
+			text += "\nIntended?\n" + pre(story.Clean(p.Accept)) + "\n"
+		}
+	}
+	return terminal.Line(story.Cut(text, maxCommentBytes))
+}
+
+// commentLines are the lines between headline and link, as list items.
+func commentLines(v *story.Story) (lines []string) {
+	add := func(label string, texts []string) {
+		for _, t := range texts[:min(len(texts), maxOfLabel)] {
+			if t = prose(story.Flat(t)); t != "" {
+				lines = append(lines, "- **"+label+"** "+t)
+			}
+		}
+	}
+	add("Warning", v.Warnings)
+	if v.Several() {
+		for _, w := range v.Each {
+			if w.Tone != story.Good {
+				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+prose(w.Told(story.MaxHeadline)))
+			}
+		}
+	} else {
+		add("Reason", story.Nonempty(v.Rest))
+		first, last := v.Says()
+		for _, x := range append(first, last...) {
+			if x.Label != "Next" || v.Report.Verdict != result.Fail { // the command that accepts stands below
+				add(x.Label, x.Lines)
+			}
+		}
+	}
+	if len(lines) > maxSaid {
+		lines = append(lines[:maxSaid-1], "- … "+story.Count(len(lines)-maxSaid+1, "more line")+" in the report")
+	}
+	return lines
+}
+
+// accepted reports whether the command passes although the gate fails.
+func accepted(r *result.Report, o Options) bool {
+	return r.Verdict == result.Fail && o.ExitCode != nil && *o.ExitCode == 0
+}
+
+// Headline is the first line of a report, fit for one line of any text.
+func Headline(r *result.Report, o Options) string {
+	head := strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
+	if accepted(r, o) {
+		head = "accepted: " + head
+	}
+	return head
+}
