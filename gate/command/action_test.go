@@ -3,10 +3,15 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
@@ -58,7 +63,8 @@ func TestAction(t *testing.T) {
 		t.Errorf("%s is no input", name)
 	}
 	// A default would always win over nsgate.toml.
-	if n := strings.Count(inputs, "default:"); n != 1 || !strings.Contains(inputs, "default: release") {
+	if n := strings.Count(inputs, "default:"); n != 2 || !strings.Contains(inputs, "default: release") ||
+		!strings.Contains(inputs, "default: ${{ github.token }}") {
 		t.Errorf("%d inputs have a default", n)
 	}
 
@@ -101,6 +107,61 @@ func TestAction(t *testing.T) {
 	if strings.Count(runs, "    - name:") != strings.Count(runs, "shell: bash") {
 		t.Error("a step without a shell")
 	}
+}
+
+// TestNoExpressionInScript refuses an expression in a script of the workflows that init writes and of the action: its
+// text, such as a branch's name, would run as code. The job of a pull request has at most 12 lines.
+func TestNoExpressionInScript(t *testing.T) {
+	files, err := filepath.Glob("../internal/cli/init/git*.yml.tmpl")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%q (%v)", files, err)
+	}
+	scripts := 0
+	for _, file := range append(files, "../../action.yml", "../../.gitlab/nsgate.yml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+			var doc yaml.Node
+			if err := d.Decode(&doc); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			for _, script := range values(&doc, "run", "script") {
+				scripts++
+				if strings.Contains(script, "${{") || strings.Contains(script, "$[[") {
+					t.Errorf("%s: an expression in the script %s", file, script)
+				}
+			}
+		}
+		if strings.HasSuffix(file, "github.yml.tmpl") {
+			_, job, _ := strings.Cut(string(text), "\njobs:\n")
+			job, _, _ = strings.Cut(job, "\n\n")
+			job = regexp.MustCompile(`(?m)^ *#.*\n`).ReplaceAllString(job, "")
+			if n := strings.Count(job, "\n") + 1; n > 12 {
+				t.Errorf("%d lines of the job:\n%s", n, job)
+			}
+		}
+	}
+	if scripts < 4 {
+		t.Errorf("only %d scripts were found", scripts)
+	}
+}
+
+// values are the texts of the keys of these names, anywhere below a node.
+func values(n *yaml.Node, names ...string) (texts []string) {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && slices.Contains(names, n.Content[i-1].Value) {
+			texts = append(texts, c.Value)
+			for _, item := range c.Content {
+				texts = append(texts, item.Value)
+			}
+		}
+		texts = append(texts, values(c, names...)...)
+	}
+	return texts
 }
 
 // part is the block of a key at the top of a YAML file.

@@ -43,6 +43,9 @@ func TestInstall(t *testing.T) {
 		{"no network", "release", "v1", "## v1.2.3", "gone", 0, "no binary of v1.2.3 for Linux X64 could be had", ""},
 		{"another file than was released", "release", "v1", "## v1.2.3", "changed", 2, "::error title=nsgate::nsgate_linux_amd64.tar.gz of v1.2.3 is not what its checksums.txt says", "source"},
 		{"a file without a checksum", "release", "v1", "## v1.2.3", "unlisted", 2, "is not what its checksums.txt says", "source"},
+		{"version v1.2.3", "release", commit, "## Unreleased", "", 0, "v1.2.3", "source"},
+		{"version v9.9.9", "", "v1", "## v1.2.3", "", 2, "no binary of v9.9.9 for Linux X64 could be had; name an", "source"},
+		{"version ../x", "", "v1", "## v1.2.3", "", 2, "version is no release", "source"},
 		{"from source", "source", "v1", "## v1.2.3", "", 0, "built from source", ""},
 		{"none", "none", "v1", "## v1.2.3", "", 0, "/nsgate", "source"},
 		{"no mode", "binary", "v1", "## v1.2.3", "", 2, "install-mode is none of release, source and none", ""},
@@ -65,6 +68,9 @@ func TestInstall(t *testing.T) {
 			cmd.Env = []string{"PATH=" + path, "INSTALL_MODE=" + tt.mode, "ACTION_REF=" + tt.ref, "ACTION_REPOSITORY=nsgate/nsgate",
 				"GITHUB_SERVER_URL=file://" + dir + "/server", "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "RUNNER_TEMP=" + dir + "/temp",
 				"GITHUB_PATH=" + dir + "/path"}
+			if version, ok := strings.CutPrefix(tt.name, "version "); ok {
+				cmd.Env = append(cmd.Env, "INSTALL_VERSION="+version)
+			}
 			out, _ := cmd.CombinedOutput()
 			if code := cmd.ProcessState.ExitCode(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
