@@ -25,12 +25,14 @@ import (
 )
 
 type initVerb struct {
-	ci            string
-	dryRun, force bool
+	ci                   string
+	dryRun, force, forks bool
 }
 
 func (v *initVerb) bind(fs *pflag.FlagSet) {
 	bindWord(fs, &v.ci, "ci", "CI files to write: auto, github, gitlab or none", "auto", "github", "gitlab", "none")
+	fs.BoolVar(&v.forks, "fork-comments", false, "write a second workflow for GitHub, which comments on pull requests "+
+		"from forks")
 	fs.BoolVar(&v.dryRun, "dry-run", false, "print what would be written, and write nothing")
 	fs.BoolVar(&v.force, "force", false, "write the files of nsgate anew where they exist")
 }
@@ -71,6 +73,10 @@ func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
 	starters := []starter{{name: policyFile, template: "nsgate.toml.tmpl"}}
 	if found.github {
 		starters = append(starters, starter{name: ".github/workflows/nsgate.yml", template: "github.yml.tmpl"})
+	}
+	if v.forks {
+		starters = append(starters,
+			starter{name: ".github/workflows/nsgate-comment.yml", template: "github-comment.yml.tmpl"})
 	}
 	if found.gitlab {
 		starters = append(starters, starter{name: ".gitlab/nsgate.yml", template: "gitlab.yml.tmpl"},

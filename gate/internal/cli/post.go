@@ -65,6 +65,7 @@ func (e *env) meet(p *postFlags) {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 		return
 	}
+	host.ForFork = "nsgate init --fork-comments"
 	e.host = host
 	codehost.Hide(os.Unsetenv)
 }

@@ -33,7 +33,9 @@ type Check struct{ Name, Conclusion, Title, Summary string }
 
 // Host is a code host with the token of a job and the change under review.
 type Host struct {
-	Review // the change under review
+	Review
+	ForFork string // command that writes the workflow which posts reports of pull requests from forks
+
 	gitlab bool
 	api    string // base URL
 	header [2]string
@@ -254,8 +256,8 @@ func (h *Host) next(status int, path string) string {
 	case h.gitlab:
 		return "GITLAB_TOKEN needs a project access token with the scope api and the role Reporter"
 	case h.Fork:
-		return "a pull request from a fork has a token that only reads: a second workflow posts the saved report " +
-			"(nsgate init --fork-comments)"
+		return "a pull request from a fork has a token that only reads: a second workflow posts the saved report (" +
+			h.ForFork + ")"
 	case strings.Contains(path, "/check-runs"):
 		return "give the job the permission checks: write"
 	}
