@@ -216,11 +216,13 @@ func (h *Host) check(ctx context.Context, c Check) error {
 
 // call sends a request with a JSON body and reads the JSON answer, each nil for none.
 func (h *Host) call(ctx context.Context, method, path string, body, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
+	var text bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&text).Encode(body); err != nil {
+			return err
+		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.api, "/")+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.api, "/")+path, &text)
 	if err != nil {
 		return err
 	}
