@@ -107,6 +107,17 @@ func (o *outputFlags) known(source, format string) error {
 	return usageError("%s: unknown format %q; %sknown are %s", source, format, near, strings.Join(o.formats, ", "))
 }
 
+// contradicting refuses flags that exclude each other, or need another.
+func (o *outputFlags) contradicting() error {
+	switch {
+	case o.post.label != "" && o.patch == "":
+		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(o.fs, "accept-label"))
+	case o.quiet && o.verbose:
+		return usageError("--quiet and --verbose contradict each other")
+	}
+	return nil
+}
+
 // check refuses values that would only come to light after the measurement.
 func (o *outputFlags) check(e *env) error {
 	switch {
@@ -115,11 +126,8 @@ func (o *outputFlags) check(e *env) error {
 	case o.json:
 		o.format = "json"
 	}
-	if o.post.label != "" && o.patch == "" {
-		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(o.fs, "accept-label"))
-	}
-	if o.quiet && o.verbose {
-		return usageError("--quiet and --verbose contradict each other")
+	if err := o.contradicting(); err != nil {
+		return err
 	}
 	if err := o.known(source(o.fs, "format"), o.format); err != nil {
 		return err
