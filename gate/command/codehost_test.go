@@ -151,6 +151,10 @@ func TestCodeHost(t *testing.T) {
 	h.comment("<!-- nsgate:a stranger's -->", "User", "mallory")
 	check("the first run of a pull request: green", 0, "unchanged", "--comment", "true", "--check")
 	h.comments = h.comments[:1]
+	w.run(0, "mkdir", "none")
+	check("without a baseline", 0, "unchanged", "--comment", "true", "--check", "--no-baseline=pass", "--baseline", "none",
+		"--patch", "first.patch")
+	h.comments = h.comments[:1]
 	check("green, failures only", 0, "unchanged", "--comment", "failures")
 	check("slower", 1, "saxpy_1.05", "--comment", "failures", "--check", "--patch", "accept.patch")
 	check("slower again", 1, "saxpy_1.05", "--comment", "failures", "--patch", "accept.patch")

@@ -27,8 +27,12 @@ type Pages struct {
 func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
 	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
-	if accepted(r, o) {
+	passes := o.ExitCode != nil && *o.ExitCode == 0
+	switch {
+	case accepted(r, o):
 		word = "⚠️ nsgate: fail, accepted"
+	case passes && !v.Judged(): // the first run of a workload
+		word += ", passes"
 	}
 	text := "**" + word + "** · "
 	if v.Several() {
@@ -41,10 +45,13 @@ func Comment(r *result.Report, o Options, p Pages) string {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
 	}
 	said := commentLines(v)
-	if v.Tone == story.Good && len(v.Warnings) == 0 {
+	if len(v.Warnings) == 0 && (v.Tone == story.Good || passes && !v.Judged()) {
 		said = nil
 	}
 	if len(said) == 0 {
+		if passes && !v.Judged() && p.Accept != "" {
+			text += " · first baseline: " + code(p.Accept)
+		}
 		text += story.Wrapped(" · ", link, "") + "\n"
 	} else {
 		text += "\n\n" + strings.Join(said, "\n") + "\n" + story.Wrapped("\n", link, "\n")
