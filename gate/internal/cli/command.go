@@ -108,7 +108,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 			return err
 		}
 		if p, ok := c.verb.(poster); ok {
-			e.meet(p.posts())
+			e.findHost(p.posts())
 		}
 		if r, ok := c.verb.(reader); ok {
 			if done, err := e.confine(out.Context(), r, a); done {

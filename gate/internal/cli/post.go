@@ -20,13 +20,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// postFlags are the flags of what is posted to the code host.
+// postFlags are the flags for posting a report to the code host.
 type postFlags struct {
 	comment, label string
 	check          bool
 }
 
-// handover is the variable with the file in which a confined child leaves what its parent posts.
+// handover is the variable with the file in which a confined child leaves the post for its parent.
 const handover = "NSGATE_HANDOVER"
 
 // maxPost bounds that file, in bytes.
@@ -47,9 +47,9 @@ func (o *outputFlags) bindPost(fs *pflag.FlagSet) {
 
 func (p *postFlags) asked() bool { return p.check || p.comment != "false" && p.comment != "" }
 
-// meet finds the code host for a report that is posted, before any code of the change runs, and hides its tokens from
-// that. An error is a warning: it changes no verdict.
-func (e *env) meet(p *postFlags) {
+// findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
+// from that. An error is a warning: it changes no verdict.
+func (e *env) findHost(p *postFlags) {
 	if p.asked() || p.label != "" {
 		e.event = codehost.ReviewOf(e.getenv)
 	}
@@ -61,13 +61,13 @@ func (e *env) meet(p *postFlags) {
 		return
 	}
 	host, err := codehost.New(e.getenv)
+	codehost.Hide(os.Unsetenv)
 	if err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 		return
 	}
 	host.ForFork = "nsgate init --fork-comments"
 	e.host = host
-	codehost.Hide(os.Unsetenv)
 }
 
 // posted posts a report, or leaves it to the parent of this process, which has the network.
@@ -128,7 +128,7 @@ func (e *env) send(p codehost.Post) {
 	}
 }
 
-// runConfined runs the command of a reader in a child without network, and posts what the child leaves.
+// runConfined runs the command of a reader in a child without network, and sends the post that the child leaves.
 func (e *env) runConfined(ctx context.Context, stdout, stderr *os.File) (code int, err error) {
 	ran := false
 	run := func() error {

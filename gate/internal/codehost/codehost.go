@@ -51,15 +51,16 @@ const (
 	maxAnswer = 32 << 20         // bytes
 	perPage   = 100              // comments
 	maxPages  = 50               // of comments
+	maxChecks = 50               // check runs
 )
 
-// tokens are the variables that hold a token of a code host.
-var tokens = []string{"GITHUB_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN"}
+// tokens are the variables with a token that a job hands to nsgate. GitLab gives CI_JOB_TOKEN to every program.
+var tokens = []string{"GITHUB_TOKEN", "GITLAB_TOKEN"}
 
 // repositoryName matches the name of a repository on GitHub or the number of a project on GitLab.
 var repositoryName = regexp.MustCompile(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9]+)$`)
 
-// New is the code host of this job by its variables, with the event as it is now. The error names what is missing.
+// New is the code host of this job by its variables, with the event as it is now. The error names the missing variables.
 func New(getenv func(string) string) (*Host, error) {
 	h := &Host{Review: ReviewOf(getenv), client: http.Client{Timeout: timeout}}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error {
@@ -99,7 +100,7 @@ func Hide(unset func(string) error) {
 	}
 }
 
-// Send posts comment and check runs. The errors are those of what was not posted.
+// Send posts comment and check runs, and returns an error for each part that was not posted.
 func (h *Host) Send(ctx context.Context, p Post) (errs []error) {
 	ctx, stop := context.WithTimeout(ctx, allTime)
 	defer stop()
@@ -108,7 +109,7 @@ func (h *Host) Send(ctx context.Context, p Post) (errs []error) {
 			errs = append(errs, fmt.Errorf("the comment was not written: %w", err))
 		}
 	}
-	for _, c := range p.Checks {
+	for _, c := range p.Checks[:min(len(p.Checks), maxChecks)] {
 		if err := h.check(ctx, c); err != nil {
 			return append(errs, fmt.Errorf("the check run was not written: %w", err))
 		}
@@ -146,8 +147,8 @@ func (h *Host) comment(ctx context.Context, p Post) error {
 	return h.call(ctx, http.MethodPost, list, body, nil)
 }
 
-// written is the number of the comment with a mark, 0 for none. Comments of strangers do not count: they could change
-// what stands there.
+// written is the number of the comment with a mark, 0 for none. Comments of strangers do not count: their authors could
+// edit them afterwards.
 func (h *Host) written(ctx context.Context, list, mark string) (id int64, err error) {
 	self := struct{ Username string }{}
 	if h.gitlab {
@@ -207,7 +208,7 @@ func (h *Host) find(ctx context.Context) error {
 // check writes a completed check run.
 func (h *Host) check(ctx context.Context, c Check) error {
 	if h.gitlab {
-		return fmt.Errorf("GitLab has none; leave it out, or write --report junit=FILE")
+		return fmt.Errorf("GitLab has none; leave it out, or write a report for JUnit")
 	}
 	return h.call(ctx, http.MethodPost, h.at+"/check-runs", map[string]any{"name": c.Name, "head_sha": h.Commit,
 		"status": "completed", "conclusion": c.Conclusion,

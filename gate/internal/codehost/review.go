@@ -22,7 +22,7 @@ type Review struct {
 	headOwner, headBranch string
 }
 
-// event is what a Review takes from the event of GitHub.
+// event holds the fields of GitHub's event that a [Review] needs.
 type event struct {
 	Action string
 	Label  struct{ Name string }

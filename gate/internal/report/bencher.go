@@ -81,7 +81,7 @@ func smallerIsBetter(v *story.Story) (string, error) {
 	return indented(out)
 }
 
-// cellOf replaces what ends a cell of the table in which github-action-benchmark shows a name.
+// cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.
 var cellOf = strings.NewReplacer("|", "¦")
 
 // benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.

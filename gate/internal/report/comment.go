@@ -16,7 +16,7 @@ const (
 	maxOfLabel      = 3  // lines of one label
 )
 
-// Pages are what a comment links to and ends with.
+// Pages are the link and the command at the end of a comment.
 type Pages struct {
 	Run    string // address of the run with its artifacts, "" for none
 	Accept string // command that accepts the change, "" for none
