@@ -60,7 +60,8 @@ var tokens = []string{"GITHUB_TOKEN", "GITLAB_TOKEN"}
 // repositoryName matches the name of a repository on GitHub or the number of a project on GitLab.
 var repositoryName = regexp.MustCompile(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9]+)$`)
 
-// New is the code host of this job by its variables, with the event as it is now. The error names the missing variables.
+// New is the code host of this job by its variables, with the event as it is now. The error names the missing
+// variables.
 func New(getenv func(string) string) (*Host, error) {
 	h := &Host{Review: ReviewOf(getenv), client: http.Client{Timeout: timeout}}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error {

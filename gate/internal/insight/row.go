@@ -31,7 +31,8 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 			text = append(text, m.Title()+" "+measure.Exactly(x.Values[0], m.Unit))
 		}
 	}
-	c := &result.Cause{Summary: idleSentence(s.Parts) + strings.Join(text, ", ") + ".", Note: "one run under " + s.Recorded.Environment.Tool +
+	c := &result.Cause{Summary: idleSentence(s.Parts) + strings.Join(text, ", ") + ".", Note: "one run under " +
+		s.Recorded.Environment.Tool +
 		"; a base build would tell which kernel changed"}
 	if len(base) == 0 {
 		return c, nil

@@ -56,7 +56,8 @@ func TestTimedByHost(t *testing.T) {
 	for _, x := range []struct {
 		runs []Run
 		want bool
-	}{{nil, false}, {[]Run{{}, {Results: []model.Series{gpu}}}, false}, {[]Run{{}, {Results: []model.Series{gpu, cpu}}}, true}} {
+	}{{nil, false}, {[]Run{{}, {Results: []model.Series{gpu}}}, false},
+		{[]Run{{}, {Results: []model.Series{gpu, cpu}}}, true}} {
 		r := Result{Runs: x.runs, load: model.HostLoad{Foreign: 3}}
 		if r.warn(len(x.runs)); len(r.Warnings) > 0 != x.want {
 			t.Errorf("%v: %q", x.runs, r.Warnings)
