@@ -248,18 +248,28 @@ var units = []unit{
 	{"%", "%", 1, "", false},
 }
 
-// unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.
-func unitOf(spelling string) (unit, bool) {
-	for _, fold := range []bool{false, true} {
+// spelled are the units by their spellings, and by those in lower case where that is no other unit's spelling.
+var spelled = func() map[string]unit {
+	out := map[string]unit{}
+	for _, letters := range []func(string) string{strings.TrimSpace, strings.ToLower} {
 		for _, u := range units {
 			for name := range strings.FieldsSeq(u.name + " " + u.other) {
-				if name == spelling || fold && strings.EqualFold(name, spelling) {
-					return u, true
+				if _, taken := out[letters(name)]; !taken {
+					out[letters(name)] = u
 				}
 			}
 		}
 	}
-	return unit{}, false
+	return out
+}()
+
+// unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.
+func unitOf(spelling string) (unit, bool) {
+	u, known := spelled[spelling]
+	if !known {
+		u, known = spelled[strings.ToLower(spelling)]
+	}
+	return u, known
 }
 
 // BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000 ns).
