@@ -8,15 +8,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-type sumRow struct {
-	Share number `csv:"time"`
-	Total number `csv:"total"`
-	Count number `csv:"count"`
-	Mean  number `csv:"avg"`
-	Least number `csv:"min"`
-	Mid   number `csv:"med"`
-	Most  number `csv:"max"`
-	Name  string `csv:"name"`
+// sumColumns are the columns of a summary.
+type sumColumns struct {
+	Share column `csv:"time"`
+	Total column `csv:"total"`
+	Count column `csv:"count"`
+	Mean  column `csv:"avg"`
+	Least column `csv:"min"`
+	Mid   column `csv:"med"`
+	Most  column `csv:"max"`
+	Name  column `csv:"name"`
 }
 
 // sum is one line of a summary in ns or bytes.
@@ -31,9 +32,9 @@ type sum struct {
 func (t *table) readSums() ([]sum, error) {
 	var sums []sum
 	var percent, slack, total float64
-	err := each(t, func(r *sumRow) error {
-		text := strings.Clone(r.Name)
-		s := sum{rows: 1, total: r.Total.Float(t.factor["total"]), step: r.Total.Step(t.factor["total"]), count: t.value("count", r.Count, busiest)}
+	err := each(t, func(r *sumColumns) error {
+		text, share, all := strings.Clone(t.text(r.Name)), t.number(r.Share), t.number(r.Total)
+		s := sum{rows: 1, total: all.Float(t.factor["total"]), step: all.Step(t.factor["total"]), count: t.value("count", r.Count, busiest)}
 		t.value("total", r.Total, largest)
 		t.value("time", r.Share, 1000)
 		t.value("avg", r.Mean, largest)
@@ -63,7 +64,7 @@ func (t *table) readSums() ([]sum, error) {
 			}
 			s.truncated = strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")
 		}
-		percent, slack, total = percent+r.Share.Float(1), slack+r.Share.Step(1)/2, total+s.total
+		percent, slack, total = percent+share.Float(1), slack+share.Step(1)/2, total+s.total
 		if t.kind != memSize {
 			t.step = max(t.step, s.step)
 		}
@@ -78,12 +79,12 @@ func (t *table) readSums() ([]sum, error) {
 }
 
 // contradiction names cells of a row that cannot be of one table, apart from rounding; "" for none.
-func (t *table) contradiction(r *sumRow) string {
-	printed := map[string]number{
+func (t *table) contradiction(r *sumColumns) string {
+	printed := map[string]column{
 		"total": r.Total, "count": r.Count, "min": r.Least, "med": r.Mid, "avg": r.Mean, "max": r.Most,
 	}
 	of := func(column string) (value, slack float64, quoted string) {
-		n := printed[column]
+		n := t.number(printed[column])
 		value = n.Float(t.factor[column])
 		return value, n.Step(t.factor[column]) + 1e-9*value, t.titles[column] + " " + n.text
 	}

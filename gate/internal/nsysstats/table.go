@@ -24,11 +24,12 @@ const Tool = "nsys-stats"
 type table struct {
 	*header
 	*lines
-	from   int    // line of the header
-	at     int    // line of the current row
-	rest   []byte // of the text, which is still to be given
-	gap    bool   // a blank line came before
-	open   bool   // the last row has no line end
+	from   int      // line of the header
+	at     int      // line of the current row
+	cells  []string // of it, until the next one
+	rest   []byte   // of the text, which is still to be given
+	gap    bool     // a blank line came before
+	open   bool     // the last row has no line end
 	rows   int
 	digest maphash.Hash
 	wrong  error // the refusal of the first wrong cell of the current row
@@ -155,20 +156,31 @@ func someNumber(line string) bool {
 // coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
 const coarsest = 1000
 
-// each gives the rows of a table as values of the struct Row, one by one. Names whose quotes are not doubled, as nsys
-// writes them, are read as they are.
-func each[Row any](t *table, do func(*Row) error) error {
+// column is the number of a column from 1, 0 where the table has none of that name.
+type column int
+
+// each gives the rows of a table one by one, with the places of the columns that the struct Columns names. Names whose
+// quotes are not doubled, as nsys writes them, are read as they are.
+func each[Columns any](t *table, do func(*Columns) error) error {
 	t.digest.SetSeed(seed)
-	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"), t))
+	const above = 2 // lines before the rows: the names of the columns, and their numbers for gocsv
+	var numbers strings.Builder
+	for i := range t.columns {
+		fmt.Fprintf(&numbers, ",%d", i+1)
+	}
+	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"+numbers.String()[1:]+"\n"), t))
 	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
-	rows, err := gocsv.NewUnmarshaller(r, new(Row))
+	var columns any
+	head, err := gocsv.NewUnmarshaller(r, new(Columns))
+	if err == nil {
+		columns, err = head.Read()
+	}
 	for err == nil {
-		var row any
-		if row, err = rows.Read(); err == nil {
+		if t.cells, err = r.Read(); err == nil {
 			t.rows++
 			line, _ := r.FieldPos(0)
-			t.at = t.from + line - 1
-			if err = do(row.(*Row)); t.wrong != nil {
+			t.at = t.from + line - above
+			if err = do(columns.(*Columns)); t.wrong != nil {
 				return t.wrong
 			}
 		}
@@ -177,7 +189,7 @@ func each[Row any](t *table, do func(*Row) error) error {
 	switch {
 	case errors.As(err, &syntax):
 		return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
-			"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-1))
+			"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-above))
 	case err != io.EOF:
 		return err
 	case t.unclear != nil && !t.english:
@@ -197,13 +209,21 @@ type number struct {
 	form cells.Form
 }
 
-// UnmarshalCSV parses the text of a cell. [table.value] refuses what is wrong with it, since it knows the column.
-func (n *number) UnmarshalCSV(text string) error {
-	if text != "None" {
+// text is a cell of the current row, "" where the table has no such column.
+func (t *table) text(c column) string {
+	if c == 0 {
+		return ""
+	}
+	return t.cells[c-1]
+}
+
+// number parses a cell of the current row. [table.value] refuses what is wrong with it.
+func (t *table) number(c column) (n number) {
+	if text := t.text(c); text != "None" {
 		n.text = text
 		n.Number, n.form = cells.Parse(text)
 	}
-	return nil
+	return n
 }
 
 // The most that a cell may hold: a duration of eleven days as in package nsys, a time since 1970, a size, a number of
@@ -217,10 +237,11 @@ const (
 
 // value gives a cell of the current row in ns or bytes, -1 where the table has no such column. A cell without a unit
 // holds a whole number. The first wrong cell of a row is refused by [each].
-func (t *table) value(column string, n number, most int64) int64 {
-	if !t.has(column) {
+func (t *table) value(column string, c column, most int64) int64 {
+	if c == 0 {
 		return -1
 	}
+	n := t.number(c)
 	refuse := func(next, what string) error {
 		return model.Refuse(model.BadValue, next, "%s: column %s: %s %s", place(t.file, t.at), measure.Quote(t.titles[column]), measure.Quote(n.text), what)
 	}

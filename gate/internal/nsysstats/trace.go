@@ -13,25 +13,26 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-type traceRow struct {
-	Start    number `csv:"start"`
-	Duration number `csv:"duration"`
-	Call     number `csv:"corrid"`
-	GridX    number `csv:"grdx"`
-	GridY    number `csv:"grdy"`
-	GridZ    number `csv:"grdz"`
-	BlockX   number `csv:"blkx"`
-	BlockY   number `csv:"blky"`
-	BlockZ   number `csv:"blkz"`
-	Register number `csv:"reg/trd"`
-	Static   number `csv:"stcsmem"`
-	Dynamic  number `csv:"dymsmem"`
-	Bytes    number `csv:"bytes"`
-	Source   string `csv:"srcmemkd"`
-	Target   string `csv:"dstmemkd"`
-	Device   string `csv:"device"`
-	Stream   number `csv:"strm"`
-	Name     string `csv:"name"`
+// traceColumns are the columns of a table of single launches.
+type traceColumns struct {
+	Start    column `csv:"start"`
+	Duration column `csv:"duration"`
+	Call     column `csv:"corrid"`
+	GridX    column `csv:"grdx"`
+	GridY    column `csv:"grdy"`
+	GridZ    column `csv:"grdz"`
+	BlockX   column `csv:"blkx"`
+	BlockY   column `csv:"blky"`
+	BlockZ   column `csv:"blkz"`
+	Register column `csv:"reg/trd"`
+	Static   column `csv:"stcsmem"`
+	Dynamic  column `csv:"dymsmem"`
+	Bytes    column `csv:"bytes"`
+	Source   column `csv:"srcmemkd"`
+	Target   column `csv:"dstmemkd"`
+	Device   column `csv:"device"`
+	Stream   column `csv:"strm"`
+	Name     column `csv:"name"`
 }
 
 // tracer collects the rows of a table of single launches.
@@ -108,43 +109,43 @@ func (t *table) readTrace() (*model.Trace, error) {
 	return x.finish()
 }
 
-func (x *tracer) row(r *traceRow) error {
-	t := x.table
+func (x *tracer) row(r *traceColumns) error {
+	t, name := x.table, x.table.text(r.Name)
 	start := t.value("start", r.Start, latest)
 	end := start + t.value("duration", r.Duration, longest)
-	t.step = max(t.step, r.Duration.Step(t.factor["duration"]))
-	if err := t.checkName(r.Name); err != nil {
+	t.step = max(t.step, t.number(r.Duration).Step(t.factor["duration"]))
+	if err := t.checkName(name); err != nil {
 		return err
 	}
-	if t.has("corrid") && r.Call.text != "" { // 0 where no call asked for it
+	if t.number(r.Call).text != "" { // 0 where no call asked for it
 		if n := t.value("corrid", r.Call, latest); n > 0 {
 			x.calls = append(x.calls, numberedCall{n, start})
 		}
 	}
-	kind, copied := operation(r.Name)
+	kind, copied := operation(name)
 	switch {
-	case copied && !t.has("bytes"):
+	case copied && r.Bytes == 0:
 		return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
 	case copied:
 		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value("bytes", r.Bytes, largest), Range: -1, Thread: -1,
-			Kind: kind, Source: model.MemoryKindNamed(r.Source), Target: model.MemoryKindNamed(r.Target)}
+			Kind: kind, Source: model.MemoryKindNamed(t.text(r.Source)), Target: model.MemoryKindNamed(t.text(r.Target))}
 		if kind == model.Memset { // the one kind of memory of a memset stands in the first column
 			c.Source, c.Target = model.MemoryUnknown, c.Source
 		}
 		x.Copies = append(x.Copies, c)
 		return nil
-	case labelled(r.Name):
+	case labelled(name):
 		x.ignored++
 		return nil
 	}
-	k := model.KernelInfo{Raw: r.Name, LocalMemory: -1, Registers: t.value("reg/trd", r.Register, 1<<16),
+	k := model.KernelInfo{Raw: name, LocalMemory: -1, Registers: t.value("reg/trd", r.Register, 1<<16),
 		StaticShared: t.value("stcsmem", r.Static, largest), DynamicShared: t.value("dymsmem", r.Dynamic, largest)}
-	if t.has("grdx") {
-		extent := func(column string, n number) uint32 { return uint32(t.value(column, n, math.MaxUint32)) }
+	if r.GridX > 0 {
+		extent := func(name string, c column) uint32 { return uint32(t.value(name, c, math.MaxUint32)) }
 		k.Subject.Grid = measure.Dim3{X: extent("grdx", r.GridX), Y: extent("grdy", r.GridY), Z: extent("grdz", r.GridZ)}
 		k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
 	}
-	d := x.device(r.Device)
+	d := x.device(t.text(r.Device))
 	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
 		Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
 	if !slices.Contains(x.used, d) {
