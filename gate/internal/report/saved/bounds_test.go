@@ -20,3 +20,13 @@ func TestReadBounded(t *testing.T) {
 		}
 	}
 }
+
+// A short report is indented, a long one has no blanks; the values are the same.
+func TestJSONLength(t *testing.T) {
+	for lines, want := range map[int]int{10: 12, longest: 1} {
+		text, err := JSON(make([]int, lines))
+		if n := strings.Count(text, "\n"); err != nil || n != want || strings.Count(text, "0") != lines {
+			t.Errorf("%d numbers: %d lines, want %d; %v", lines, n, want, err)
+		}
+	}
+}

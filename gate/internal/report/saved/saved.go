@@ -13,21 +13,26 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// JSON writes a value for people and programs to read.
+// longest is the size in bytes up to which JSON is indented: half of a long report would be blanks.
+const longest = 256 << 10
+
+// JSON writes a value for people and programs to read, a long one on one line.
 func JSON(value any) (string, error) {
-	var b strings.Builder
+	var b, indented bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
-	enc.SetIndent("", "  ")
 	err := enc.Encode(value)
-	return b.String(), err
+	if err != nil || b.Len() > longest {
+		return b.String(), err
+	}
+	err = json.Indent(&indented, b.Bytes(), "", "  ")
+	return indented.String(), err
 }
 
 // Lossless is a copy that [JSON] writes without loss: [Read] gives it back, except that infinite numbers become unknown,
@@ -61,7 +66,7 @@ func Pack(saved string) string {
 	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd
 }
 
-// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. A report on 10,000 kernels takes 20 MB.
+// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. A report on 10,000 kernels takes 50 MB.
 var maxReport int64 = 128 << 20
 
 var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
