@@ -35,14 +35,17 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 	if err != nil {
 		return a, err
 	}
-	b, err := baseline.Open(dir)
+	b, err := baseline.Heads(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = &baseline.Baseline{Dir: dir}, nil
+	}
+	if err == nil {
+		anchorTags(ctx, b)
+		err = b.ReadSinceAnchor()
 	}
 	if err != nil {
 		return a, err
 	}
-	anchorTags(ctx, b)
 	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
 	if head[len(head)-1].Profiler().ByLaunch() { // a check by launches may be of chosen kernels
 		base = keepKernels(slices.Concat(kernels(head), named(said)), base)

@@ -34,7 +34,7 @@ type Baselines []Baseline
 
 // ReadBaselines reads the baselines of a workload below root, one for each GPU model. None is no error, a damaged one is.
 func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error) {
-	all, err := openBaselines(ctx, BaselinesOf(root, workload))
+	all, err := openBaselines(ctx, BaselinesOf(root, workload), (*baseline.Baseline).ReadSinceAnchor)
 	var out Baselines
 	for _, b := range all {
 		if sessions := b.InEffect(); len(sessions) > 0 {
@@ -44,18 +44,22 @@ func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error
 	return out, err
 }
 
-// openBaselines reads the baselines of a workload with their release tags.
-func openBaselines(ctx context.Context, workload string) (out []*baseline.Baseline, err error) {
+// openBaselines reads the baselines of a workload with their release tags, and of their sessions those that read does.
+func openBaselines(ctx context.Context, workload string,
+	read func(*baseline.Baseline) error) (out []*baseline.Baseline, err error) {
 	dirs, err := subdirectories(workload)
 	for _, dir := range dirs {
-		b, err := baseline.Open(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		b, err := baseline.Heads(dir)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		case err != nil:
+		}
+		if err == nil {
+			anchorTags(ctx, b)
+			err = read(b)
+		}
+		if err != nil {
 			return nil, err
 		}
-		anchorTags(ctx, b)
 		out = append(out, b)
 	}
 	return out, err

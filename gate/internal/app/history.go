@@ -28,7 +28,7 @@ type Result struct {
 // the clone may lack a part of the log.
 func Histories(ctx context.Context, root, workload string, results []Result) (histories []*history.History,
 	shallow bool, err error) {
-	baselines, err := openBaselines(ctx, BaselinesOf(root, workload))
+	baselines, err := openBaselines(ctx, BaselinesOf(root, workload), (*baseline.Baseline).ReadAll)
 	if err != nil {
 		return nil, false, err
 	}

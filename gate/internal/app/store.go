@@ -63,7 +63,7 @@ func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 		}
 	}
 	for _, w := range workloads {
-		found, err := openBaselines(ctx, w)
+		found, err := openBaselines(ctx, w, (*baseline.Baseline).ReadAll)
 		if err != nil {
 			return nil, err
 		}

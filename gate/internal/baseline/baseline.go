@@ -34,6 +34,8 @@ type Entry struct {
 	Removes string
 	// File is the path of the file, "" before it is written.
 	File string
+
+	unread bool // only the rows about the whole session were read, see [Heads]
 }
 
 // suffix is that of every file of a session.

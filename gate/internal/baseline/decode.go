@@ -38,28 +38,58 @@ var fileForm = regexp.MustCompile(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
 
 // contentHash is the hash that stands in a file's name: of its lines, whatever ends them.
 func contentHash(text []byte) string {
-	sum := sha256.Sum256(bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\uFEFF")), []byte("\r\n"), []byte("\n")))
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:4])
 }
 
-func decodeEntry(dir, name string, text []byte) (Entry, error) {
+// decodeEntry checks the name and the hash of a file and decodes it.
+func decodeEntry(dir, name string, text []byte, decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
 	file := filepath.Join(dir, name)
 	form := fileForm.FindStringSubmatch(name)
 	if form == nil {
-		return Entry{}, fmt.Errorf("%s is no file of a baseline, whose names are like 20261121T0151-1a2b3c4d.csv; move it elsewhere", file)
-	}
-	if line := conflict(text); line > 0 {
-		return Entry{}, fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was measured; "+
-			"take the file of one side whole, and record what was merged", file, line)
+		return Entry{}, fmt.Errorf("%s is no file of a baseline, whose names are like 20261121T0151-1a2b3c4d.csv; "+
+			"move it elsewhere", file)
 	}
 	// The hash is checked before the rows, so that an edited file is named as such.
-	if sum := contentHash(text); sum != form[2] {
-		return Entry{}, fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; restore it from version control; "+
-			"what was measured anew is recorded into a file of its own", file, sum)
+	if sum := contentHash(text); sum == form[2] {
+		e, err = decode(file, text)
+	} else {
+		err = fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; "+
+			"restore it from version control; what was measured anew is recorded into a file of its own", file, sum)
 	}
-	e, err := decodeRows(file, text)
+	if err != nil {
+		if line := conflict(text); line > 0 {
+			err = fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was measured; "+
+				"take the file of one side whole, and record what was merged", file, line)
+		}
+	}
 	e.ID, e.File = strings.TrimSuffix(name, suffix), file
 	return e, err
+}
+
+// decodeFirst decodes the rows about the whole session, which come first, and those of subjects unless the file is that
+// of a recorded session.
+func decodeFirst(file string, text []byte) (Entry, error) {
+	end := 0
+	for line := range bytes.Lines(text) {
+		if end > 0 && !bytes.HasPrefix(line, []byte(sessionScope+",")) {
+			break
+		}
+		end += len(line)
+	}
+	rows, err := table(file, text[:end])
+	if err == nil {
+		e, err := decodeHead(file, rows)
+		if err == nil && e.Kind() == recorded {
+			e.unread = true
+			return e, nil
+		}
+	}
+	return decodeRows(file, text)
 }
 
 func decodeRows(file string, text []byte) (Entry, error) {

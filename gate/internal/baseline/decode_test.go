@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -63,7 +62,7 @@ func TestRetiredKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := decodeRows("session", []byte(old))
-	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" || err != nil {
+	if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
 		t.Errorf("%v, -without +with:\n%s", err, diff)
 	}
 }
@@ -81,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			got, err := decodeEntry("dir", name, text)
+			got, err := decodeEntry("dir", name, text, decodeRows)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -122,7 +121,7 @@ func TestImmutable(t *testing.T) {
 		"CRLF": func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
 		"BOM":  func(s string) string { return "\uFEFF" + s },
 	} {
-		if _, err := decodeEntry(dir, name, []byte(change(string(text)))); err != nil {
+		if _, err := decodeEntry(dir, name, []byte(change(string(text))), decodeRows); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -163,11 +162,11 @@ func TestImmutable(t *testing.T) {
 		{"column", edit("scope,", "skope,"), `:1: the columns are not scope, subject, key`},
 	} {
 		changed := c.change(string(text))
-		if _, err := decodeEntry(dir, name, []byte(changed)); err == nil || !strings.Contains(err.Error(), ":1: the file was changed after it was written: its contents hash to ") &&
+		if _, err := decodeEntry(dir, name, []byte(changed), decodeRows); err == nil || !strings.Contains(err.Error(), ":1: the file was changed after it was written: its contents hash to ") &&
 			c.what != "a conflict" {
 			t.Errorf("%s, under the old name: %v", c.what, err)
 		}
-		_, err := decodeEntry(dir, "20261121T0151-"+contentHash([]byte(changed))+suffix, []byte(changed))
+		_, err := decodeEntry(dir, "20261121T0151-"+contentHash([]byte(changed))+suffix, []byte(changed), decodeRows)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), dir) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}

@@ -15,7 +15,7 @@ import (
 // Read reads the sessions of a baseline that are in effect, the oldest first. Without any the error is
 // [fs.ErrNotExist]; every other error names the file and line.
 func Read(dir string) ([]model.Session, error) {
-	b, err := Open(dir)
+	b, err := openKept(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -26,14 +26,32 @@ func Read(dir string) ([]model.Session, error) {
 	return sessions, nil
 }
 
+// openKept reads all that [Baseline.InEffect] needs, errors as for [Read].
+func openKept(dir string) (*Baseline, error) {
+	b, err := Heads(dir)
+	if err == nil {
+		err = b.Read(b.state().kept)
+	}
+	return b, err
+}
+
 // Open reads all files of a baseline, errors as for [Read].
 func Open(dir string) (*Baseline, error) {
+	b, err := Heads(dir)
+	if err == nil {
+		err = b.ReadAll()
+	}
+	return b, err
+}
+
+// Heads checks all files of a baseline, and reads their rows about whole sessions and all rows of accepted changes,
+// which alone replace other sessions for single subjects. Errors are those of [Read].
+func Heads(dir string) (*Baseline, error) {
 	listed, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
-	files, size, metrics := 0, 0, 0
 	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
@@ -42,19 +60,17 @@ func Open(dir string) (*Baseline, error) {
 		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
 			continue
 		}
+		if len(b.Entries) == maxFiles {
+			return nil, fmt.Errorf("%s holds more than %d files, the most that is read; remove old sessions from it",
+				dir, maxFiles)
+		}
 		text, err := read(dir, name, maxFile)
 		if err != nil {
 			return nil, err
 		}
-		if files, size = files+1, size+len(text); files > maxFiles || size > maxAll {
-			return nil, fmt.Errorf("%s holds more than %d files or %d MB, the most that is read; remove old sessions from it", dir, maxFiles, maxAll>>20)
-		}
-		entry, err := decodeEntry(dir, name, text)
+		entry, err := decodeEntry(dir, name, text, decodeFirst)
 		if err != nil {
 			return nil, err
-		}
-		if metrics += len(entry.Series); metrics > maxMetrics {
-			return nil, fmt.Errorf("%s holds more than %d metrics of subjects, the most that is read; remove old sessions from it", dir, maxMetrics)
 		}
 		b.Entries = append(b.Entries, entry)
 	}
@@ -68,8 +84,51 @@ func Open(dir string) (*Baseline, error) {
 	return b, nil
 }
 
-// How much is read of a baseline: bytes of a file, bytes, files and metrics in all, and subjects, rows and values of
-// a file, whatever its repetitions claim. A session of 10,000 kernels takes 2 MB.
+// ReadAll reads all rows of all files after [Heads].
+func (b *Baseline) ReadAll() error { return b.Read(slices.Repeat([]bool{true}, len(b.Entries))) }
+
+// ReadSinceAnchor reads all rows that [Baseline.InEffect] and [Baseline.SinceAnchor] need after [Heads].
+func (b *Baseline) ReadSinceAnchor() error {
+	needed, last := b.state().kept, b.anchor()
+	for i, kept := range (&Baseline{Entries: b.Entries[:last+1]}).state().kept {
+		needed[i] = needed[i] || kept
+	}
+	for i := last + 1; i < len(needed); i++ {
+		needed[i] = true
+	}
+	return b.Read(needed)
+}
+
+// Read reads all rows of the needed files after [Heads].
+func (b *Baseline) Read(needed []bool) error {
+	size, metrics := 0, 0
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if !needed[i] {
+			continue
+		}
+		if e.unread {
+			text, err := read(b.Dir, e.ID+suffix, maxFile)
+			if err != nil {
+				return err
+			}
+			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decodeRows)
+			if err != nil {
+				return err
+			}
+			e.Series, e.Code, e.unread = all.Series, all.Code, false
+			size += len(text)
+		}
+		if metrics += len(e.Series); metrics > maxMetrics || size > maxAll {
+			return fmt.Errorf("%s holds more than %d metrics of subjects or %d MB of needed sessions, the most that is read; "+
+				"remove old sessions from it", b.Dir, maxMetrics, maxAll>>20)
+		}
+	}
+	return nil
+}
+
+// How much is read of a baseline: bytes of a file, files, bytes and metrics of the needed sessions, and subjects, rows
+// and values of a file, whatever its repetitions claim. A session of 10,000 kernels takes 2 MB.
 const (
 	maxFile     = 64 << 20
 	maxAll      = 512 << 20

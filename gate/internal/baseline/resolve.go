@@ -274,23 +274,27 @@ func (b *Baseline) InEffect() []model.Session {
 // with the state of the anchor: the newest whole session then, with its accepted changes. Without an anchor it begins
 // with the oldest session.
 func (b *Baseline) SinceAnchor() []model.Session {
-	s := b.state()
+	s, last := b.state(), b.anchor()
 	var out []model.Session
-	last := len(b.Entries) - 1
-	counts := func(i int) bool { return !s.removed[i] && b.Entries[i].Removes == "" }
-	for last >= 0 && !(counts(last) && b.Entries[last].Anchor != "") {
-		last--
-	}
 	if last >= 0 {
 		out = newestState((&Baseline{Dir: b.Dir, Entries: b.Entries[:last+1]}).InEffect())
 	}
 	for i := last + 1; i < len(b.Entries); i++ {
-		if e := &b.Entries[i]; counts(i) && len(e.Series) > 0 {
+		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
 			out = append(out, e.Session)
 		}
 	}
 	slices.SortStableFunc(out, byAge)
 	return out
+}
+
+// anchor is the place of the last anchor, -1 where there is none.
+func (b *Baseline) anchor() int {
+	s, last := b.state(), len(b.Entries)-1
+	for last >= 0 && (s.removed[last] || b.Entries[last].Removes != "" || b.Entries[last].Anchor == "") {
+		last--
+	}
+	return last
 }
 
 // newestState leaves out, of sessions in order of age, whole ones before the newest of their profiler.

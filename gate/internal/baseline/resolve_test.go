@@ -248,6 +248,45 @@ func TestTrail(t *testing.T) {
 	}
 }
 
+// TestHeads wants of a baseline whose replaced sessions are unread the sessions of one that is read whole, after every
+// file that is added: records of two hosts, accepted changes, an anchor, removals.
+func TestHeads(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 24 {
+		hours, host := 24*float64(i), fmt.Sprintf("%08x", i%2)
+		switch last := record(t, dir, both(host, hours, 100+float64(i), 10))[0]; {
+		case i == 9:
+			anchor := both(host, hours+1, 200, 20)
+			anchor.Anchor = "release"
+			record(t, dir, anchor)
+		case i%5 == 0:
+			add(t, dir, acceptOf(hours+1, saxpy, 150, last.ID))
+		case i%7 == 0:
+			at := model.Environment{Start: last.Start.Add(time.Hour)}
+			add(t, dir, Entry{Removes: last.ID, Session: model.Session{Environment: at, Reason: "r"}})
+		}
+		whole, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := Read(dir)
+		if diff := cmp.Diff(whole.InEffect(), kept, exact); diff != "" || err != nil {
+			t.Fatalf("after %d: %v, -whole +in effect:\n%s", i, err, diff)
+		}
+		heads, err := Heads(dir)
+		if err == nil {
+			err = heads.ReadSinceAnchor()
+		}
+		want, got := [][]model.Session{whole.InEffect(), whole.SinceAnchor()}, [][]model.Session{heads.InEffect(), heads.SinceAnchor()}
+		if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
+			t.Fatalf("after %d: %v, -whole +since the anchor:\n%s", i, err, diff)
+		}
+		if unread := slices.ContainsFunc(heads.Entries, func(e Entry) bool { return e.unread }); i > 20 && !unread {
+			t.Errorf("after %d: the sessions before the anchor were read", i)
+		}
+	}
+}
+
 // BenchmarkOpen reads a baseline of 100 sessions of a program with 57 kernels.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()

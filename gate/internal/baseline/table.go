@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/gocarina/gocsv"
 )
 
 // placed is a row with its file and line.
@@ -37,16 +35,16 @@ func table(file string, text []byte) ([]placed, error) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	reader := csv.NewReader(bytes.NewReader(text))
 	reader.ReuseRecord = true
-	um, err := gocsv.NewUnmarshaller(reader, new(row))
+	titles, err := reader.Read()
 	if err != nil {
 		return nil, syntax(file, err)
 	}
-	if want := []string{"scope", "subject", "key", "value", "unit", "role", "note"}; !slices.Equal(um.Headers, want) {
+	if want := []string{"scope", "subject", "key", "value", "unit", "role", "note"}; !slices.Equal(titles, want) {
 		return nil, fmt.Errorf("%s:1: the columns are not %s; use the version of nsgate that wrote it", file, strings.Join(want, ", "))
 	}
 	rows := make([]placed, 0, min(maxRows, bytes.Count(text, []byte("\n"))))
 	for {
-		cell, err := um.Read()
+		cell, err := reader.Read()
 		if err == io.EOF {
 			return rows, nil
 		}
@@ -58,7 +56,7 @@ func table(file string, text []byte) ([]placed, error) {
 			return nil, fmt.Errorf("%s:%d: the file holds more than %d rows, the most that is read; restore it from version control, or record fewer kernels",
 				file, line, maxRows)
 		}
-		rows = append(rows, placed{*cell.(*row), cells{file: file, line: line}})
+		rows = append(rows, placed{row{cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6]}, cells{file: file, line: line}})
 	}
 }
 

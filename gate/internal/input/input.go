@@ -3,6 +3,7 @@
 package input
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -142,14 +143,20 @@ func (t tree) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(t.FS, na
 
 // All reads at most limit bytes; more are an error.
 func All(r io.Reader, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	var text bytes.Buffer
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			text.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+		}
+	}
+	_, err := text.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(text.Len()) > limit {
 		err = fmt.Errorf("it is larger than %d MB, the most that is read", limit>>20)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
 
 // Pattern is a regular expression that is compiled at its first use: a command reads one format, and most start no reader.
