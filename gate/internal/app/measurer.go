@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/confine"
@@ -48,6 +49,8 @@ type Measurement struct {
 	finished bool           // profiles that were there before
 	typical  *model.Drawing // the typical step of a session to record, nil where none is known
 	printed  []string       // what each run of the head printed, untrusted
+	// here gives the commit that was checked out when the measurement began, nil for profiles that were there before.
+	here func() (string, error)
 }
 
 // take adds what was measured; the error is that of the measurement.
@@ -66,6 +69,9 @@ func (m *Measurement) add(o *Measurement) {
 		m.Head.Add(&o.Head)
 	}
 	m.finished = o.finished
+	if m.here == nil {
+		m.here = o.here
+	}
 	if m.Place.Start.IsZero() {
 		m.Place = o.Place
 	}
@@ -140,11 +146,14 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
+	out := &Measurement{here: sync.OnceValues(func() (string, error) { return commit(ctx) })}
+	var asking sync.WaitGroup
+	asking.Go(func() { _, _ = out.here() }) // while the profiler starts
+	defer asking.Wait()
 	result, err := m.ended(run.Session(ctx, m.plan(runs, base), m.Observe))
 	if err != nil {
 		return nil, err
 	}
-	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
 	out.Base.Unprofiled, out.Head.Unprofiled = result.Base, result.Head
 	for _, run := range result.Runs {

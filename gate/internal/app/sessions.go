@@ -37,7 +37,10 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []mo
 
 // commit is the commit that is checked out here, "" with a warning where git refuses the repository.
 func (m *Measurement) commit(ctx context.Context) string {
-	id, err := commit(ctx)
+	if m.here == nil {
+		m.here = func() (string, error) { return commit(ctx) }
+	}
+	id, err := m.here()
 	if w := fmt.Sprintf("the commit of this checkout is not known: %v", err); err != nil && !slices.Contains(m.Warnings, w) {
 		m.Warnings = append(m.Warnings, w)
 	}
