@@ -53,6 +53,9 @@ func Parse[Text string | []byte](s Text) (Number, Form) {
 	if text != "" && (text[0] == '-' || text[0] == '+') {
 		bare = text[1:]
 	}
+	if bare == "" || bare[0] < '0' || bare[0] > '9' { // words need no pattern
+		return Number{}, NoNumber
+	}
 	n, form := simple(strings.ReplaceAll(bare, ",", ""))
 	switch english := grouped.MatchString(bare); {
 	case !english && foreign.MatchString(bare):

@@ -15,6 +15,7 @@ import (
 type formula struct {
 	terms       []term
 	times, over string
+	names       []string // of ncu's metrics that are needed
 }
 
 type term struct {
@@ -35,7 +36,12 @@ func formulas(text string) (all []formula) {
 				t.name = name
 				t.factor, _ = strconv.ParseFloat(factor, 64)
 			}
-			f.terms = append(f.terms, t)
+			f.terms, f.names = append(f.terms, t), append(f.names, t.name)
+		}
+		for _, name := range []string{f.times, f.over} {
+			if name != "" {
+				f.names = append(f.names, name)
+			}
 		}
 		all = append(all, f)
 	}
@@ -160,7 +166,7 @@ var kept = func() map[string]bool {
 	names := map[string]bool{deviceName: true}
 	for _, s := range slices.Concat(sources, evidence) {
 		for _, f := range s.from {
-			for _, n := range f.names() {
+			for _, n := range f.names {
 				names[n] = true
 			}
 		}
@@ -273,19 +279,10 @@ func exactness(m measure.Metric) float64 {
 	return 1
 }
 
-func (f formula) names() []string {
-	var names []string
-	for _, t := range f.terms {
-		names = append(names, t.name)
-	}
-	names = append(names, f.times, f.over)
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
 // compute gives the value, NaN where a metric was not collected or its cell is no amount, or is rounded and must be
 // exact.
 func (f formula) compute(raw map[string]counters.Value, exact bool) (value float64, collected bool) {
-	for _, name := range f.names() {
+	for _, name := range f.names {
 		v, collected := raw[name]
 		if !collected {
 			return math.NaN(), false

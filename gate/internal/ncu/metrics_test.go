@@ -12,7 +12,7 @@ func Counters(m measure.Metric) []string {
 	}
 	for _, s := range sources {
 		if s.metric == m {
-			return s.from[0].names()
+			return s.from[0].names
 		}
 	}
 	return nil

@@ -132,9 +132,13 @@ type counted struct {
 // rawPage reads a row a launch. Most columns serve only to find the number format of the language.
 func (b *builder) rawPage(r *rows, header []string, language *language) error {
 	var columns []counted
+	kept := 0
 	for i, name := range header {
 		if isMetric(name) {
 			columns = append(columns, counted{at: i, name: name, words: wordy(name), kept: b.keeps(name)})
+			if b.keeps(name) {
+				kept++
+			}
 		}
 	}
 	units := false
@@ -152,7 +156,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		case !units:
 			return model.Refuse(model.BadTable, again, "%s:%d: the row of units is missing", r.file, r.at)
 		}
-		record := counters.Record{Line: r.at, Raw: map[string]counters.Value{}}
+		record := counters.Record{Line: r.at, Raw: make(map[string]counters.Value, kept)}
 		for i := range columns {
 			x := &columns[i]
 			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at])}
