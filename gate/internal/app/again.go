@@ -35,13 +35,9 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 	if err != nil {
 		return a, err
 	}
-	b, err := baseline.Heads(dir)
+	b, err := baseline.Open(dir, func(b *baseline.Baseline) error { anchorTags(ctx, b); return b.ReadSinceAnchor() })
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = &baseline.Baseline{Dir: dir}, nil
-	}
-	if err == nil {
-		anchorTags(ctx, b)
-		err = b.ReadSinceAnchor()
 	}
 	if err != nil {
 		return a, err

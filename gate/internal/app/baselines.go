@@ -49,15 +49,11 @@ func openBaselines(ctx context.Context, workload string,
 	read func(*baseline.Baseline) error) (out []*baseline.Baseline, err error) {
 	dirs, err := subdirectories(workload)
 	for _, dir := range dirs {
-		b, err := baseline.Heads(dir)
-		if errors.Is(err, fs.ErrNotExist) {
+		b, err := baseline.Open(dir, func(b *baseline.Baseline) error { anchorTags(ctx, b); return read(b) })
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			continue
-		}
-		if err == nil {
-			anchorTags(ctx, b)
-			err = read(b)
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		out = append(out, b)

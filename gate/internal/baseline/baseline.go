@@ -35,7 +35,7 @@ type Entry struct {
 	// File is the path of the file, "" before it is written.
 	File string
 
-	unread bool // only the rows about the whole session were read, see [Heads]
+	unread bool // only the rows about the whole session were read, see [Open]
 }
 
 // suffix is that of every file of a session.

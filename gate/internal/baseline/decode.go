@@ -47,7 +47,8 @@ func contentHash(text []byte) string {
 }
 
 // decodeEntry checks the name and the hash of a file and decodes it.
-func decodeEntry(dir, name string, text []byte, decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
+func decodeEntry(dir, name string, text []byte,
+	decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
 	file := filepath.Join(dir, name)
 	form := fileForm.FindStringSubmatch(name)
 	if form == nil {

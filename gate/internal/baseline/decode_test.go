@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 	if diff := cmp.Diff(contents(t, golden), contents(t, dir)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	b, err := Open(golden)
+	b, err := Open(golden, (*Baseline).ReadAll)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestImmutable(t *testing.T) {
 		}
 	}
 	write(t, dir, "notes.csv", "a,b\n")
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "notes.csv is no file of a baseline") {
+	if _, err := Open(dir, (*Baseline).ReadAll); err == nil || !strings.Contains(err.Error(), "notes.csv is no file of a baseline") {
 		t.Errorf("a stranger's file: %v", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	e := record(t, dir, sample()[0])[0]
 	maxValues = 10
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "holds more than 10 values, the most that is read") {
+	if _, err := Open(dir, (*Baseline).ReadAll); err == nil || !strings.Contains(err.Error(), "holds more than 10 values, the most that is read") {
 		t.Errorf("many values: %v", err)
 	}
 	maxValues = 1000
@@ -210,7 +210,7 @@ func TestBounds(t *testing.T) {
 		if err := c.make(file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Open(dir, (*Baseline).ReadAll); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 		os.Remove(file)
@@ -221,7 +221,7 @@ func TestBounds(t *testing.T) {
 	if err := os.Symlink(".kept", e.File); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir); err != nil {
+	if _, err := Open(dir, (*Baseline).ReadAll); err != nil {
 		t.Errorf("a link within the baseline: %v", err)
 	}
 }

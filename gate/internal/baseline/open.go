@@ -15,7 +15,7 @@ import (
 // Read reads the sessions of a baseline that are in effect, the oldest first. Without any the error is
 // [fs.ErrNotExist]; every other error names the file and line.
 func Read(dir string) ([]model.Session, error) {
-	b, err := openKept(dir)
+	b, err := Open(dir, (*Baseline).readKept)
 	if err != nil {
 		return nil, err
 	}
@@ -26,27 +26,9 @@ func Read(dir string) ([]model.Session, error) {
 	return sessions, nil
 }
 
-// openKept reads all that [Baseline.InEffect] needs, errors as for [Read].
-func openKept(dir string) (*Baseline, error) {
-	b, err := Heads(dir)
-	if err == nil {
-		err = b.Read(b.state().kept)
-	}
-	return b, err
-}
-
-// Open reads all files of a baseline, errors as for [Read].
-func Open(dir string) (*Baseline, error) {
-	b, err := Heads(dir)
-	if err == nil {
-		err = b.ReadAll()
-	}
-	return b, err
-}
-
-// Heads checks all files of a baseline, and reads their rows about whole sessions and all rows of accepted changes,
-// which alone replace other sessions for single subjects. Errors are those of [Read].
-func Heads(dir string) (*Baseline, error) {
+// Open checks all files of a baseline, and reads their rows about whole sessions and all rows of accepted changes,
+// which alone replace other sessions for single subjects; more reads the rows of others. Errors are those of [Read].
+func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	listed, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -81,13 +63,16 @@ func Heads(dir string) (*Baseline, error) {
 		return nil, err
 	}
 	b.sort()
-	return b, nil
+	return b, more(b)
 }
 
-// ReadAll reads all rows of all files after [Heads].
-func (b *Baseline) ReadAll() error { return b.Read(slices.Repeat([]bool{true}, len(b.Entries))) }
+// readKept reads all rows that [Baseline.InEffect] needs.
+func (b *Baseline) readKept() error { return b.read(b.state().kept) }
 
-// ReadSinceAnchor reads all rows that [Baseline.InEffect] and [Baseline.SinceAnchor] need after [Heads].
+// ReadAll reads all rows of all files.
+func (b *Baseline) ReadAll() error { return b.read(slices.Repeat([]bool{true}, len(b.Entries))) }
+
+// ReadSinceAnchor reads all rows that [Baseline.InEffect] and [Baseline.SinceAnchor] need.
 func (b *Baseline) ReadSinceAnchor() error {
 	needed, last := b.state().kept, b.anchor()
 	for i, kept := range (&Baseline{Entries: b.Entries[:last+1]}).state().kept {
@@ -96,11 +81,11 @@ func (b *Baseline) ReadSinceAnchor() error {
 	for i := last + 1; i < len(needed); i++ {
 		needed[i] = true
 	}
-	return b.Read(needed)
+	return b.read(needed)
 }
 
-// Read reads all rows of the needed files after [Heads].
-func (b *Baseline) Read(needed []bool) error {
+// read reads all rows of the needed files.
+func (b *Baseline) read(needed []bool) error {
 	size, metrics := 0, 0
 	for i := range b.Entries {
 		e := &b.Entries[i]

@@ -144,7 +144,7 @@ func TestKeep(t *testing.T) {
 	if times, _ := inEffect(t, dir, saxpy); len(times) != keepAll || times[0] != 300 {
 		t.Errorf("an old one that is added last: %v", times)
 	}
-	if b, err := Open(dir); err != nil || len(b.Entries) != 21 || len(b.SinceAnchor()) != 21 {
+	if b, err := Open(dir, (*Baseline).ReadAll); err != nil || len(b.Entries) != 21 || len(b.SinceAnchor()) != 21 {
 		t.Errorf("%v", err)
 	}
 }
@@ -206,7 +206,7 @@ func TestTrail(t *testing.T) {
 	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0].ID
 	b := add(t, dir, acceptOf(24, saxpy, 105, a))[0].ID
 	trail := func(x measure.Subject) (times []float64) {
-		b, err := Open(dir)
+		b, err := Open(dir, (*Baseline).ReadAll)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestHeads(t *testing.T) {
 			at := model.Environment{Start: last.Start.Add(time.Hour)}
 			add(t, dir, Entry{Removes: last.ID, Session: model.Session{Environment: at, Reason: "r"}})
 		}
-		whole, err := Open(dir)
+		whole, err := Open(dir, (*Baseline).ReadAll)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,11 +273,9 @@ func TestHeads(t *testing.T) {
 		if diff := cmp.Diff(whole.InEffect(), kept, exact); diff != "" || err != nil {
 			t.Fatalf("after %d: %v, -whole +in effect:\n%s", i, err, diff)
 		}
-		heads, err := Heads(dir)
-		if err == nil {
-			err = heads.ReadSinceAnchor()
-		}
-		want, got := [][]model.Session{whole.InEffect(), whole.SinceAnchor()}, [][]model.Session{heads.InEffect(), heads.SinceAnchor()}
+		heads, err := Open(dir, (*Baseline).ReadSinceAnchor)
+		want := [][]model.Session{whole.InEffect(), whole.SinceAnchor()}
+		got := [][]model.Session{heads.InEffect(), heads.SinceAnchor()}
 		if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
 			t.Fatalf("after %d: %v, -whole +since the anchor:\n%s", i, err, diff)
 		}
@@ -310,7 +308,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		all, err := Open(dir)
+		all, err := Open(dir, (*Baseline).ReadAll)
 		if err != nil {
 			b.Fatal(err)
 		}

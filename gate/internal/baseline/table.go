@@ -56,7 +56,8 @@ func table(file string, text []byte) ([]placed, error) {
 			return nil, fmt.Errorf("%s:%d: the file holds more than %d rows, the most that is read; restore it from version control, or record fewer kernels",
 				file, line, maxRows)
 		}
-		rows = append(rows, placed{row{cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6]}, cells{file: file, line: line}})
+		r := row{cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], cell[6]}
+		rows = append(rows, placed{r, cells{file: file, line: line}})
 	}
 }
 

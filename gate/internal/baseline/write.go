@@ -41,7 +41,7 @@ func sweep(dir string) {
 	}
 }
 
-// Add reads what is in effect of the baseline in dir, lets change say which files it gets, and writes these, with no other writer in
+// Add reads what is in effect in dir, lets change say which files it gets, and writes these, with no other writer in
 // between; where there is none, dir is created. Add fills in what the new files know, and their names. A session in
 // effect that holds the same to the last digit is returned in place of a new one. An error from change leaves
 // everything as it is. Each file is written whole or not at all.
@@ -52,7 +52,7 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 	}
 	defer unlock()
 	defer os.Remove(dir) // succeeds only where it is still empty
-	b, err := openKept(dir)
+	b, err := Open(dir, (*Baseline).readKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = &Baseline{Dir: dir}, nil
 	}

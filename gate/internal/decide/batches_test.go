@@ -14,7 +14,7 @@ import (
 // batchSessions are 37 sessions of five runs of one program, unchanged, on one idle H200 within five and a half minutes.
 func batchSessions(t testing.TB) []model.Session {
 	t.Helper()
-	b, err := baseline.Open("../../../testdata/h200/sessions/kernels-batches/nvidia-h200")
+	b, err := baseline.Open("../../../testdata/h200/sessions/kernels-batches/nvidia-h200", (*baseline.Baseline).ReadAll)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestHistoryOfUnchanged(t *testing.T) {
 	}
 	var sessions []model.Session
 	for _, dir := range dirs {
-		b, err := baseline.Open(dir)
+		b, err := baseline.Open(dir, (*baseline.Baseline).ReadAll)
 		if err != nil {
 			t.Fatal(err)
 		}

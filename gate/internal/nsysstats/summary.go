@@ -34,7 +34,8 @@ func (t *table) readSums() ([]sum, error) {
 	var percent, slack, total float64
 	err := each(t, func(r *sumColumns) error {
 		text, share, all := strings.Clone(t.text(r.Name)), t.number(r.Share), t.number(r.Total)
-		s := sum{rows: 1, total: all.Float(t.factor["total"]), step: all.Step(t.factor["total"]), count: t.value("count", r.Count, busiest)}
+		factor := t.factor["total"]
+		s := sum{rows: 1, total: all.Float(factor), step: all.Step(factor), count: t.value("count", r.Count, busiest)}
 		t.value("total", r.Total, largest)
 		t.value("time", r.Share, 1000)
 		t.value("avg", r.Mean, largest)

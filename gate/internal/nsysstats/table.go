@@ -189,7 +189,8 @@ func each[Columns any](t *table, do func(*Columns) error) error {
 	switch {
 	case errors.As(err, &syntax):
 		return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
-			"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-above))
+			"a name with commas has lost its quotes, or the table is mixed with other output",
+			place(t.file, t.from+syntax.Line-above))
 	case err != io.EOF:
 		return err
 	case t.unclear != nil && !t.english:
