@@ -162,8 +162,9 @@ func TestImmutable(t *testing.T) {
 		{"column", edit("scope,", "skope,"), `:1: the columns are not scope, subject, key`},
 	} {
 		changed := c.change(string(text))
-		if _, err := decodeEntry(dir, name, []byte(changed), decodeRows); err == nil || !strings.Contains(err.Error(), ":1: the file was changed after it was written: its contents hash to ") &&
-			c.what != "a conflict" {
+		if _, err := decodeEntry(dir, name, []byte(changed), decodeRows); err == nil ||
+			!strings.Contains(err.Error(), ":1: the file was changed after it was written: its contents hash to ") &&
+				c.what != "a conflict" {
 			t.Errorf("%s, under the old name: %v", c.what, err)
 		}
 		_, err := decodeEntry(dir, "20261121T0151-"+contentHash([]byte(changed))+suffix, []byte(changed), decodeRows)
@@ -175,7 +176,8 @@ func TestImmutable(t *testing.T) {
 		}
 	}
 	write(t, dir, "notes.csv", "a,b\n")
-	if _, err := Open(dir, (*Baseline).ReadAll); err == nil || !strings.Contains(err.Error(), "notes.csv is no file of a baseline") {
+	if _, err := Open(dir, (*Baseline).ReadAll); err == nil ||
+		!strings.Contains(err.Error(), "notes.csv is no file of a baseline") {
 		t.Errorf("a stranger's file: %v", err)
 	}
 }
@@ -186,7 +188,8 @@ func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	e := record(t, dir, sample()[0])[0]
 	maxValues = 10
-	if _, err := Open(dir, (*Baseline).ReadAll); err == nil || !strings.Contains(err.Error(), "holds more than 10 values, the most that is read") {
+	if _, err := Open(dir, (*Baseline).ReadAll); err == nil ||
+		!strings.Contains(err.Error(), "holds more than 10 values, the most that is read") {
 		t.Errorf("many values: %v", err)
 	}
 	maxValues = 1000
