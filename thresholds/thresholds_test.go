@@ -92,8 +92,8 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n",
 			`x.toml:1: unknown key "rule.max"; known are alpha, base, build, cost, max_age, outside_threshold, ` +
 				`session_sd, step_threshold, threshold, undecided, warmup_threshold`},
-		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, workload.results, ` +
-			"workload.server"},
+		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, ` +
+			"workload.results, workload.server"},
 		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n",
 			`x.toml:2: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
 		{"deep key", "\n\n" + strings.Repeat("a.", 450_000) + "a = 1\n",
