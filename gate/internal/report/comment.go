@@ -62,7 +62,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	return terminal.Line(story.Cut(text, maxCommentBytes))
 }
 
-// commentLines are the lines between headline and link, as list items.
+// commentLines are the lines between headline and link, as list items: the cause first, and room for warnings.
 func commentLines(v *story.Story) (lines []string) {
 	add := func(label string, texts []string) {
 		for _, t := range texts[:min(len(texts), maxOfLabel)] {
@@ -71,7 +71,6 @@ func commentLines(v *story.Story) (lines []string) {
 			}
 		}
 	}
-	add("Warning", v.Warnings)
 	if v.Several() {
 		for _, w := range v.Each {
 			if w.Tone != story.Good {
@@ -87,9 +86,10 @@ func commentLines(v *story.Story) (lines []string) {
 			}
 		}
 	}
-	if len(lines) > maxSaid {
-		lines = append(lines[:maxSaid-1], "- … "+story.Count(len(lines)-maxSaid+1, "more line")+" in the report")
+	if most := maxSaid - min(len(v.Warnings), maxOfLabel); len(lines) > most {
+		lines = append(lines[:most-1], "- … "+story.Count(len(lines)-most+1, "more line")+" in the report")
 	}
+	add("Warning", v.Warnings)
 	return lines
 }
 
