@@ -28,6 +28,14 @@ type opened struct {
 
 func (o opened) File() string { return o.file }
 
+// slow skips a test that waits for seconds, but in CI.
+func slow(t *testing.T) {
+	t.Helper()
+	if os.Getenv("NSGATE_TEST_FULL") == "" {
+		t.Skip("NSGATE_TEST_FULL=1, as in .ci/run, waits for processes that start slowly")
+	}
+}
+
 // overlapping prepares a session of a program that takes start, opens the GPU and then works. Each process writes a
 // line to the log for each of these.
 func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log func() []string) {
@@ -112,6 +120,7 @@ func alone(t *testing.T, res *Result, err error) {
 // Where nothing is gained the runs are as ever: a program that opens the GPU at once or not at all, two builds, one
 // start.
 func TestStartsAlone(t *testing.T) {
+	slow(t)
 	for name, script := range map[string]string{"at once": `exec 9<$GPU_FILE; sleep 0.5`, "no GPU": `sleep 0.2`} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := overlapping(t, 3, 1, script)
@@ -142,6 +151,7 @@ func TestStartsAlone(t *testing.T) {
 // A run that used no GPU, or that was over before it was held, has not waited for its turn: the session is measured
 // again.
 func TestStartsRepeated(t *testing.T) {
+	slow(t)
 	p, log := overlapping(t, 2, 1,
 		`echo start >>$LOG; sleep 0.6; mkdir $LOG.first 2>/dev/null && exec 9<$GPU_FILE; sleep 0.5; exit 0`)
 	var said []string
@@ -158,6 +168,7 @@ func TestStartsRepeated(t *testing.T) {
 
 // The faults of a run that started together with others are those of a run alone, and nothing is left stopped.
 func TestStartsFail(t *testing.T) {
+	slow(t)
 	const first = `mkdir $LOG.first 2>/dev/null && sleep 0.5 || `
 	for _, tt := range []struct{ name, script, want string }{
 		{"crash before the GPU", `sleep 0.6; mkdir $LOG.first 2>/dev/null || exit 7; exec 9<$GPU_FILE; sleep 0.5`,
@@ -220,6 +231,7 @@ func TestStartsKilledRun(t *testing.T) {
 
 // The waiting time of a run is outside of its time limit.
 func TestStartsTimeLimit(t *testing.T) {
+	slow(t)
 	p, _ := overlapping(t, 4, 0, startScript+`; sleep 1.5`)
 	p.Timeout = 5 * time.Second
 	res, err := Session(t.Context(), p, nil)
