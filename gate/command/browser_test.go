@@ -280,7 +280,7 @@ func TestPages(t *testing.T) {
 	session := func(name string) string { return in("sessions", name, "nvidia-h200") }
 	pages := map[string]string{
 		"kernels":     printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
-		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
+		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--ncu-pages", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
 		"transformer": printed(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
 		"sessions":    printed(t, "sessions", "compare", session("kernels-batches"), session("saxpy-105-a")),
 		"ranks":       printed(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),

@@ -225,8 +225,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 		c.prefer(r)
 		if err := all.take(c.Measurer.Measure(ctx, looks[i]-taken, base)); err != nil && r != nil && ctx.Err() != nil {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("interrupted after %d of %d runs: check again for all of them",
-				taken, looks[i]))
+			r.Warnings = append(r.Warnings, run.Interrupted(taken, looks[i]))
 			break
 		} else if err != nil {
 			return nil, err

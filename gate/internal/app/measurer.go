@@ -48,7 +48,7 @@ type Measurement struct {
 
 	finished bool           // profiles that were there before
 	typical  *model.Drawing // the typical step of a session to record, nil where none is known
-	printed  []string       // what each run of the head printed, untrusted
+	printed  []string       // output of each run of the head, untrusted
 	// here gives the commit that was checked out when the measurement began, nil for profiles that were there before.
 	here func() (string, error)
 }

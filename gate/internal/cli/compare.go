@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -34,7 +33,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if c.Rule, err = v.rule(); err != nil {
 		return err
 	}
-	if v.pages != "" && !slices.Contains(autoAlwaysNever, v.pages) { // NSGATE_EXPLAIN is for nsgate check
+	if v.pages != "" {
 		if c.Counters, err = bothPages(v.pages); err != nil {
 			return err
 		}

@@ -54,12 +54,9 @@ func bindCount(fs *pflag.FlagSet, count *bool) {
 	fs.BoolVar(count, countFlag, false, "profile the heaviest kernels with Nsight Compute as well")
 }
 
-// bindPages declares the flag of counters that were printed before, also under its old name.
+// bindPages declares the flag of counters that were printed before.
 func bindPages(fs *pflag.FlagSet, pages *string) {
 	fs.StringVar(pages, pagesFlag, "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
-	old := *fs.Lookup(pagesFlag)
-	old.Name, old.Shorthand, old.Hidden = "explain", "", true
-	fs.AddFlag(&old)
 }
 
 // bothPages are the pages of baseline and head in the value of [pagesFlag].

@@ -484,7 +484,7 @@ func bothEdited(edits ...sessionEdit) sessionEdit {
 
 var (
 	gaps         = measure.IdleSubject("micro gaps", "")
-	starved      = measure.IdleSubject("launch-starved", "host code in forward")
+	starved      = measure.IdleSubject(measure.IdleLaunch, "host code in forward")
 	tokensOutput = measure.Output{Name: "tokens/s", Better: measure.Higher}
 )
 

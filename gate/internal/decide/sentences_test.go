@@ -186,7 +186,7 @@ func disturb(t *rapid.T, s *model.Session, ranks int) {
 	add(measure.Workload, measure.StepTime, period)
 	compute := rapid.SampledFrom([]float64{300e3, 320e3, 450e3}).Draw(t, "compute")
 	add(kernel, measure.Owned, compute)
-	add(measure.IdleSubject(rapid.SampledFrom([]string{"launch-starved", "dependency-stalled"}).Draw(t, "idle"), ""),
+	add(measure.IdleSubject(rapid.SampledFrom([]string{measure.IdleLaunch, measure.IdleDependency}).Draw(t, "idle"), ""),
 		measure.Owned, period-compute)
 	syncs := rapid.SampledFrom([]float64{0, 0, 1, 3}).Draw(t, "synchronising calls")
 	add(measure.Workload, measure.SyncCalls, syncs)

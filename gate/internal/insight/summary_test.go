@@ -40,7 +40,7 @@ func stepping(change func(*model.Session)) []model.Session {
 	one(copied, measure.CopyBytes, 200, 200)
 	one(copied, measure.Copies, 1, 1)
 	one(copied, measure.Owned, 60, 60)
-	one(measure.IdleSubject("launch-starved", "host code"), measure.Owned, 40, 60)
+	one(measure.IdleSubject(measure.IdleLaunch, "host code"), measure.Owned, 40, 60)
 	if change != nil {
 		change(&s)
 	}

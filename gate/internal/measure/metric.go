@@ -66,7 +66,7 @@ const (
 type mark uint16
 
 const (
-	tally      mark = 1 << iota // see [Metric.Informational]
+	informs    mark = 1 << iota // see [Metric.Informational]
 	judged                      // see [Metric.Judged]
 	unprofiled                  // see [Metric.Unprofiled]
 	onHost                      // see [Metric.OnHost]
@@ -181,9 +181,9 @@ func (m Metric) Judged() bool {
 	return m.Better != Neither && m.Raw() == ""
 }
 
-// Informational reports whether the metric counts what a program does and not what that costs: that it grew is said,
-// and fails a gate only where a rule names it.
-func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
+// Informational reports whether the metric counts operations and not their cost: an increase is reported, and fails a
+// gate only where a rule names the metric.
+func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 
 // OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and
 // between hosts.

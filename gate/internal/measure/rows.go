@@ -9,7 +9,7 @@ var (
 	// independent.
 	Spread = row("time_spread", "ns", Neither, time, alone, 0)
 	// Launches is the number of launches per step, or per run where the workload has no steps.
-	Launches = row("launches", "count", Lower, exact, perStep|overRanks, judged|tally|once)
+	Launches = row("launches", "count", Lower, exact, perStep|overRanks, judged|informs|once)
 	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
 	Total = row("total", "ns", Lower, time, perStep|overRanks, judged|followed|ticks, "total time")
 	// GPUTime is the summed kernel time of a range, of a device or of the whole workload, per step (or per run).
@@ -17,20 +17,20 @@ var (
 	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
 	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, judged)
 	// CopyBytes is the number of bytes that one kind of copy or memset moved, per step (or per run).
-	CopyBytes = row("copy_bytes", "B", Lower, exact, perStep|overRanks, judged|tally, "bytes copied")
+	CopyBytes = row("copy_bytes", "B", Lower, exact, perStep|overRanks, judged|informs, "bytes copied")
 	// Copies is the number of copies or memsets of one kind, per step (or per run).
-	Copies = row("copies", "count", Lower, exact, perStep|overRanks, judged|tally|once)
+	Copies = row("copies", "count", Lower, exact, perStep|overRanks, judged|informs|once)
 	// SyncCalls is the number of CUDA calls that make the host wait for the GPU, per step (or per run): those that
 	// synchronise by name, and copies that are not asynchronous.
-	SyncCalls = row("sync_calls", "count", Lower, exact, perStep|overRanks, judged|tally|once, "synchronising calls")
+	SyncCalls = row("sync_calls", "count", Lower, exact, perStep|overRanks, judged|informs|once, "synchronising calls")
 	// Allocations is the number of CUDA calls that allocate device or pinned memory, per step (or per run).
-	Allocations = row("allocations", "count", Lower, exact, perStep|overRanks, judged|tally|once)
+	Allocations = row("allocations", "count", Lower, exact, perStep|overRanks, judged|informs|once)
 	// PageableBytes is the bytes copied from or to pageable memory, per step (or per run): such copies wait for one
 	// another.
-	PageableBytes = row("pageable_bytes", "B", Lower, exact, perStep|overRanks, judged|tally, "pageable bytes")
+	PageableBytes = row("pageable_bytes", "B", Lower, exact, perStep|overRanks, judged|informs, "pageable bytes")
 	// SmallKernels is the number of launches of kernels under 10 µs each, per step (or per run): launching one costs
 	// the host about as much as running it costs the GPU.
-	SmallKernels = row("small_kernels", "count", Lower, exact, perStep|overRanks, judged|tally|once, "small kernels")
+	SmallKernels = row("small_kernels", "count", Lower, exact, perStep|overRanks, judged|informs|once, "small kernels")
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: the time that the
 	// user waits for, idle time included. It is the mean over the typical steps of a run, those whose period is in the
 	// middle half.

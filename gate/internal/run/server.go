@@ -228,7 +228,7 @@ func (x *server) end(clientFailed bool, grace time.Duration) (killed bool) {
 	return killed
 }
 
-// close notes what the server printed, and that its port is still taken although its processes have ended.
+// close notes the output of the server, and whether its port is still taken although its processes have ended.
 func (x *server) close() *Served {
 	for until := time.Now().Add(portGrace); x.done != nil && x.listens(); time.Sleep(readyEvery) {
 		if time.Now().After(until) {

@@ -176,7 +176,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := cmp.Or(err, p.keep(private.Path)); err != nil { // it is kept of a failed session too
 		return nil, err
 	}
-	runs, traces, err := p.traced(ctx, private, runs, read, note)
+	runs, traces, err := p.readFinished(ctx, private, runs, read, note)
 	if err = cmp.Or(after.wait(), err); err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	return res, nil
 }
 
-// traced reads the traces of the runs, without a run that was cut.
-func (p Plan) traced(ctx context.Context, private *proc.Private, runs []Run,
+// readFinished reads the traces of the runs, without a run that was cut.
+func (p Plan) readFinished(ctx context.Context, private *proc.Private, runs []Run,
 	read func(context.Context, *proc.Private, []Run, func(Event)) ([][]model.Trace, error),
 	note func(Event)) ([]Run, [][]model.Trace, error) {
 	traces := make([][]model.Trace, len(runs))
@@ -208,11 +208,15 @@ func (p Plan) traced(ctx context.Context, private *proc.Private, runs []Run,
 	return runs, traces, cmp.Or(turns(traces, runs), loaded(traces, runs))
 }
 
+// Interrupted is the warning of a measurement that ended before all of its runs.
+func Interrupted(ended, planned int) string {
+	return fmt.Sprintf("interrupted after %d of %d runs: check again for all of them", ended, planned)
+}
+
 // warn adds the doubts about runs that are missing, the host's load, and processes that runs left behind.
 func (r *Result) warn(planned int) {
 	if n := len(r.Runs); n < planned {
-		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("interrupted after %d of %d runs: check again for all of them", n, planned))
+		r.Warnings = append(r.Warnings, Interrupted(n, planned))
 	}
 	if hostBound(r.Traces) || timedByHost(r.Runs) {
 		r.Warnings = append(r.Warnings, loadWarnings(r.load, host.Here().Limit())...)

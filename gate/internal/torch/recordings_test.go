@@ -284,7 +284,7 @@ func TestSteps(t *testing.T) {
 	if x, ok := s.Find(measure.Workload, measure.SyncCalls.Name); !ok || x.Values[0] != 0 {
 		t.Errorf("synchronising calls a step: %v", x.Values)
 	}
-	launching := measure.IdleSubject("launch-starved", "cudaLaunchKernelExC in forward")
+	launching := measure.IdleSubject(measure.IdleLaunch, "cudaLaunchKernelExC in forward")
 	if x, ok := s.Find(launching, measure.Owned.Name); !ok || x.Values[0] <= 0 {
 		t.Errorf("idle time in launches: %v", x.Values)
 	}

@@ -574,7 +574,7 @@ func TestBlocking(t *testing.T) {
 		{measure.Workload, measure.SyncCalls, 1},
 		{measure.Subject{Scope: measure.ScopeCall, Name: sync}, measure.SyncCalls, 1},
 		{measure.IdleSubject("blocking", sync+" in ProfilerStep"), measure.Owned, 10_000},
-		{measure.IdleSubject("launch-starved", "host code in ProfilerStep after "+sync), measure.Owned, 180_000},
+		{measure.IdleSubject(measure.IdleLaunch, "host code in ProfilerStep after "+sync), measure.Owned, 180_000},
 	} {
 		if x, ok := sides[0][0].Find(want.subject, want.metric.Name); !ok || x.Values[0] != want.value {
 			t.Errorf("%s of %+v: %v, want %v", want.metric.Name, want.subject, x.Values, want.value)
