@@ -38,7 +38,6 @@ func completeFlags(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		known := append(words[f.Name], f.Annotations[completed]...)
 		switch {
-		case f.Hidden:
 		case f.Name == "baseline":
 			c.MarkFlagDirname(f.Name)
 		case functions[f.Name] != nil:
