@@ -92,11 +92,7 @@ var layout = map[string]struct {
 	// Beside nsgate, for its packages.
 	"gate/internal/manpages": {14, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.
-	"gate/internal/exporttest":           {2, []string{"github.com/parquet-go/parquet-go"}},
-	"gate/internal/faketools":            {0, nil},
-	"gate/internal/faketools/ncu":        {0, nil},
-	"gate/internal/faketools/nsys":       {0, []string{"zombiezen.com/go/sqlite"}},
-	"gate/internal/faketools/nvidia-smi": {1, nil},
+	"gate/internal/exporttest": {2, []string{"github.com/parquet-go/parquet-go"}},
 }
 
 func TestLayout(t *testing.T) {
@@ -150,7 +146,7 @@ func TestLayout(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(page), "| package | one sentence |\n")
 	for name := range layout {
-		if !strings.HasPrefix(name, "gate/internal/faketools") && !strings.HasSuffix(name, "test") && name != "gate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
+		if !strings.HasSuffix(name, "test") && name != "gate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
 			t.Errorf("%s is not in the table of packages of DEVELOPMENT.md", name)
 		}
 	}
@@ -202,7 +198,7 @@ func TestOneVerdict(t *testing.T) {
 // TestToolNames keeps the names of profilers out of the packages that know the ports only.
 func TestToolNames(t *testing.T) {
 	tool := regexp.MustCompile(`(?i)nsys|ncu\b|nvidia`)
-	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|faketools|torch)/|_test\.go$`)
+	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|testdata/tools|torch)/|_test\.go$`)
 	named := map[string]bool{ // and whether it was found
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
 		"gate/internal/insight/patterns.go": false, "gate/internal/measure/metric.go": false,

@@ -46,7 +46,7 @@ func withTools(m *testing.M) int {
 	if err := os.Mkdir(tools, 0o700); err != nil {
 		panic(err)
 	}
-	for _, command := range []string{"cmd/nsgate", "gate/internal/faketools/nsys", "gate/internal/faketools/ncu", "gate/internal/faketools/nvidia-smi"} {
+	for _, command := range []string{"cmd/nsgate", "testdata/tools/nsys", "testdata/tools/ncu", "testdata/tools/nvidia-smi"} {
 		// Of go run, unlike go build, the build cache keeps the executable.
 		run := exec.Command("go", slices.Concat([]string{"run", "-exec", "cp"}, raceFlags, []string{"../../" + command, tools})...)
 		// As in a release; a static executable starts faster. The fake nsys holds SQLite, which the tests hold as well: built as

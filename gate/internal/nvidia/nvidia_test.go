@@ -18,7 +18,7 @@ import (
 
 func TestGPUs(t *testing.T) {
 	dir := t.TempDir()
-	build := exec.Command("go", "run", "-exec", "cp", "../faketools/nvidia-smi", dir)
+	build := exec.Command("go", "run", "-exec", "cp", "../../../testdata/tools/nvidia-smi", dir)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

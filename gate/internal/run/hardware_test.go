@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/faketools"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -42,7 +41,7 @@ func TestHardwareOfSessions(t *testing.T) {
 				if got.CPU = ""; got != want {
 					t.Errorf("%+v, want %+v", got, want)
 				}
-				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), faketools.Identity) {
+				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "IDENTITY") {
 					t.Errorf("%s, %v", text, err)
 				}
 			}

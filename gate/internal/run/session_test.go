@@ -62,7 +62,7 @@ func testMain(m *testing.M, tools []string) int {
 		panic(err)
 	}
 	for _, tool := range []string{"nsys", "ncu", "nvidia-smi"} { // of go run, unlike go build, the build cache keeps the executable
-		run := exec.Command("go", "run", "-exec", "cp", "../faketools/"+tool, dir)
+		run := exec.Command("go", "run", "-exec", "cp", "../../../testdata/tools/"+tool, dir)
 		if tool != "nsys" { // which holds SQLite: built as the tests of other packages are, that is compiled once
 			run.Env = append(os.Environ(), "CGO_ENABLED=0")
 		}

@@ -13,8 +13,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/faketools"
 )
 
 func main() { os.Exit(smi()) }
@@ -37,7 +35,7 @@ func smi() int {
 		return 9
 	}
 	if all {
-		fmt.Printf(everything, faketools.Identity, uuid, cmp.Or(os.Getenv("NSGATE_FAKE_BOARD"), "N/A"))
+		fmt.Printf(everything, uuid, cmp.Or(os.Getenv("NSGATE_FAKE_BOARD"), "N/A"))
 		return 0
 	}
 	for _, arg := range os.Args[1:] {
