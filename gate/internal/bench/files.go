@@ -294,10 +294,7 @@ var bencherHead = input.Pattern(`^\{\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*\{\s*"(l
 func isBencher(head []byte) bool { return bencherHead().Match(head) }
 
 // bencherMeasures are the measures that Bencher defines, in its units: ns, operations/s, seconds and bytes.
-var bencherMeasures = map[string]struct {
-	metric measure.Metric
-	factor float64
-}{
+var bencherMeasures = map[string]unit{
 	"latency": {measure.Duration, 1}, "throughput": {measure.ItemRate, 1}, "build-time": {measure.Duration, second},
 	"file-size": {measure.Memory, 1},
 }

@@ -163,6 +163,12 @@ func readGoogle(r *run) error {
 	return nil
 }
 
+// unit is the metric of a number, and the factor to its base unit.
+type unit struct {
+	metric measure.Metric
+	factor float64
+}
+
 // durations are units of time in ns.
 var durations = map[string]float64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": second, "sec": second,

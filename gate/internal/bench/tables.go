@@ -69,10 +69,7 @@ func hasUnit(title string) bool {
 }
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
-var tritonMetrics = map[string]struct {
-	metric measure.Metric
-	factor float64
-}{
+var tritonMetrics = map[string]unit{
 	"latency": {measure.Duration, 1e6}, "walltime": {measure.Duration, 1e6}, "gpu_time": {measure.Duration, 1e6},
 	"tflops": {measure.FlopRate, 1e12}, "gbps": {measure.Bandwidth, 1e9}, "peak_mem": {measure.Memory, 1e9},
 	"gpu_peak_mem": {measure.Memory, 1e9},

@@ -15,7 +15,6 @@ import (
 type bisectVerb struct {
 	measureFlags
 	printed
-	policy                         policyFlags
 	build, kernel, metric, explain string
 	most                           time.Duration
 }
@@ -36,12 +35,12 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
 		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
 	}
-	j, err := v.single(e, &v.policy, args.workload, v.out.quiet)
+	j, err := v.single(e, args.workload, v.out.quiet)
 	if err != nil {
 		return err
 	}
 	if v.dryRun {
-		return printCommands(e, j.Live.Commands(j.looks, &j.build))
+		return printCommands(e, false, j.Workload, j.Live.Commands(j.looks, &j.build))
 	}
 	b, err := bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.build, Looks: j.looks,

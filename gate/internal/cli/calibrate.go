@@ -14,8 +14,7 @@ import (
 type calibrateVerb struct {
 	measureFlags
 	printed
-	policy policyFlags
-	host   bool
+	host bool
 }
 
 func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
@@ -28,7 +27,7 @@ func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
 }
 
 func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
-	j, err := v.single(e, &v.policy, args.workload, v.out.quiet)
+	j, err := v.single(e, args.workload, v.out.quiet)
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
 	if v.dryRun {
-		return printCommands(e, j.Live.Commands([]int{c.Measured()}, nil))
+		return printCommands(e, false, j.Workload, j.Live.Commands([]int{c.Measured()}, nil))
 	}
 	answer, err := c.Run(ctx)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 type checkVerb struct {
 	measureFlags
 	base                                 baseFlags
-	policy                               policyFlags
 	out                                  outputFlags
 	counters                             counterFlags
 	explain, profiler, noGPU, noBaseline string
@@ -93,7 +92,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	if err := cmp.Or(v.out.check(e), v.counters.check(v.by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
-	jobs, err := v.resolve(e, &v.policy, workload, v.out.quiet)
+	jobs, err := v.resolve(e, workload, v.out.quiet)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,10 +128,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 // print is --dry-run.
 func (v *checkVerb) print(e *env, checks app.Suite) error {
 	for _, c := range checks {
-		if len(checks) > 1 {
-			fmt.Fprintln(e.Out, "# workload", c.Workload)
-		}
-		if err := printCommands(e, c.Commands()); err != nil {
+		if err := printCommands(e, len(checks) > 1, c.Workload, c.Commands()); err != nil {
 			return err
 		}
 	}

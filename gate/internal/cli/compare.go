@@ -10,7 +10,7 @@ import (
 
 type compareVerb struct {
 	sampleFlags
-	printed
+	viewer
 	policy policyFlags
 	pages  string
 }

@@ -76,19 +76,10 @@ func (o *outputFlags) written(e *env) []string {
 	return files
 }
 
-func (v *showVerb) reads(e *env, args arguments) (paths, files []string) {
-	return args.own, v.out.written(e)
-}
+// viewer is the part of a verb that prints what it reads from the files that its arguments name.
+type viewer struct{ printed }
 
-func (v *compareVerb) reads(e *env, args arguments) (paths, files []string) {
-	return args.own, v.out.written(e)
-}
-
-func (v *reportVerb) reads(e *env, args arguments) (paths, files []string) {
-	return args.own, v.out.written(e)
-}
-
-func (v *historyVerb) reads(e *env, args arguments) (paths, files []string) {
+func (v *viewer) reads(e *env, args arguments) (paths, files []string) {
 	return args.own, v.out.written(e)
 }
 

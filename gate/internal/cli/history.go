@@ -13,7 +13,7 @@ import (
 )
 
 type historyVerb struct {
-	printed
+	viewer
 	policy         policyFlags
 	workload, root string
 }

@@ -51,6 +51,7 @@ func (s *sampleFlags) tools(p *thresholds.Policy) profile.Tools {
 type measureFlags struct {
 	sampleFlags
 	app.Options
+	policy     policyFlags
 	workload   words
 	baseline   string
 	runs       runPlan
@@ -103,8 +104,8 @@ type job struct {
 }
 
 // resolve returns the workloads to measure and their policies: the command after "--", or those of the policy file.
-func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, quiet bool) ([]*job, error) {
-	p, err := policy.load()
+func (m *measureFlags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
+	p, err := m.policy.load()
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +136,8 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, q
 }
 
 // single is resolve of a command that takes one workload.
-func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, quiet bool) (*job, error) {
-	jobs, err := m.resolve(e, policy, workload, quiet)
+func (m *measureFlags) single(e *env, workload []string, quiet bool) (*job, error) {
+	jobs, err := m.resolve(e, workload, quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -332,8 +333,11 @@ func (m *measureFlags) fixed(j *job, what string) error {
 	return nil
 }
 
-// printCommands is --dry-run.
-func printCommands(e *env, lines []string) error {
+// printCommands is --dry-run of a workload, which several ones name.
+func printCommands(e *env, several bool, workload string, lines []string) error {
+	if several {
+		fmt.Fprintln(e.Out, "# workload", workload)
+	}
 	_, err := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(lines, "\n"))
 	return err
 }

@@ -21,7 +21,6 @@ import (
 
 type recordVerb struct {
 	measureFlags
-	policy                policyFlags
 	counters              counterFlags
 	quiet, replace, count bool
 	reason, anchor        string
@@ -50,7 +49,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone",
 			countFlag)
 	}
-	jobs, err := v.resolve(e, &v.policy, args.workload, v.quiet)
+	jobs, err := v.resolve(e, args.workload, v.quiet)
 	if err != nil {
 		return err
 	}
@@ -91,10 +90,7 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		c.Counters = &v.counters.Selection
 	}
 	if v.dryRun {
-		if several {
-			fmt.Fprintln(e.Out, "# workload", j.Workload)
-		}
-		return printCommands(e, c.Commands())
+		return printCommands(e, several, j.Workload, c.Commands())
 	}
 	if several {
 		j.Begin("workload " + j.Workload)

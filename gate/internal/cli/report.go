@@ -17,7 +17,7 @@ import (
 )
 
 type reportVerb struct {
-	printed
+	viewer
 	policy policyFlags
 	limits []string // the flags of the policy
 	opens  bool

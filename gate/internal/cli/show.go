@@ -21,7 +21,7 @@ import (
 
 type showVerb struct {
 	sampleFlags
-	printed
+	viewer
 }
 
 func (v *showVerb) bind(fs *pflag.FlagSet) {

@@ -59,7 +59,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	}
 	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains),
 		v.Of(story.New, story.Gone))
-	body += changedMarkdown(v, rows, room-len(body))
+	body += changedMarkdown(rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
 
@@ -128,7 +128,7 @@ func linkedMarkdown(v *story.Story, file string, line int) string {
 }
 
 // changedMarkdown is the table of changed rows. Three columns fit GitHub's page without scrolling; details stand below in smaller type.
-func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
+func changedMarkdown(rows []story.Row, room int) string {
 	t := &story.Table{Limit: maxRows, Columns: []story.Column{{Title: "Name", Markup: true}, {Title: "Before → after", Markup: true}, {Title: "Change", Right: true, Markup: true}}}
 	for _, r := range story.Untold(rows) {
 		mark := story.Classes[r.Class].Mark

@@ -182,11 +182,11 @@ func replaced(r Row, per string) (why []string, short string) {
 	var gone, fresh []string
 	gone, times[0] = r.parts(true)
 	fresh, times[1] = r.parts(false)
-	few := func(names []string, and string) string {
+	few := func(names []string) string {
 		if len(names) > 2 {
 			return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 		}
-		return strings.Join(names, and)
+		return strings.Join(names, " and ")
 	}
 	verb, verbs := "takes", "replaces"
 	if len(fresh) > 1 {
@@ -194,9 +194,9 @@ func replaced(r Row, per string) (why []string, short string) {
 	}
 	change := fmt.Sprintf(": %s a %s, %s (%s)", r.Values, per, r.Change, Join(", ", r.Interval, r.Allowed))
 	if r.F.Match == "rest" {
-		why = []string{few(gone, " and ") + " gone, " + few(fresh, " and ") + " new" + change}
+		why = []string{few(gone) + " gone, " + few(fresh) + " new" + change}
 	} else {
-		why = []string{few(fresh, " and ") + " " + verb + " the place of " + few(gone, " and ") + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
+		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
 	}
 	if len(gone)+len(fresh) > 2 {
 		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""), ", ")+"; new: "+strings.Join(beginning(times[1], 3, ""), ", "))
