@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,12 @@ func helpText(page string, further ...string) string {
 	if err != nil {
 		panic(err) // a command without its text
 	}
-	return strings.NewReplacer(append(further, lists()...)...).Replace(string(text))
+	for line, list := range lists {
+		if strings.Contains(string(text), line) {
+			further = append(further, line, list())
+		}
+	}
+	return strings.NewReplacer(further...).Replace(string(text))
 }
 
 // topicsOf lists the topics of a part of the manual.
@@ -47,22 +51,24 @@ func topicsOf(g manual.Group) string {
 	return text
 }
 
-// lists are the lines such as {inputs} of a help text, each before the text that replaces it.
-var lists = sync.OnceValue(func() []string {
-	var inputs, patterns strings.Builder
-	for _, f := range profile.Formats() {
-		needs := ""
-		if f.Needs != "" {
-			needs = ", needs " + f.Needs
-		}
-		fmt.Fprintf(&inputs, "    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
-	}
-	for _, p := range insight.Patterns {
-		fmt.Fprintf(&patterns, "    %-22s %s\n", p.Key, p.When)
-	}
-	return []string{"{topics}\n", strings.Join(mapped(manual.Groups, topicsOf), "\n"), "{inputs}\n", inputs.String(),
-		"{patterns}\n", patterns.String()}
-})
+// lists are the lines such as {inputs} of a help text, each with the function that makes its replacement: every start
+// of nsgate reads all help texts, and few have such a line.
+var lists = map[string]func() string{
+	"{topics}\n": func() string { return strings.Join(mapped(manual.Groups, topicsOf), "\n") },
+	"{inputs}\n": func() string {
+		return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
+			if f.Needs != "" {
+				return fmt.Sprintf("    %s (%s, needs %s)\n", f.Name, strings.Join(f.Suffixes, ", "), f.Needs)
+			}
+			return fmt.Sprintf("    %s (%s)\n", f.Name, strings.Join(f.Suffixes, ", "))
+		}), "")
+	},
+	"{patterns}\n": func() string {
+		return strings.Join(mapped(insight.Patterns, func(p insight.Pattern) string {
+			return fmt.Sprintf("    %-22s %s\n", p.Key, p.When)
+		}), "")
+	},
+}
 
 func overview(root *cobra.Command, e *env) string {
 	var commands strings.Builder

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/cmd/nsgate/docs"
 )
@@ -36,7 +37,7 @@ var Groups = []Group{
 }
 
 // Topics are all pages, where to start first, then by name.
-func Topics() []Topic {
+var Topics = sync.OnceValue(func() []Topic {
 	files, err := fs.Glob(docs.Files, "*.md")
 	if err != nil {
 		panic(err) // of a pattern that is constant
@@ -55,7 +56,7 @@ func Topics() []Topic {
 		return first[a.Name] - first[b.Name]
 	})
 	return topics
-}
+})
 
 // Lookup finds a topic by its name.
 func Lookup(name string) (Topic, bool) {
