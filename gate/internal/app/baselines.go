@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -94,7 +94,7 @@ func WorkloadsIn(root string) []string {
 }
 
 // release is the name of a tag that stands for a release.
-var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
+var release = input.Pattern(`^v?\d+(\.\d+)+$`)
 
 // anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
 // release, as far as git knows tags here.
@@ -135,7 +135,7 @@ func readTags(ctx context.Context) (out tags) {
 	out.byCommit = map[string]string{}
 	for line := range strings.Lines(ask(ctx, "", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
-		if name := words[len(words)-1]; release.MatchString(name) {
+		if name := words[len(words)-1]; release().MatchString(name) {
 			for _, commit := range words[:len(words)-1] {
 				out.byCommit[commit] = name
 			}
@@ -145,7 +145,7 @@ func readTags(ctx context.Context) (out tags) {
 		return out
 	}
 	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
-		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
+		if name = strings.TrimSpace(name); release().MatchString(name) && len(out.before) < maxReleases {
 			out.before = append(out.before, name)
 		}
 	}

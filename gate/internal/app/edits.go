@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok boo
 	}
 	r.Commit = cmp.Or(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"), getenv("BITBUCKET_PR_DESTINATION_COMMIT"))
 	for _, host := range [][2]string{{"GITHUB_REF", "GITHUB_SHA"}, {"BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"}} {
-		if mergeRef.MatchString(getenv(host[0])) {
+		if mergeRef().MatchString(getenv(host[0])) {
 			r.Merge = getenv(host[1])
 		}
 	}
@@ -58,7 +57,7 @@ func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok boo
 }
 
 // mergeRef matches the ref of GitHub's and Azure's merge of a change with its target.
-var mergeRef = regexp.MustCompile(`^refs/pull/[0-9]+/merge$`)
+var mergeRef = input.Pattern(`^refs/pull/[0-9]+/merge$`)
 
 // Edit is a baseline or policy file that judges the change under review and that the change edits.
 type Edit struct {
@@ -223,10 +222,10 @@ func eventBase(file string) string {
 			Base struct{ SHA string } `json:"base"`
 		} `json:"pull_request"`
 	}
-	if err != nil || json.Unmarshal(text, &event) != nil || !commitID.MatchString(event.PullRequest.Base.SHA) {
+	if err != nil || json.Unmarshal(text, &event) != nil || !commitID().MatchString(event.PullRequest.Base.SHA) {
 		return ""
 	}
 	return event.PullRequest.Base.SHA
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+var commitID = input.Pattern(`^[0-9a-f]{40,64}$`)

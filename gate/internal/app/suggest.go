@@ -5,17 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 const maxSuggested = 6
 
 var (
-	numberLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9 _/().-]{0,47}?)[ \t]*: *(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)` +
+	numberLine = input.Pattern(`^([A-Za-z][A-Za-z0-9 _/().-]{0,47}?)[ \t]*: *(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)` +
 		`(?: *([A-Za-zµ%][A-Za-z0-9µ%/]{0,15}))?$`)
-	digits = regexp.MustCompile(`\d+`)
-	whole  = regexp.MustCompile(`^\d+$`)
-	unitIn = regexp.MustCompile(`[A-Za-zµ/%]+`)
+	digits = input.Pattern(`\d+`)
+	whole  = input.Pattern(`^\d+$`)
+	unitIn = input.Pattern(`[A-Za-zµ/%]+`)
 )
 
 // suggest finds lines "name: number unit" that each of the runs printed once; better is Neither where the unit does not
@@ -32,7 +33,7 @@ func suggest(runs []string) (out []measure.Output) {
 		}
 	}
 	for _, m := range numberLines(runs[0]) {
-		setting := m[3] == "" && whole.MatchString(m[2])
+		setting := m[3] == "" && whole().MatchString(m[2])
 		once := !slices.ContainsFunc(values, func(of map[string][]string) bool { return len(of[shape(m)]) != 1 })
 		varies := slices.ContainsFunc(values, func(of map[string][]string) bool {
 			return !slices.Contains(of[shape(m)], m[2])
@@ -47,7 +48,7 @@ func suggest(runs []string) (out []measure.Output) {
 
 func numberLines(printed string) (matches [][]string) {
 	for line := range strings.FieldsFuncSeq(printed, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if m := numberLine.FindStringSubmatch(line); m != nil {
+		if m := numberLine().FindStringSubmatch(line); m != nil {
 			matches = append(matches, m)
 		}
 	}
@@ -55,11 +56,11 @@ func numberLines(printed string) (matches [][]string) {
 }
 
 // shape is a line without its numbers: lines of one shape in a run are those of a loop.
-func shape(m []string) string { return digits.ReplaceAllString(m[1], "0") + ":" + m[3] }
+func shape(m []string) string { return digits().ReplaceAllString(m[1], "0") + ":" + m[3] }
 
 // better is the direction of a unit, that of the line or the last one in its name.
 func better(name, unit string) measure.Direction {
-	if words := unitIn.FindAllString(name, -1); unit == "" {
+	if words := unitIn().FindAllString(name, -1); unit == "" {
 		unit = words[len(words)-1]
 	}
 	head, per, _ := strings.Cut(unit, "/")

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -34,7 +34,7 @@ const (
 )
 
 // fileForm is the name of a file: the start to the minute, and the hash of its contents.
-var fileForm = regexp.MustCompile(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
+var fileForm = input.Pattern(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
 
 // contentHash is the hash that stands in a file's name: of its lines, whatever ends them.
 func contentHash(text []byte) string {
@@ -50,7 +50,7 @@ func contentHash(text []byte) string {
 func decodeEntry(dir, name string, text []byte,
 	decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
 	file := filepath.Join(dir, name)
-	form := fileForm.FindStringSubmatch(name)
+	form := fileForm().FindStringSubmatch(name)
 	if form == nil {
 		return Entry{}, fmt.Errorf("%s is no file of a baseline, whose names are like 20261121T0151-1a2b3c4d.csv; "+
 			"move it elsewhere", file)

@@ -34,7 +34,7 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
-	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm().MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
 	for _, e := range listed {

@@ -12,11 +12,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Post is the answer of a gate in the forms that a code host shows. It is JSON between a process without network and
@@ -58,7 +59,7 @@ const (
 var tokens = []string{"GITHUB_TOKEN", "GITLAB_TOKEN"}
 
 // repositoryName matches the name of a repository on GitHub or the number of a project on GitLab.
-var repositoryName = regexp.MustCompile(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9]+)$`)
+var repositoryName = input.Pattern(`^([A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9]+)$`)
 
 // New is the code host of this job by its variables, with the event as it is now. The error names the missing
 // variables.
@@ -87,7 +88,7 @@ func New(getenv func(string) string) (*Host, error) {
 	}
 	u, err := url.Parse(h.api)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || token == "" ||
-		strings.ContainsAny(token, "\r\n") || !repositoryName.MatchString(project) || strings.Contains(project, "..") {
+		strings.ContainsAny(token, "\r\n") || !repositoryName().MatchString(project) || strings.Contains(project, "..") {
 		return nil, fmt.Errorf("no comment or check run: %s are not all set for this step; hand the token on as a variable",
 			name)
 	}

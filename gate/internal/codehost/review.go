@@ -2,7 +2,6 @@ package codehost
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -50,8 +49,8 @@ type repository struct {
 }
 
 var (
-	commitID = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
-	login    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,39}(\[bot\])?$`)
+	commitID = input.Pattern(`^[0-9a-f]{40,64}$`)
+	login    = input.Pattern(`^[A-Za-z0-9_-]{1,39}(\[bot\])?$`)
 )
 
 // ReviewOf is the pull or merge request of a job; its number is 0 outside of one.
@@ -73,7 +72,7 @@ func ReviewOf(getenv func(string) string) Review {
 			for _, l := range p.Labels {
 				r.labels = append(r.labels, l.Name)
 			}
-			if x.Action == "labeled" && login.MatchString(x.Sender.Login) {
+			if x.Action == "labeled" && login().MatchString(x.Sender.Login) {
 				r.label, r.sender = x.Label.Name, x.Sender.Login
 			}
 		case w != nil:
@@ -84,7 +83,7 @@ func ReviewOf(getenv func(string) string) Review {
 			run = strconv.FormatInt(w.ID, 10)
 		}
 	}
-	if !commitID.MatchString(r.Commit) {
+	if !commitID().MatchString(r.Commit) {
 		r.Commit = ""
 	}
 	if server := getenv("GITHUB_SERVER_URL"); server != "" && run != "" {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +76,7 @@ func differ(ctx context.Context, top, rows string, disable []string) (bool, erro
 	return false, nil
 }
 
-var filterKey = regexp.MustCompile(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
+var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
 
 // noFilters are the options that switch off every filter of the configuration. A name that cannot be switched off is
 // an error.
@@ -93,7 +92,7 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 		if strings.TrimSpace(key) == "" {
 			continue
 		}
-		m := filterKey.FindStringSubmatch(key)
+		m := filterKey().FindStringSubmatch(key)
 		if m == nil {
 			if strings.ContainsAny(key, "=\n") {
 				return nil, errors.New("git: a filter whose name cannot be switched off")
@@ -106,7 +105,7 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 	return disable, nil
 }
 
-var pointer = regexp.MustCompile(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
+var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
 
 // stored reports whether a Git LFS pointer in the index stands for a file.
 func stored(ctx context.Context, top, name string) bool {
@@ -115,7 +114,7 @@ func stored(ctx context.Context, top, name string) bool {
 		return false
 	}
 	text, err := Output(ctx, top, "cat-file", "blob", ":"+name)
-	m := pointer.FindStringSubmatch(text + "\n")
+	m := pointer().FindStringSubmatch(text + "\n")
 	if err != nil || m == nil {
 		return false
 	}
