@@ -9,11 +9,12 @@ import (
 // host says what the CPU's threads did at any time.
 type host struct {
 	t      *model.Trace
-	waits  []bool                    // by call name: it synchronises
-	ranges map[int32]*model.Timeline // of each thread
-	all    *model.Timeline           // the ranges of all threads as if they were one
-	places map[int32]*place          // by thread: where its calls were last asked for
-	passed int                       // overheads that ended before what is asked for
+	waits  []bool                  // by call name: it synchronises
+	ranges map[int32]*model.Cursor // of each thread
+	all    model.Cursor            // the ranges of all threads as if they were one
+	places map[int32]*place        // by thread: where its calls were last asked for
+	passed int                     // overheads that ended before what is asked for
+	add    func(Cause, int64)      // adds a time in ns to a cause
 }
 
 // place is the first call that ends after a time.
@@ -23,13 +24,19 @@ type place struct {
 }
 
 func newHost(t *model.Trace) *host {
-	h := &host{t: t, places: map[int32]*place{}}
+	h := &host{t: t, ranges: map[int32]*model.Cursor{}, places: map[int32]*place{}}
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
 	}
 	ranges := slices.Clone(t.Ranges) // nesting writes to them
-	h.ranges = model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
-	h.all = model.Nest(len(ranges), func(i int) (*model.Range, int) { return &ranges[i], 0 })[0]
+	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
+	for thread, line := range lines {
+		h.ranges[thread] = &model.Cursor{Timeline: line}
+		h.all.Timeline = line
+	}
+	if len(lines) > 1 {
+		h.all.Timeline = model.Nest(len(ranges), func(i int) (*model.Range, int) { return &ranges[i], 0 })[0]
+	}
 	return h
 }
 
@@ -51,7 +58,10 @@ func (h *host) overheadIn(a, b int64) (out []model.Interval) {
 
 // rangeAt is the name of the innermost range at a time: of the thread, or where that has none, of any. -1 is none.
 func (h *host) rangeAt(thread int32, at int64) int32 {
-	i := h.ranges[thread].At(at)
+	i := int32(-1)
+	if line := h.ranges[thread]; line != nil {
+		i = line.At(at)
+	}
 	if i < 0 {
 		if i = h.all.At(at); i < 0 {
 			return -1
@@ -80,7 +90,7 @@ func (h *host) callAfter(thread int32, time int64) model.CallCursor {
 }
 
 // spend attributes the time before a thread issued the next operation to its activity in that time.
-func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
+func (h *host) spend(a, b int64, thread int32) {
 	call := h.callAfter(thread, a)
 	for a < b {
 		o, until := nobody(Starved), b
@@ -98,7 +108,7 @@ func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
 		}
 		// The range is that of the middle: a piece is short, and its ends are those of ranges.
 		o.Range = h.rangeAt(thread, a+(until-a)/2)
-		sums[o] += until - a
+		h.add(o, until-a)
 		a = until
 	}
 }

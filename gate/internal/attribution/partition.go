@@ -28,7 +28,8 @@ type Breakdown struct {
 
 // Partition divides the periods of one device, which are sorted and do not overlap, among their causes.
 func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
-	p := partition{t: t, host: newHost(t), sums: map[Cause]int64{}}
+	p := partition{t: t, host: newHost(t)}
+	p.host.add = p.add
 	for _, x := range periods {
 		p.steps = append(p.steps, Breakdown{Interval: x})
 	}
@@ -48,14 +49,12 @@ func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdo
 			active = slices.DeleteFunc(active, func(o work) bool { return o.end <= now })
 		}
 	}
-	operations := p.operations(device)
-	for i := range operations {
-		o := &operations[i]
-		advance(o.start, o)
+	p.operations(device, func(o work) {
+		advance(o.start, &o)
 		if o.end > now {
-			active = append(active, *o)
+			active = append(active, o)
 		}
-	}
+	})
 	if n := len(periods); n > 0 {
 		advance(periods[n-1].End, nil)
 	}
@@ -65,8 +64,8 @@ func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdo
 	return p.steps
 }
 
-// operations are those of a device, in the order of their starts.
-func (p *partition) operations(device int32) []work {
+// operations calls visit with those of a device, in the order of their starts.
+func (p *partition) operations(device int32, visit func(work)) {
 	t := p.t
 	classes := make([]Class, len(t.Kernels))
 	for i := range t.Kernels {
@@ -74,7 +73,6 @@ func (p *partition) operations(device int32) []work {
 			classes[i] = Communication
 		}
 	}
-	out := make([]work, 0, len(t.Launches)+len(t.Copies))
 	copies := t.Copies
 	copiesBefore := func(start int64) { // of operations that start together launches come first
 		for ; len(copies) > 0 && copies[0].Start < start; copies = copies[1:] {
@@ -83,7 +81,7 @@ func (p *partition) operations(device int32) []work {
 				if o.Copy = c.Kind; c.Kind == model.Memset {
 					o.Class = Memset
 				}
-				out = append(out, work{c.Start, c.End, c.API, o, c.Thread, c.API != c.Start})
+				visit(work{c.Start, c.End, c.API, o, c.Thread, c.API != c.Start})
 			}
 		}
 	}
@@ -92,11 +90,10 @@ func (p *partition) operations(device int32) []work {
 			copiesBefore(l.Start)
 			o := nobody(classes[l.Kernel])
 			o.Kernel = l.Kernel
-			out = append(out, work{l.Start, l.End, l.API, o, l.Thread, l.API != l.Start})
+			visit(work{l.Start, l.End, l.API, o, l.Thread, l.API != l.Start})
 		}
 	}
 	copiesBefore(math.MaxInt64)
-	return out
 }
 
 // nobody is a cause without a kernel, call or range.
@@ -108,22 +105,42 @@ type partition struct {
 	t     *model.Trace
 	host  *host
 	steps []Breakdown
-	at    int             // the step that is being filled
-	sums  map[Cause]int64 // its parts
+	at    int // the step that is being filled
+
+	causes model.Interned[Cause]
+	times  []int64    // by cause, in the step that is being filled
+	parts  []int32    // the causes that have a time
+	recent [256]int32 // causes, to find most without a map
+}
+
+// add adds a time in ns to a cause in the step that is being filled.
+func (p *partition) add(o Cause, time int64) {
+	seat := &p.recent[uint32(o.Kernel^o.Call*31^o.After*37^o.Range*41^int32(o.Class)*59)%uint32(len(p.recent))]
+	if int(*seat) >= len(p.times) || p.causes.List[*seat] != o {
+		if *seat, _ = p.causes.Of(o); int(*seat) == len(p.times) {
+			p.times = append(p.times, 0)
+		}
+	}
+	if p.times[*seat] == 0 {
+		p.parts = append(p.parts, *seat)
+	}
+	p.times[*seat] += time
 }
 
 func (p *partition) done() bool { return p.at >= len(p.steps) }
 
 func (p *partition) close() {
 	step := &p.steps[p.at]
-	for owner, time := range p.sums {
-		step.Parts = append(step.Parts, Part{owner, time})
+	step.Parts = make([]Part, len(p.parts))
+	for i, x := range p.parts {
+		step.Parts[i] = Part{p.causes.List[x], p.times[x]}
+		p.times[x] = 0
 	}
 	slices.SortStableFunc(step.Parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Copy, b.Copy),
 			cmp.Compare(a.Call, b.Call), cmp.Compare(a.After, b.After), cmp.Compare(a.Range, b.Range))
 	})
-	clear(p.sums)
+	p.parts = p.parts[:0]
 	p.at++
 }
 
@@ -164,7 +181,7 @@ func (p *partition) share(time int64, active []work) {
 	rest := time % n
 	for i := range active {
 		if o := active[i].owner; o.Class == class && time/n+rest > 0 {
-			p.sums[o] += time/n + rest
+			p.add(o, time/n+rest)
 			rest = 0
 		}
 	}
@@ -176,7 +193,7 @@ func (p *partition) idle(a, b, from, to int64, next *work) {
 		if busy.Start > a {
 			p.pause(a, busy.Start, from, to, next)
 		}
-		p.sums[nobody(Profiler)] += busy.End - busy.Start
+		p.add(nobody(Profiler), busy.End-busy.Start)
 		a = busy.End
 	}
 	if b > a {
@@ -194,11 +211,11 @@ func (p *partition) pause(a, b, from, to int64, next *work) {
 	case next.api <= from:
 		whole.Class = Stalled
 	default:
-		p.host.spend(a, min(b, next.api), next.thread, p.sums)
+		p.host.spend(a, min(b, next.api), next.thread)
 		if a = max(a, next.api); a < b {
-			p.sums[p.host.issuing(next)] += b - a
+			p.add(p.host.issuing(next), b-a)
 		}
 		return
 	}
-	p.sums[whole] += b - a
+	p.add(whole, b-a)
 }

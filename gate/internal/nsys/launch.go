@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 )
 
 func (r *reader) readKernels() error {
@@ -50,20 +51,32 @@ func (r *reader) readLaunches() error {
 	}
 	r.processes = make(map[int64]*process)
 	var p *process
+	type seen struct {
+		process *process
+		cells   [13]int64
+		kinds   [13]sqlitepage.Kind
+		kernel  int32
+	}
+	var recent [64]seen // variants, to find most without a map
 	return r.db.scan(kernelTable, columns, func(row *row) {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			p = r.launching(id, expected)
 		}
-		kernel, _ := p.variants.Of(variant{
-			demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
-			grid:      measure.Dim3{X: row.extent(10), Y: row.extent(11), Z: row.extent(12)},
-			block:     measure.Dim3{X: row.extent(13), Y: row.extent(14), Z: row.extent(15)},
-			registers: row.intOr(16, -1), staticShared: row.intOr(17, -1), dynamicShared: row.intOr(18, -1),
-			localPerThread: row.intOr(19, -1),
-		})
+		cells := (*[13]int64)(row.values[7:])
+		seat := &recent[uint64(cells[0]*31^cells[3]*37^cells[4]*41^cells[6]*43^cells[9]*59)%uint64(len(recent))]
+		if kinds := (*[13]sqlitepage.Kind)(row.kinds[7:]); seat.process != p || seat.cells != *cells || seat.kinds != *kinds {
+			kernel, _ := p.variants.Of(variant{
+				demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
+				grid:      measure.Dim3{X: row.extent(10), Y: row.extent(11), Z: row.extent(12)},
+				block:     measure.Dim3{X: row.extent(13), Y: row.extent(14), Z: row.extent(15)},
+				registers: row.intOr(16, -1), staticShared: row.intOr(17, -1), dynamicShared: row.intOr(18, -1),
+				localPerThread: row.intOr(19, -1),
+			})
+			*seat = seen{p, *cells, *kinds, kernel}
+		}
 		p.launches = append(p.launches, model.Launch{
-			Start: start, End: end, API: start, Kernel: kernel, Range: -1,
+			Start: start, End: end, API: start, Kernel: seat.kernel, Range: -1,
 			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6), Thread: -1,
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))

@@ -63,7 +63,7 @@ func meant(want string, cuts []*cut) string {
 			have[name]++
 		}
 	}
-	occurrences := cuts[0].occurrences()
+	occurrences := cuts[0].occurrences("")
 	for i, name := range cuts[0].RangeNames {
 		if len(occurrences[i]) > 0 && have[name] == len(cuts) {
 			names = append(names, name)

@@ -29,8 +29,11 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 	var sync, allocations float64
 	names := map[int32]*sum{}
-	ranges := slices.Clone(c.Ranges) // nesting writes to them
-	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
+	var lines map[int32]*model.Timeline
+	if slices.Contains(waits, true) {
+		ranges := slices.Clone(c.Ranges) // nesting writes to them
+		lines = model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
+	}
 	for call := range c.Calls.All() {
 		if !waits[call.Name] && !fills[call.Name] {
 			continue

@@ -131,7 +131,7 @@ func (c *cut) divide(step string) {
 	if step != "" && step != NoStep {
 		c.steps = nil
 		if i := slices.Index(c.RangeNames, step); i >= 0 {
-			c.steps = c.occurrences()[i]
+			c.steps = c.occurrences(step)[i]
 		}
 		c.ends = make([]int64, len(c.steps))
 		for i := range c.steps {
@@ -144,9 +144,10 @@ func (c *cut) divide(step string) {
 	c.compute, c.moves = make([]float64, len(c.steps)), nil
 	moves := c.communicates()
 	var streams model.Interned[int32] // the streams of collectives
+	steps := finder{spans: c.steps, last: -1}
 	for i := range c.launches {
 		l := &c.launches[i]
-		at := c.stepOf(l.API)
+		at := steps.find(l.API)
 		if moves[l.Kernel] {
 			c.moves = append(c.moves, c.collective(i, at, &streams))
 		} else if at >= 0 {

@@ -2,8 +2,9 @@ package trace
 
 import (
 	"cmp"
-	"hash/maphash"
 	"math"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -27,26 +28,35 @@ func (c *cut) look(step string) {
 	if n := len(c.Launches); n > 0 {
 		c.seen.span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
 	}
-	var hash maphash.Hash
-	hash.SetSeed(seed)
+	hash := seed
 	for i := range c.Launches {
 		l := &c.Launches[i]
-		maphash.WriteComparable(&hash, *l)
+		place, node := int64(l.Range)<<32|int64(uint32(l.Device)), int64(l.Thread)<<1
+		if l.Node {
+			node++
+		}
+		for _, x := range [...]int64{l.Start, l.End, l.API, int64(l.Kernel)<<32 | int64(uint32(l.Stream)), place, node} {
+			high, low := bits.Mul64(hash^uint64(x), 0x9e3779b97f4a7c15)
+			hash = bits.RotateLeft64(hash, 5) ^ high ^ low
+		}
 		c.seen.busy += l.End - l.Start
 	}
-	c.seen.print = hash.Sum64()
+	c.seen.print = hash
 }
 
-var seed = maphash.MakeSeed()
+var seed = rand.Uint64()
 
 // minSteps is the fewest occurrences that make a range a step.
 const minSteps = 5
 
-// occurrences are the outermost occurrences of each range, one after the other, by its name.
-func (c *cut) occurrences() [][]model.Interval {
+// occurrences are the outermost occurrences of each range, one after the other, by its name; with a name those of that range alone.
+func (c *cut) occurrences(name string) [][]model.Interval {
 	out := make([][]model.Interval, len(c.RangeNames))
 	windowed := len(c.Trace.Captures) > 0 && len(c.launches) < len(c.Launches)
 	for _, r := range c.Ranges {
+		if name != "" && c.RangeNames[r.Name] != name {
+			continue
+		}
 		of := &out[r.Name]
 		if n := len(*of); n > 0 && r.Start < (*of)[n-1].End || windowed && !within(c.Captures, r.Start) {
 			continue
@@ -75,7 +85,9 @@ func (c *cut) issued() issued {
 	for i, l := range c.launches {
 		order[i] = model.Interval{Start: l.API, End: l.End - l.Start}
 	}
-	slices.SortFunc(order, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	if byStart := func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(order, byStart) {
+		slices.SortFunc(order, byStart)
+	}
 	x := issued{starts: make([]int64, len(order)), time: make([]int64, len(order)+1)}
 	for i, l := range order {
 		x.starts[i], x.time[i+1] = l.Start, x.time[i]+l.End
@@ -123,7 +135,7 @@ func (c *cut) candidates(want string) (out []candidate) {
 	if want == NoStep {
 		return nil
 	}
-	since, occurrences := int64(0), c.occurrences()
+	since, occurrences := int64(0), c.occurrences(want)
 	for i, name := range c.RangeNames {
 		if want != "" && name != want || want == "" && strings.HasPrefix(name, model.MarkPrefix) {
 			continue

@@ -23,6 +23,10 @@ type sums struct {
 func (c *cut) addUp(roles *roles) sums {
 	out := sums{make([]kernelSum, len(c.Kernels)), make([]float64, len(c.RangeNames)), map[int32]float64{}}
 	steps := finder{spans: c.steps}
+	counts := make([]int, len(c.Kernels))
+	for i := range c.launches {
+		counts[c.launches[i].Kernel]++
+	}
 	var seen []int32
 	for _, l := range c.launches {
 		at := steps.find(l.API)
@@ -41,15 +45,15 @@ func (c *cut) addUp(roles *roles) sums {
 		if len(k.times) == 0 || l.API < k.first {
 			k.first = l.API
 		}
+		if k.times == nil {
+			k.times = make([]float64, 0, counts[l.Kernel])
+		}
 		k.times = append(k.times, ns)
 		k.count += share
 		ns *= share
 		out.onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
-		if k.roles == nil {
-			k.roles = map[int32]float64{}
-		}
-		k.roles[roles.path(r)] += ns
+		k.inRole(roles.path(r), ns)
 		seen = seen[:0]
 		for ; r >= 0; r = c.Ranges[r].Parent {
 			if name := c.Ranges[r].Name; !slices.Contains(seen, name) {
@@ -236,8 +240,24 @@ type kernelSum struct {
 	times []float64
 	count float64           // of the launches; cycles have weights
 	first int64             // call of its first launch
-	roles map[int32]float64 // kernel time by path of ranges
+	roles map[int32]float64 // kernel time by path of ranges,
+	path  int32             // apart from that of the last path
+	inIt  float64
+}
+
+func (k *kernelSum) inRole(path int32, ns float64) {
+	if k.roles == nil {
+		k.roles, k.path = map[int32]float64{}, path
+	}
+	if path != k.path {
+		k.roles[k.path] = k.inIt
+		k.path, k.inIt = path, k.roles[path]
+	}
+	k.inIt += ns
 }
 
 // role is the path of most of the kernel's time.
-func (k *kernelSum) role() int32 { return heaviest(k.roles) }
+func (k *kernelSum) role() int32 {
+	k.roles[k.path] = k.inIt
+	return heaviest(k.roles)
+}

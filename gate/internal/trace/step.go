@@ -55,17 +55,20 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 	all, of := new(work), finder{spans: steps}
 	var streams []*work
 	byStream := map[onStream]*work{}
+	var last *work // that of the operation before,
+	var lastOn onStream
 	run := func(on onStream, api, start, end int64) {
 		at := of.find(api)
 		if at < 0 || !wanted(on.device) {
 			return
 		}
-		s := byStream[on]
-		if s == nil {
-			s = new(work)
-			byStream[on], streams = s, append(streams, s)
+		if last == nil || on != lastOn {
+			if last, lastOn = byStream[on], on; last == nil {
+				last = new(work)
+				byStream[on], streams = last, append(streams, last)
+			}
 		}
-		add(s, at, start, end)
+		add(last, at, start, end)
 		add(all, at, start, end)
 	}
 	for i := range c.launches {
@@ -133,21 +136,30 @@ func (c *cut) reduceSteps(run int, t *table) {
 		return
 	}
 	var period, all, exposed, hidden, n float64
-	owned := map[measure.Subject]float64{}
+	owned, of := map[measure.Subject]*float64{}, map[attribution.Cause]*float64{}
 	for _, device := range model.Devices(c.launches) {
-		steps, of := periods(c.firsts(device))
+		steps, count := periods(c.firsts(device))
 		if len(steps) == 0 {
 			continue
 		}
 		n++
 		period += mean(typical(steps))
-		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(of)
+		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(count)
 		for _, s := range attribution.Partition(c.Trace, device, steps) {
-			hidden += float64(s.Hidden) / float64(of)
+			hidden += float64(s.Hidden) / float64(count)
 			for _, p := range s.Parts {
-				owned[c.owner(p.Cause)] += float64(p.Time) / float64(of)
+				sum := of[p.Cause]
+				if sum == nil {
+					subject := c.owner(p.Cause)
+					if sum = owned[subject]; sum == nil {
+						sum = new(float64)
+						owned[subject] = sum
+					}
+					of[p.Cause] = sum
+				}
+				*sum += float64(p.Time) / float64(count)
 				if p.Class == attribution.Communication {
-					exposed += float64(p.Time) / float64(of)
+					exposed += float64(p.Time) / float64(count)
 				}
 			}
 		}
@@ -162,7 +174,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 		t.set(run, measure.Workload, measure.Repeats, math.Round(c.phases[0].weight*float64(c.phases[0].cycles)))
 	}
 	for subject, ns := range owned {
-		t.set(run, subject, measure.Owned, ns/n)
+		t.set(run, subject, measure.Owned, *ns/n)
 	}
 	if len(c.moves) > 0 {
 		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
