@@ -78,6 +78,10 @@ func (c *cut) newReplay() *replay {
 		return nil
 	}
 	ops := c.opsIn(span, r.before)
+	waits := make([]bool, len(c.CallNames)) // the names are matched once, the calls are many
+	for i, name := range c.CallNames {
+		waits[i] = attribution.Synchronises(name)
+	}
 	at := 0
 	for i, s := range steps {
 		var of []replayed
@@ -88,7 +92,7 @@ func (c *cut) newReplay() *replay {
 				first, x.ops[k].place = min(first, float64(x.ops[k].start)), place
 				place++
 			}
-			x.blocks = c.blocks(&x)
+			x.blocks = c.blocks(&x, waits)
 			of = append(of, x)
 		}
 		r.steps, r.bounds, r.firsts = append(r.steps, of), append(r.bounds, s.Start), append(r.firsts, first)
@@ -147,10 +151,11 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 	return out
 }
 
-// blocks is the operations that a call waits for: by its name, and copies of pageable memory for themselves.
-func (c *cut) blocks(x *replayed) blocking {
+// blocks is the operations that a call waits for: by its name, and copies of pageable memory for themselves. waits says by
+// name which calls synchronise.
+func (c *cut) blocks(x *replayed, waits []bool) blocking {
 	switch name := c.CallNames[x.Name]; {
-	case len(x.ops) == 0 && attribution.Synchronises(name):
+	case len(x.ops) == 0 && waits[x.Name]:
 		return waitsForAll
 	case len(x.ops) > 0 && strings.Contains(name, "Memcpy") && (x.ops[0].kind < 0 || !strings.Contains(name, "Async")):
 		return waitsForCopy
