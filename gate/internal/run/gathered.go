@@ -59,6 +59,7 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 		func(of []model.Trace) error {
 			x := asked.Files[next]
 			for _, t := range of {
+				t.Pack() // jobs of many ranks are held at once
 				t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
 				traces[x.Run] = append(traces[x.Run], t)
 			}

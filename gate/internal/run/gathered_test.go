@@ -39,6 +39,12 @@ func reader() int {
 		fmt.Fprintln(os.Stderr, model.KindOf(err), err)
 		return 1
 	}
+	for i := range traces[0] {
+		if traces[0][i].Packed == nil {
+			return 4 // a job of many ranks would not fit in memory
+		}
+		traces[0][i] = *traces[0][i].Unpacked()
+	}
 	if gob.NewEncoder(os.Stdout).Encode(traces[0]) != nil {
 		return 3
 	}
