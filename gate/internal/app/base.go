@@ -19,6 +19,8 @@ type Base struct {
 	Build Build
 	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
 	Script string
+	// Dir is a checkout of the revision that lies ready and built, "" to make one, see [Base.In].
+	Dir string
 	// Warnings are about the way the base was set up.
 	Warnings []string
 
@@ -28,6 +30,14 @@ type Base struct {
 // At makes the base the workload at a git revision of the repository here. Nothing is checked out yet.
 func (b *Base) At(ctx context.Context, revision string) (err error) {
 	b.revision, err = run.FindRevision(ctx, revision)
+	return err
+}
+
+// In makes a directory the checkout of the revision that [Base.At] found.
+func (b *Base) In(ctx context.Context, dir string) (err error) {
+	if err = b.revision.CheckedOut(ctx, dir); err == nil {
+		b.Dir, err = filepath.Abs(dir)
+	}
 	return err
 }
 
@@ -73,6 +83,10 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	if b.revision == nil {
 		return build, remove, nil
 	}
+	if b.Dir != "" {
+		build.Dir, err = b.revision.Counterpart(b.Dir, build.Dir)
+		return build, remove, err
+	}
 	tell(Event{Stage: run.Begun, Text: "checking out " + b.revision.Ref})
 	tree, err := b.revision.Checkout(ctx)
 	if err != nil {
@@ -114,7 +128,7 @@ func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) 
 
 // Commands are the commands that prepare the base build.
 func (b *Base) Commands() []string {
-	if b.revision == nil {
+	if b.revision == nil || b.Dir != "" {
 		return nil
 	}
 	out := []string{thresholds.JoinCommand(b.revision.CommandLine())}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
@@ -102,6 +103,35 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 		}
 	}
 	return out, err
+}
+
+// Due says why the baseline of this machine's GPU is to be recorded anew, "" where it is not: there is none, its newest session
+// is older than max_age at a time, or holds an accepted change alone.
+func (c *Record) Due(ctx context.Context, now time.Time) string {
+	own := c.Baselines
+	if models := c.Live.Models(ctx); len(models) > 0 {
+		own = nil
+		if b, ok := c.Baselines.ForGPU(models...); ok {
+			own = Baselines{b}
+		}
+	}
+	var newest *model.Session
+	for _, b := range own {
+		for i := range b.Sessions {
+			if s := &b.Sessions[i]; newest == nil || !s.Start.Before(newest.Start) {
+				newest = s
+			}
+		}
+	}
+	switch {
+	case newest == nil:
+		return "there is no baseline of this GPU"
+	case newest.Accepted:
+		return "the last change was accepted, not measured as a whole"
+	case c.Policy.MaxAge > 0 && !newest.Start.IsZero() && now.Sub(newest.Start) > c.Policy.MaxAge:
+		return "the newest session is older than max_age"
+	}
+	return ""
 }
 
 // Commands are the commands of Run; the kernels to count are known only afterwards.

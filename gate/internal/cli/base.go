@@ -14,9 +14,9 @@ import (
 
 // baseFlags name a base build of the workload, to be measured interleaved with the head.
 type baseFlags struct {
-	command, ref, build string
-	paired              bool
-	fs                  *pflag.FlagSet
+	command, ref, build, dir string
+	paired                   bool
+	fs                       *pflag.FlagSet
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
@@ -25,13 +25,15 @@ func (b *baseFlags) bind(fs *pflag.FlagSet) {
 			"(default: the workload's own)")
 	fs.Var((*single)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
+	fs.StringVar(&b.dir, "base-dir", "", "`directory` with a checkout of --base-ref that is built already, such as one from a "+
+		"cache: nothing is checked out or built")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
 	b.fs = fs
 }
 
 // resolve is the base build of a job, nil for none. Nothing is checked out yet.
 func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
-	for _, name := range []string{"base-cmd", "base-ref", "build"} {
+	for _, name := range []string{"base-cmd", "base-ref", "build", "base-dir"} {
 		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
 			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
 		}
@@ -45,6 +47,8 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 	switch {
 	case b.build != "" && b.ref == "":
 		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
+	case b.dir != "" && b.ref == "":
+		return nil, usageError("--base-dir has a checkout of --base-ref, which is missing")
 	case b.command == "" && b.ref == "" && b.paired:
 		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in " +
 			"nsgate.toml")
@@ -75,6 +79,11 @@ func (b *baseFlags) place(ctx context.Context, e *env, base *app.Base) error {
 	}
 	if err := base.At(ctx, b.ref); err != nil {
 		return usageError("--base-ref: %v", err)
+	}
+	if b.dir != "" {
+		if err := base.In(ctx, b.dir); err != nil {
+			return usageError("%s: %w", source(b.fs, "base-dir"), err)
+		}
 	}
 	if err := base.Separate(e.getenv); err != nil {
 		return usageError("%w, or give the base's own command with --base-cmd", err)

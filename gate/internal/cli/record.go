@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -23,6 +24,7 @@ type recordVerb struct {
 	measureFlags
 	counters              counterFlags
 	quiet, replace, count bool
+	due                   bool
 	reason, anchor        string
 
 	suggested []measure.Output // of the last workload
@@ -36,6 +38,8 @@ func (v *recordVerb) bind(fs *pflag.FlagSet) {
 	v.counters.bind(fs)
 	fs.StringVar(&v.reason, "reason", "", "why it is recorded, for those who review the baseline")
 	fs.BoolVar(&v.replace, "replace", false, "put the session in place of all that the baseline holds so far")
+	fs.BoolVar(&v.due, "if-due", false, "record only where there is no baseline of this GPU, its newest session is older than "+
+		"max_age, or the last change was accepted; else measure nothing and exit with 0")
 	bindAnchor(fs, &v.anchor)
 	v.policy.bindFile(fs)
 	fs.BoolVarP(&v.quiet, "quiet", "q", false, "print neither progress nor what was measured")
@@ -88,6 +92,14 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
 		c.Counters = &v.counters.Selection
+	}
+	if v.due {
+		why := c.Due(ctx, time.Now())
+		if why == "" {
+			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n", report.Clean(cmp.Or(j.Workload, "default")))
+			return nil
+		}
+		c.Reason = cmp.Or(c.Reason, why)
 	}
 	if v.dryRun {
 		return printCommands(e, several, j.Workload, c.Commands())

@@ -15,7 +15,8 @@ import (
 )
 
 // unrepeated are the flags that say only where output goes.
-var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
+var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch",
+	"patch-reason", "keep-profiles", "base-dir"}
 
 // again is the command line that repeats this command, for one workload where that is not "": its flags, also those that variables
 // set, without where output goes. Command lines of builds and workloads, which may hold secrets, are left out.

@@ -79,6 +79,26 @@ func (r *Revision) relative(path string) (string, error) {
 	return rel, err
 }
 
+// CheckedOut is an error unless a directory is the root of a checkout of this revision other than the user's, with which the
+// head would be compared with itself.
+func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return err
+	}
+	top, err := git.Output(ctx, real, "rev-parse", "--show-toplevel")
+	if err != nil || top != real || top == r.top {
+		return fmt.Errorf("%s is not the root of a git checkout of its own; make one with git clone or git worktree add", dir)
+	}
+	if commit, err := git.Output(ctx, real, "rev-parse", "HEAD"); err != nil || commit != r.Commit {
+		return fmt.Errorf("%s is not a checkout of %s, which is commit %s; check that out and build it", dir, r.Ref, r.Commit[:12])
+	}
+	return nil
+}
+
 // Worktree is a revision that is checked out in a private temporary directory. The user's own checkout and index are
 // not touched.
 type Worktree struct {
@@ -136,14 +156,19 @@ func (w *Worktree) refuse(ctx context.Context, how string, err error) error {
 
 // Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
 func (w *Worktree) Counterpart(dir string) (string, error) {
-	rel, err := w.relative(dir)
+	return w.Revision.Counterpart(w.root(), dir)
+}
+
+// Counterpart is the directory of a checkout of this revision that corresponds to one of the user's ("" is the current one).
+func (r *Revision) Counterpart(checkout, dir string) (string, error) {
+	rel, err := r.relative(dir)
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(w.root(), rel)
+	dir = filepath.Join(checkout, rel)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", model.Refuse(model.BaseCheckout, "choose a base that has it, or "+ownBase,
-			"the base %s has no directory %s", w.Ref, rel)
+			"the base %s has no directory %s", r.Ref, rel)
 	}
 	return dir, nil
 }
