@@ -67,6 +67,8 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return percentage(&p.SessionSD, measure.ParsePercent) }},
 	{"undecided", `"warn"`, `"fail"`, `what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)`,
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
+	{"shadow", "false", "true", "whether a check exits with 0 whatever its verdict, and keeps count of the verdicts of the default branch",
+		func(p *Policy) field { return boolean(&p.Shadow) }},
 	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
 		func(p *Policy) field { return age(&p.MaxAge) }},
 	{"base", "none", `"origin/main"`,

@@ -93,7 +93,7 @@ floor = "1us"
 		"alpha = 5 % # nsgate.toml:1",
 		"cost = 0.15 % # default",
 		"session_sd = 0.5 % # default",
-		"undecided = warn # default",
+		"undecided = warn # default", "shadow = false # default",
 		"max_age = 90d # default",
 		"base = none # default",
 		"build = none: the workload needs no build # default",

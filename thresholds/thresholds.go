@@ -67,6 +67,8 @@ type Policy struct {
 	MaxAge time.Duration
 	// Base is the git revision of the base build, Build the shell command that builds it in a worktree; "" for none.
 	Base, Build string
+	// Shadow is true where a check exits with 0 whatever its verdict.
+	Shadow bool
 	// Places says where each key at the top was set.
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.

@@ -84,14 +84,14 @@ func TestParseErrors(t *testing.T) {
 		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
 		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
 		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, base, build, cost, max_age, ` +
-			`outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+			`outside_threshold, session_sd, shadow, step_threshold, threshold, undecided, warmup_threshold`},
 		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
 		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},
 		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
 		{"dotted", "rule.max = \"3%\"\n",
 			`x.toml:1: unknown key "rule.max"; known are alpha, base, build, cost, max_age, outside_threshold, ` +
-				`session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+				`session_sd, shadow, step_threshold, threshold, undecided, warmup_threshold`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output, ` +
 			"workload.results, workload.server"},
 		{"deep table", "\n[" + strings.Repeat("a.", 450_000) + "a]\n",
@@ -102,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 			`x.toml:1: a key of more than 8 parts; remove it, keys of a policy have one part and tables at most two`},
 		{"long key", strings.Repeat("a", 450_000) + " = 1\n", `x.toml:1: unknown key "` + strings.Repeat("a", 80) +
 			`…"; known are alpha, base, build, cost, max_age, ` +
-			`outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
+			`outside_threshold, session_sd, shadow, step_threshold, threshold, undecided, warmup_threshold`},
 		{"many tables", strings.Repeat("[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n", 25_000),
 			`x.toml:6001: more than 2000 tables; ` +
 				`one rule with a pattern (kernel = "gemm*") limits many kernels`},

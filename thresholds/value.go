@@ -174,6 +174,17 @@ func whole(to *int, low, high int) field {
 	}}
 }
 
+// boolean is a field for true or false.
+func boolean(to *bool) field {
+	return field{"true or false", func(e entry) error {
+		if e.kind != unstable.Bool {
+			return fmt.Errorf("true or false is expected, without quotes, not %s", kindOf(e.kind))
+		}
+		*to = e.text == "true"
+		return nil
+	}, func() string { return strconv.FormatBool(*to) }}
+}
+
 // command is a field for a command line, as one string or as a list of its words.
 func command(to *[]string) field {
 	return field{"text or list of words", func(e entry) (err error) {
@@ -305,6 +316,8 @@ func parseMetric(s string) (Glob, error) {
 // kindOf names what stands where something else is expected.
 func kindOf(k unstable.Kind) string {
 	switch k {
+	case unstable.String:
+		return "a string"
 	case unstable.Integer, unstable.Float:
 		return "a number"
 	case unstable.Bool:

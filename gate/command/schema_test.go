@@ -84,6 +84,7 @@ var kinds = map[string]object{
 	"days":                        {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
 	"ranks":                       {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
 	"amount":                      {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
+	"true or false":               {"type": "boolean"},
 	"whole number":                {"type": "integer", "minimum": 1},
 	"number of steps or text":     {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
 	"text or list of words":       {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},

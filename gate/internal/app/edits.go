@@ -215,17 +215,29 @@ func (r Review) leftAt(ctx context.Context) string {
 
 // eventBase is the commit of the target that the event of a workflow on GitHub names, "" for none.
 func eventBase(file string) string {
+	if sha := readEvent(file).PullRequest.Base.SHA; commitID().MatchString(sha) {
+		return sha
+	}
+	return ""
+}
+
+// event is the event of a workflow on GitHub, as far as it is needed.
+type event struct {
+	PullRequest struct {
+		Base struct{ SHA string } `json:"base"`
+	} `json:"pull_request"`
+	Repository struct {
+		Default string `json:"default_branch"`
+	} `json:"repository"`
+}
+
+// readEvent reads the file of an event, an empty one where that cannot be read.
+func readEvent(file string) (e event) {
 	const most = 16 << 20
-	text, err := input.Read(file, most)
-	var event struct {
-		PullRequest struct {
-			Base struct{ SHA string } `json:"base"`
-		} `json:"pull_request"`
+	if text, err := input.Read(file, most); err != nil || json.Unmarshal(text, &e) != nil {
+		return event{}
 	}
-	if err != nil || json.Unmarshal(text, &event) != nil || !commitID().MatchString(event.PullRequest.Base.SHA) {
-		return ""
-	}
-	return event.PullRequest.Base.SHA
+	return e
 }
 
 var commitID = input.Pattern(`^[0-9a-f]{40,64}$`)

@@ -24,7 +24,7 @@ type checkVerb struct {
 	out                                  outputFlags
 	counters                             counterFlags
 	explain, profiler, noGPU, noBaseline string
-	bisecting                            bool
+	bisecting, shadow                    bool
 }
 
 func (v *checkVerb) bind(fs *pflag.FlagSet) {
@@ -44,6 +44,8 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 		"pass (exit 0, unless a change under review deletes or renames one), for the first pull request; "+
 		"or fail (exit 1)", "show", "pass", "fail")
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
+	fs.BoolVar(&v.shadow, "shadow", false, "judge as usual and exit with 0 whatever the verdict; on the default branch "+
+		"of a CI host the verdict is kept for nsgate policy --promote")
 	v.policy.bind(fs)
 	v.out.bind(fs)
 	v.out.bindPatch(fs)
@@ -66,6 +68,10 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		return v.print(e, checks)
 	}
 	by := basis{policy: jobs[0].Policy.File, looser: v.policy.looser, root: jobs[0].Root}
+	keep := func(*result.Judgement) {}
+	if v.shadow = !v.bisecting && (v.shadow || jobs[0].Policy.Shadow && !v.fs.Changed("shadow")); v.shadow {
+		keep = v.shadowed(e, jobs[0].Root) // before the code of the change runs
+	}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.exits = new(ExitPass)
@@ -83,7 +89,46 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		v.out.exits = new(ExitFail)
 	}
 	v.out.accepted(e, r)
+	keep(r)
 	return v.out.publish(e, r, by)
+}
+
+// shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
+// that failed keeps its exit code and does not count.
+func (v *checkVerb) shadowed(e *env, root string) func(*result.Judgement) {
+	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
+	return func(r *result.Judgement) {
+		code := r.Report(nil).ExitCode()
+		if v.out.exits != nil {
+			code = *v.out.exits
+		}
+		r.Shadow = true
+		for _, w := range r.Each() {
+			w.Shadow = true
+		}
+		if code == ExitProgram || e.ctx.Err() != nil {
+			return
+		}
+		v.out.exits = new(ExitPass)
+		score, err := app.Score{}, unknown
+		switch {
+		case err != nil:
+		case commit == "" || e.reviewed() != nil:
+			score, err = app.ReadScore(root)
+		default:
+			verdict := map[int]string{ExitPass: "pass", ExitFail: "fail"}[code]
+			score, err = app.KeepScore(e.ctx, root, commit, cmp.Or(verdict, "no-verdict"))
+		}
+		if err != nil {
+			r.Warnings = append(r.Warnings, "the score of the gate in shadow is not kept: "+err.Error())
+		}
+		said := result.Say(app.InShadow{Failed: score.Failed, Commits: score.Commits, Bound: result.Number(score.Bound())})
+		if code == ExitPass {
+			r.Note(said)
+		} else {
+			r.Warn(said)
+		}
+	}
 }
 
 // request is the checks that the flags ask for, one for each workload.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -91,6 +92,10 @@ func (v *checkVerb) reads(e *env, _ arguments) (paths, files []string) {
 		last := lastFile(e.ctx)
 		os.MkdirAll(filepath.Dir(last), 0o700)
 		files = append(files, last)
+	}
+	if commit, _ := app.DefaultCommit(e.ctx, e.getenv); commit != "" { // a gate in shadow keeps its score
+		root := baselineRoot(v.baseline, cmp.Or(v.policy.file, findUp(policyFile)))
+		files = append(files, filepath.Join(root, app.ShadowFile))
 	}
 	return []string{v.from}, files
 }

@@ -4,13 +4,35 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
-type policyVerb struct{ policyFlags }
+type policyVerb struct {
+	policyFlags
+	promote          bool
+	target, baseline string
+}
+
+func (v *policyVerb) bind(fs *pflag.FlagSet) {
+	v.policyFlags.bind(fs)
+	fs.BoolVar(&v.promote, "promote", false, "turn shadow off in the file where its score allows that, else say how many "+
+		"commits are missing (exit 3)")
+	fs.StringVar(&v.target, "target", "1%", "with --promote: largest rate of failures, which the score has to stay below "+
+		"with 95 % confidence")
+	fs.Var((*single)(&v.baseline), "baseline", baselineUsage)
+}
 
 // run prints every setting with the place that it comes from, those of a workload or rule under its name.
 func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
@@ -20,6 +42,9 @@ func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 	p, err := v.load()
 	if err != nil {
 		return err
+	}
+	if v.promote {
+		return v.promoted(e, p)
 	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
@@ -55,5 +80,47 @@ func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 		line(label, value)
 	}
 	t.Flush()
+	return nil
+}
+
+// shadowKey is the line of a policy file that turns shadow on.
+var shadowKey = regexp.MustCompile(`^(\s*shadow\s*=\s*)true\b`)
+
+// promoted turns shadow off in the policy file where the bound of its failures is at most the target.
+func (v *policyVerb) promoted(e *env, p *thresholds.Policy) error {
+	target, err := measure.ParsePercent(v.target)
+	if err != nil || !(target > 0 && target < 1) {
+		return usageError("%s: %q is no rate between 0%% and 100%%; the default is 1%%", source(v.fs, "target"), v.target)
+	}
+	place := p.Places.Of("shadow")
+	if !p.Shadow {
+		return usageError("--promote: shadow is not on (%s); where a command or action.yml says it, leave it out there", place)
+	}
+	score, err := app.ReadScore(baselineRoot(v.baseline, p.File))
+	if err != nil {
+		return err
+	}
+	if more := score.More(target); more > 0 {
+		fmt.Fprintf(e.Out, "shadow stays on: %s, which is over %s; %s without a failure would bring it there\n", score,
+			measure.Percent(target), measure.Count(more, "further commit"))
+		return &exit{code: ExitNoVerdict}
+	}
+	text, err := input.Read(p.File, maxPolicy)
+	if err != nil {
+		return err
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	at, err := strconv.Atoi(place[strings.LastIndexByte(place, ':')+1:])
+	if err != nil || at < 1 || at > len(lines) || !shadowKey.MatchString(lines[at-1]) {
+		return fmt.Errorf("%s: the line is not shadow = true; turn shadow off there yourself", place)
+	}
+	lines[at-1] = shadowKey.ReplaceAllString(lines[at-1], "${1}false")
+	if err := git.Outward(e.ctx, p.File); err != nil {
+		return err
+	}
+	if err := writeText(p.File, strings.Join(lines, "")); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "shadow is off (%s): %s; review and commit it\n", report.Clean(place), score)
 	return nil
 }

@@ -109,7 +109,7 @@ func (o *outputFlags) postOf(e *env, r *result.Report, code int, options report.
 		switch failed := code != ExitPass && (len(r.Workloads) == 0 || w.ExitCode() != ExitPass); {
 		case failed:
 			conclusion = "failure"
-		case w.Verdict == result.NoVerdict:
+		case w.Verdict == result.NoVerdict || w.Shadow && w.Verdict == result.Fail:
 			conclusion = "neutral"
 		}
 		var summary strings.Builder

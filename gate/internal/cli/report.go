@@ -100,7 +100,7 @@ func again(ctx context.Context, e *env, r *result.Judgement, file string, policy
 	if err != nil {
 		return nil, err
 	}
-	judged.Workload, judged.Baseline = r.Workload, r.Baseline
+	judged.Workload, judged.Baseline, judged.Shadow = r.Workload, r.Baseline, r.Shadow
 	return judged, nil
 }
 

@@ -31,7 +31,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	switch {
 	case accepted(r, o):
 		word = "⚠️ nsgate: fail, accepted"
-	case passes && !v.Judged(): // the first run of a workload
+	case passes && !v.Judged() && !r.Shadow: // the first run of a workload
 		word += ", passes"
 	}
 	text := "**" + word + "** · "
@@ -95,7 +95,7 @@ func commentLines(v *story.Story) (lines []string) {
 
 // accepted reports whether the command passes although the gate fails.
 func accepted(r *result.Report, o Options) bool {
-	return r.Verdict == result.Fail && o.ExitCode != nil && *o.ExitCode == 0
+	return r.Verdict == result.Fail && !r.Shadow && o.ExitCode != nil && *o.ExitCode == 0
 }
 
 // Headline is the first line of a report, fit for one line of any text.

@@ -11,6 +11,7 @@ import (
 type Context struct {
 	Workload, Baseline, Reproduce, Accept string
 	Calls                                 *Calls
+	Shadow                                bool
 	Spent                                 *Spent
 }
 
@@ -63,7 +64,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Waterfall: d.Waterfall, Code: d.Code, Ranks: x.Ranks, Utilization: x.Utilization, Overview: x.Overview,
 		Drawn: x.Drawn, Patterns: x.Patterns, Findings: slices.Clone(d.Findings),
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
-		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent,
+		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Shadow: c.Shadow,
 		Measured:     x.Measured,
 		HeadSessions: d.HeadSessions}
 	for i := range r.Findings {
@@ -90,7 +91,7 @@ func (r *Report) Judgement() *Judgement {
 		Explanation: Explanation{Base: r.Base, Head: r.Head, Unjudged: r.Unjudged, Ranks: r.Ranks, Utilization: r.Utilization,
 			Overview: r.Overview, Drawn: r.Drawn, Measured: r.Measured, Patterns: r.Patterns, Doubts: r.Doubts,
 			Remarks: r.Remarks, Warnings: r.Warnings, Notes: r.Notes, Next: r.Next},
-		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Calls, r.Spent},
+		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Calls, r.Shadow, r.Spent},
 	}
 	for _, w := range r.Workloads {
 		j.Workloads = append(j.Workloads, w.Judgement())

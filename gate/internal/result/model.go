@@ -210,6 +210,8 @@ type Report struct {
 	Next []string `json:"next,omitempty"`
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
 	Undecided bool `json:"undecided"`
+	// Shadow is true where the exit code is 0 whatever the verdict, unless a measured program failed.
+	Shadow bool `json:"shadow,omitempty"`
 
 	Workload string `json:"workload,omitempty"`
 	Base     Side   `json:"base"`
@@ -299,17 +301,17 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
-// ExitCode is that of the command which made the report: 0 for a pass, 1 for a regression, 3 for no verdict, 4 where a
-// measured program failed.
+// ExitCode is that of the command which made the report: 0 for a pass or in shadow, 1 for a regression, 3 for no
+// verdict, 4 where a measured program failed, in shadow too.
 func (r *Report) ExitCode() int {
-	switch r.Verdict {
-	case Pass:
-		return 0
-	case Fail:
-		return 1
-	}
-	if slices.ContainsFunc(r.Each(), func(w *Report) bool { return model.Kind(w.ReasonKey).Program() }) {
+	program := slices.ContainsFunc(r.Each(), func(w *Report) bool { return model.Kind(w.ReasonKey).Program() })
+	switch {
+	case r.Verdict == NoVerdict && program:
 		return 4
+	case r.Verdict == Pass || r.Shadow:
+		return 0
+	case r.Verdict == Fail:
+		return 1
 	}
 	return 3
 }

@@ -152,6 +152,9 @@ func (v *Story) verdict() {
 		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", Doubtful
 	}
 	v.Reason = cmp.Or(Trimmed(r.Reason), v.Reason)
+	if r.Shadow {
+		v.Word += ", IN SHADOW"
+	}
 }
 
 func (v *Story) Icon() string {

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/output"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+)
+
+// ShadowFile holds the verdicts of a gate in shadow, beside the baselines: one line a commit of the default branch.
+const ShadowFile = "shadow.csv"
+
+const (
+	shadowHead   = "commit,verdict,date"
+	maxShadow    = 1 << 20 // bytes that are read
+	shadowKept   = 5000    // commits that are kept, the newest
+	shadowLevel  = 0.95    // confidence of the bound
+	shadowPassed = "pass"
+)
+
+// shadowLine is a commit, the verdict on it, and its day.
+var shadowLine = regexp.MustCompile(`^([0-9a-f]{12}),(pass|fail|no-verdict),\d{4}-\d\d-\d\d$`)
+
+// Score counts the commits of the default branch that a gate in shadow would have failed.
+type Score struct{ Failed, Commits int }
+
+// Bound is the largest rate of failures that the score does not exclude with 95 % confidence (Clopper and Pearson 1934).
+func (s Score) Bound() float64 { return stats.RateBound(s.Failed, s.Commits, shadowLevel) }
+
+// More is the number of further commits without a failure that bring the bound to a target, 0 where it is there.
+func (s Score) More(target float64) int {
+	const most = 10_000_000
+	return sort.Search(most, func(n int) bool { return Score{s.Failed, s.Commits + n}.Bound() <= target })
+}
+
+func (s Score) String() string {
+	return fmt.Sprintf("%d of %s of the default branch would have failed (at most %s with 95 %% confidence)", s.Failed,
+		measure.Count(s.Commits, "commit"), result.Number(s.Bound()).Percent())
+}
+
+// ReadScore reads the score below the root of the baselines; the empty one where nothing is kept.
+func ReadScore(root string) (Score, error) {
+	lines, err := readShadow(root)
+	return scoreOf(lines), err
+}
+
+func scoreOf(lines []string) (s Score) {
+	for _, line := range lines {
+		if s.Commits++; shadowLine.FindStringSubmatch(line)[2] != shadowPassed {
+			s.Failed++
+		}
+	}
+	return s
+}
+
+func readShadow(root string) (lines []string, err error) {
+	file := filepath.Join(root, ShadowFile)
+	text, err := input.ReadWithin(root, ShadowFile, maxShadow)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w; restore the file, or remove it to count anew", file, err)
+	}
+	seen := map[string]bool{}
+	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		found := shadowLine.FindStringSubmatch(line)
+		switch {
+		case i == 0 && line == shadowHead:
+			continue
+		case i == 0 || found == nil || seen[found[1]]:
+			return nil, fmt.Errorf("%s:%d is no line COMMIT,VERDICT,DATE of a commit of its own; restore the file, "+
+				"or remove it to count anew", file, i+1)
+		}
+		seen[found[1]] = true
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// KeepScore adds the verdict ("pass", "fail" or "no-verdict") on a commit to the score below the root of the baselines.
+// A commit counts once, with its first failure where it has one: a run that is repeated until it passes hides nothing.
+func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error) {
+	lines, err := readShadow(root)
+	if err != nil {
+		return Score{}, err
+	}
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, commit+",") })
+	line := strings.Join([]string{commit, verdict, time.Now().UTC().Format(time.DateOnly)}, ",")
+	switch {
+	case at < 0:
+		lines = append(lines, line)
+	case shadowLine.FindStringSubmatch(lines[at])[2] == shadowPassed:
+		lines[at] = line
+	}
+	lines = lines[max(len(lines)-shadowKept, 0):]
+	file := filepath.Join(root, ShadowFile)
+	if err = git.Outward(ctx, file); err == nil {
+		err = os.MkdirAll(root, 0o755)
+	}
+	if err == nil {
+		err = output.Text(file, 0o644, []byte(shadowHead+"\n"+strings.Join(lines, "\n")+"\n"))
+	}
+	if err != nil {
+		return Score{}, fmt.Errorf("%s: %w; let this user write it", file, err)
+	}
+	return scoreOf(lines), nil
+}
+
+// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, "" elsewhere.
+// The error is that of a checkout whose commit is not known or does not hold the files that are measured.
+func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
+	for _, host := range [][2]string{{getenv("CI_COMMIT_BRANCH"), getenv("CI_DEFAULT_BRANCH")},
+		{getenv("BUILDKITE_BRANCH"), getenv("BUILDKITE_PIPELINE_DEFAULT_BRANCH")},
+		{strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"), readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default}} {
+		if host[0] == "" || host[0] != host[1] {
+			continue
+		}
+		id, err := commit(ctx)
+		if err == nil && (id == "" || strings.HasSuffix(id, dirty)) {
+			err = errors.New("tracked files of the checkout were changed, or it has no commit; measure a clean checkout")
+		}
+		return id, err
+	}
+	return "", nil
+}
+
+var _ = result.Keyed("shadow", InShadow{}, "The gate is in shadow: its exit code is 0 whatever the verdict.")
+
+// InShadow is a gate in shadow with its score. Bound is unknown without a commit.
+type InShadow struct {
+	Failed, Commits int
+	Bound           result.Number
+}
+
+func (r InShadow) String() string {
+	const shadow = "in shadow, the exit code is 0 whatever the verdict"
+	if r.Commits == 0 {
+		return shadow + "; no verdict on the default branch is kept yet"
+	}
+	return shadow + "; " + Score{r.Failed, r.Commits}.String()
+}
