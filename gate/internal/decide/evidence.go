@@ -236,7 +236,7 @@ func (x *evidence) doubtful() float64 {
 // of their own.
 func (x *evidence) mostBeyond() bool {
 	switch {
-	case !x.open() || 2*x.runsBeyond <= x.headRuns || x.cost(x.change) < x.leastCost:
+	case !x.open() || !x.probable() || 2*x.runsBeyond <= x.headRuns || x.cost(x.change) < x.leastCost:
 		return false
 	case x.metric.OutsideSteps() && x.apart:
 		return false

@@ -188,10 +188,16 @@ func openDoubt(x *evidence) doubt {
 	switch {
 	case !x.open():
 		return harmless
-	case x.least() > x.doubtful(), x.trends && x.sign()*x.change > x.limit:
+	case x.least() > x.doubtful() && x.probable(), x.trends && x.sign()*x.change > x.limit:
 		return harmful
 	}
 	return undecided
+}
+
+// probable reports whether a row of a benchmark file differs from zero with the confidence of an interval, after
+// correction for the number of comparisons: of 20 unchanged rows one has an interval beyond the limit by chance.
+func (x *evidence) probable() bool {
+	return x.scope != measure.ScopeBenchmark || x.p < 1-result.Confidence
 }
 
 func plain(r result.Reason) func(*evidence) result.Remark {

@@ -2,6 +2,8 @@ package decide_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -93,6 +95,41 @@ func TestRowOnAnotherHost(t *testing.T) {
 			Head:     []model.Session{rowsOf(x.host, rows(5, x.change), measure.GPUDuration)}}).Report(nil)
 		if r.Verdict != x.want {
 			t.Errorf("host %s, %+.1f %%: %s (%s)", x.host, 100*x.change, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// Fifteen noisy rows of an unchanged program: some interval lies beyond the limit by chance, which leaves few gates
+// without a verdict. A row that is slower by 40 % still passes in few.
+func TestDoubtOfManyRows(t *testing.T) {
+	const gates = 200
+	for _, x := range []struct {
+		change float64
+		passes [2]int // smallest and largest number of gates that pass
+	}{{0, [2]int{gates * 95 / 100, gates}}, {0.4, [2]int{0, gates / 10}}} {
+		r, passed := rand.New(rand.NewPCG(1, 2)), 0
+		rows := func(change float64) (out [][]float64) {
+			for i := range 15 {
+				values := make([]float64, 6)
+				for run := range values {
+					values[run] = 20e6 * math.Exp(0.1*r.NormFloat64())
+					if i == 5 {
+						values[run] *= 1 + change
+					}
+				}
+				out = append(out, values)
+			}
+			return out
+		}
+		for range gates {
+			if insight.Judge(decide.Input{Policy: thresholds.Default(),
+				Baseline: []model.Session{rowsOf("a", rows(0), measure.Duration)},
+				Head:     []model.Session{rowsOf("a", rows(x.change), measure.Duration)}}).Verdict == result.Pass {
+				passed++
+			}
+		}
+		if passed < x.passes[0] || passed > x.passes[1] {
+			t.Errorf("%+.0f %% in one row of 15: %d of %d gates pass, want %v", 100*x.change, passed, gates, x.passes)
 		}
 	}
 }
