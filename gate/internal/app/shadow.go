@@ -47,7 +47,8 @@ func (s Score) More(target float64) int {
 	return sort.Search(most, func(n int) bool { return Score{s.Failed, s.Commits + n}.Bound() <= target })
 }
 
-func (s Score) String() string {
+// Text is the score in words.
+func (s Score) Text() string {
 	return fmt.Sprintf("%d of %s of the default branch would have failed (at most %s with 95 %% confidence)", s.Failed,
 		measure.Count(s.Commits, "commit"), result.Number(s.Bound()).Percent())
 }
@@ -153,5 +154,5 @@ func (r InShadow) String() string {
 	if r.Commits == 0 {
 		return shadow + "; no verdict on the default branch is kept yet"
 	}
-	return shadow + "; " + Score{r.Failed, r.Commits}.String()
+	return shadow + "; " + Score{r.Failed, r.Commits}.Text()
 }

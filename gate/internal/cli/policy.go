@@ -101,7 +101,7 @@ func (v *policyVerb) promoted(e *env, p *thresholds.Policy) error {
 		return err
 	}
 	if more := score.More(target); more > 0 {
-		fmt.Fprintf(e.Out, "shadow stays on: %s, which is over %s; %s without a failure would bring it there\n", score,
+		fmt.Fprintf(e.Out, "shadow stays on: %s, which is over %s; %s without a failure would bring it there\n", score.Text(),
 			measure.Percent(target), measure.Count(more, "further commit"))
 		return &exit{code: ExitNoVerdict}
 	}
@@ -121,6 +121,6 @@ func (v *policyVerb) promoted(e *env, p *thresholds.Policy) error {
 	if err := writeText(p.File, strings.Join(lines, "")); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "shadow is off (%s): %s; review and commit it\n", report.Clean(place), score)
+	fmt.Fprintf(e.Out, "shadow is off (%s): %s; review and commit it\n", report.Clean(place), score.Text())
 	return nil
 }
