@@ -72,7 +72,7 @@ func newReportSheet(v *story.Story, at string) *sheet {
 		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].Places(),
 			story.Nonempty(story.Wrapped("Do: ", v.Causes[0].Do, "")))})
 	}
-	next := "What to do next"
+	next := "Next"
 	first, _ := v.Says()
 	for _, x := range first {
 		switch x.Label {

@@ -257,7 +257,7 @@ func (r *Row) effectName() string {
 		return r.Subject
 	}
 	switch {
-	case r.F.Scope == measure.ScopeOutput:
+	case r.F.Scope == measure.ScopeOutput, r.F.Scope == measure.ScopeBenchmark: // the unit of its values names the metric
 		return r.Subject
 	case r.F.Scope == measure.ScopeSection && r.F.Metric == measure.Elapsed.Name:
 		return "time " + during(r.F.Name)
