@@ -14,12 +14,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// line is one line of the journal: a run that began, ended, or has started and waits for its turn, or what it printed.
+// line is one line of the journal: a run that began, opened the GPU, or ended, or what it printed.
 type line struct {
-	Index int  `json:"index"` // counted from 1
-	Done  bool `json:"done"`
-	Waits bool `json:"waits,omitempty"`
-	Run   Run  `json:"run"`
+	Index  int  `json:"index"` // counted from 1
+	Done   bool `json:"done"`
+	Opened bool `json:"opened,omitempty"`
+	Run    Run  `json:"run"`
 	// Said is the last line of the run that is under way; the others are then empty.
 	Said string `json:"said,omitempty"`
 }
@@ -28,29 +28,17 @@ type line struct {
 type journal struct {
 	path    string
 	offset  int64
-	rest    []byte       // of a line that is not complete yet
-	running bool         // a run has begun and not ended
-	begun   Run          // the last one that has begun
-	runs    []Run        // those that ended
-	waits   map[int]bool // indices of runs that have started together and wait, or have ended
+	rest    []byte // of a line that is not complete yet
+	running bool   // a run has begun and not ended
+	begun   Run    // the last one that has begun
+	runs    []Run  // those that ended
+	first   Run    // when it opened the GPU, with its start alone
+	turn    int    // the index of begun, counted from 1
 }
 
 // await waits until the run of this index has ended, and reports whether it succeeded.
 func (j *journal) await(ctx context.Context, index int) bool {
 	return j.until(ctx, func() bool { return len(j.runs) >= index }) && !j.runs[index-1].failed()
-}
-
-// awaitStarts waits until each of the runs after index from, to index to, waits for its turn or has ended, and reports
-// whether it did not end before.
-func (j *journal) awaitStarts(ctx context.Context, from, to int) bool {
-	return j.until(ctx, func() bool {
-		for i := from + 1; i <= to; i++ {
-			if !j.waits[i] {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // until reads the journal until it says something, and reports whether it did before ctx ended.
@@ -90,15 +78,12 @@ func (j *journal) next() []line {
 		}
 		switch {
 		case l.Said != "":
-		case l.Waits:
-			if j.waits == nil {
-				j.waits = make(map[int]bool)
-			}
-			j.waits[l.Index] = true
+		case l.Opened:
+			j.first = l.Run
 		case l.Done:
 			j.running, j.runs = false, append(j.runs, l.Run)
 		default:
-			j.running, j.begun = true, l.Run
+			j.running, j.begun, j.turn = true, l.Run, l.Index
 		}
 		lines = append(lines, l)
 	}

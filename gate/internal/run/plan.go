@@ -63,8 +63,8 @@ type Options struct {
 	TraceArgs []string
 	// AllDomains and NoNVTX are those of [profiler.Options].
 	AllDomains, NoNVTX bool
-	// Starts is the most runs that start at the same time, each held when it opens the GPU until its turn comes: 0 or 1
-	// for one start after the other. What memory there is may make them fewer.
+	// Starts is the most runs that have started beside the one whose turn it is, each held when it opens the GPU until
+	// its own turn: 0 or 1 for one start after the other. What memory there is may make them fewer.
 	Starts int
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool

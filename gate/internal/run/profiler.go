@@ -231,7 +231,7 @@ func (x *processes) limit() time.Duration {
 	return 0
 }
 
-// startLimit is how long runs that start together may take until the first goes on.
+// startLimit is how long a run that starts before its turn may take until it goes on.
 func (x *processes) startLimit() time.Duration {
 	if runs := x.journal.runs; len(runs) > 0 && runs[0].Together > 1 {
 		return runs[0].startLimit()
@@ -254,7 +254,7 @@ func (x *processes) unprofiledEnded() error {
 // report turns journal lines into progress.
 func report(lines []line, j *journal, runs int, usual, elapsed time.Duration, note func(Event)) {
 	for _, l := range lines {
-		if l.Waits {
+		if l.Opened {
 			continue
 		}
 		if l.Said != "" {

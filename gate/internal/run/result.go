@@ -35,13 +35,13 @@ type Run struct {
 	Results []model.Series `json:"results,omitempty"`
 	Harness string         `json:"harness,omitempty"`
 	Unread  string         `json:"unread,omitempty"`
-	// Held is the wait of the run for its turn, after it had started together with others; nil where it started alone.
+	// Held is the wait of the run for its turn, after it had started beside others; nil where it started in its turn.
 	Held *Held `json:"held,omitempty"`
 	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes: of
 	// the first run, 0 where that was not seen.
 	Opened time.Duration `json:"opened,omitempty"`
 	Memory int64         `json:"memory,omitempty"`
-	// Together is how many of the runs that follow start at the same time, of the first run.
+	// Together is how many of the runs that follow may start before their turn, of the first run.
 	Together int `json:"together,omitempty"`
 	// Server is the server that the run loaded, nil of a workload without one. Start is then the server's, and Duration
 	// that of its client.
@@ -123,20 +123,25 @@ func (r *Result) Split() (base, head []model.Trace) {
 	return base, head
 }
 
-// InRuns is the time of runs that had their turn or started; overlapping starts count once.
+// InRuns is the time of runs that had their turn or started; time in which several did counts once.
 func (r *Result) InRuns() (total time.Duration) {
 	type interval struct{ from, to time.Time }
-	var starts []interval
+	var runs []interval
 	for _, x := range r.Runs {
-		total += x.Duration
-		if x.Held != nil {
-			total -= x.Held.Spent
-			starts = append(starts, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
+		if x.Start.IsZero() { // on other hosts
+			total += x.Duration
+			continue
 		}
+		from := x.end().Add(-x.Duration)
+		if x.Held != nil {
+			from = x.Start
+			runs = append(runs, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
+		}
+		runs = append(runs, interval{from, x.end()})
 	}
-	slices.SortFunc(starts, func(a, b interval) int { return a.from.Compare(b.from) })
+	slices.SortFunc(runs, func(a, b interval) int { return a.from.Compare(b.from) })
 	var until time.Time
-	for _, x := range starts {
+	for _, x := range runs {
 		if x.from.Before(until) {
 			x.from = until
 		}

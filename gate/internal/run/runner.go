@@ -38,7 +38,7 @@ type spec struct {
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
 	Env      map[string]*string `json:"env"`    // former values of variables that the profiler changed; nil for unset
-	Starts   int                `json:"starts"` // the most runs that start at the same time, see [Options.Starts]
+	Starts   int                `json:"starts"` // the most runs that start before their turn, see [Options.Starts]
 	File     string             `json:"file"`   // see [device.Tool.File]
 	Server   Server             `json:"server"` // of the builds that have one
 	Live     bool               `json:"live"`
@@ -48,6 +48,8 @@ type spec struct {
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
 	ask func(done <-chan struct{})
+	// beside, where not nil, are the children without those of runs that wait for their turn.
+	beside func(proc.Children) proc.Children
 }
 
 func (p Plan) spec() (s spec, err error) {
@@ -164,6 +166,7 @@ type part struct {
 	unprofiled bool
 	children   proc.Children
 	shared     *journal
+	ahead      *ahead
 	mutex      sync.Mutex // of what follows
 	out        *json.Encoder
 	unwritten  error
@@ -178,45 +181,40 @@ func (x *part) write(l line) error {
 
 // run takes the runs, and waits while the other runner has its turn. It reports whether all runs succeeded.
 func (x *part) run(ctx context.Context) bool {
-	for i := 0; i < len(x.Schedule); {
+	defer x.overlap(ctx)()
+	for i := range x.Schedule {
 		if i > 0 && !x.shared.await(ctx, i) {
 			return false
 		}
-		if n := x.together(i); n > 1 {
-			if !x.batch(ctx, i, i+n) {
-				return false
-			}
-			i += n
+		if x.Schedule[i].Unprofiled != x.unprofiled {
 			continue
 		}
-		if x.Schedule[i].Unprofiled == x.unprofiled {
-			run := x.start(x.Schedule[i])
-			if !x.take(ctx, i, run, x.children) {
-				return false
-			}
+		if run := x.turn(ctx, i); run == nil || !x.take(ctx, i, run) {
+			return false
 		}
-		i++
 	}
 	return x.shared.await(ctx, len(x.Schedule))
 }
 
 // take waits for the end of a run that has been started, and reports whether it succeeded.
-func (x *part) take(ctx context.Context, i int, run *started, children proc.Children) bool {
+func (x *part) take(ctx context.Context, i int, run *started) bool {
 	if run.r.Error == "" {
 		x.write(line{Index: i + 1, Run: run.r})
-		run.watch(i == 0 && x.Starts > 1, x.File)
+		if r := &run.r; i == 0 && x.Starts > 1 && x.File != "" {
+			run.watch(x.File, func() {
+				r.Together = x.allowed(r.Opened, r.Memory)
+				x.write(line{Index: 1, Opened: true, Run: Run{Opened: r.Opened, Together: r.Together}})
+			})
+		}
 		if x.serve(ctx, run) {
-			x.wait(ctx, run, children)
+			x.wait(ctx, run, x.children)
 		} else {
-			run.unserve(true, runGrace, children)
-			children.End()
+			run.unserve(true, runGrace, x.children)
+			x.children.End()
 		}
 	}
 	if ctx.Err() != nil {
 		return false // not the workload's fault
-	}
-	if i == 0 {
-		run.r.Together = x.allowed(run.r)
 	}
 	if err := x.write(line{Index: i + 1, Done: true, Run: run.r}); err != nil {
 		fmt.Fprintln(terminal.New(os.Stderr, terminal.Form{}), "nsgate runner: the journal cannot be written:",
@@ -238,7 +236,8 @@ type started struct {
 	kills   int64         // by the kernel, before
 	spent   time.Duration // before it was held
 	tree    *proc.Tree
-	stop    func() // ends what watch has begun
+	held    chan struct{} // closed once the run is held, nil where it starts in its turn
+	stop    func()        // ends what watch has begun
 	r       Run
 }
 
@@ -323,6 +322,9 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 		}
 	}
 	x.stop()
+	if s.beside != nil {
+		children = s.beside(children)
+	}
 	select {
 	case <-x.done:
 		r.TimedOut = false

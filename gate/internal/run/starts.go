@@ -3,7 +3,8 @@ package run
 import (
 	"context"
 	"errors"
-	"maps"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/host"
@@ -39,7 +40,7 @@ func (p *poll) next() <-chan time.Time {
 	return time.After(max(pollStart, time.Duration(float64(time.Since(p.began))*(1/pollShare-1))))
 }
 
-// startsTogether is the most runs that may start at the same time: one where two builds alternate or a launcher starts
+// startsTogether is the most runs that may start before their turn: one where two builds alternate or a launcher starts
 // the ranks of a job.
 func (p Plan) startsTogether() int {
 	if p.Base != nil || p.Head.Server != nil || p.Gather != "" || p.Device == nil || len(p.Results) > 0 {
@@ -48,92 +49,127 @@ func (p Plan) startsTogether() int {
 	return max(1, p.Starts)
 }
 
-// allowed is how many of the runs after the first may start at the same time: one where the first did not open the GPU,
-// or so soon that nothing is gained.
-func (s spec) allowed(first Run) int {
-	if s.Starts <= 1 || first.Opened < shortStart {
+// allowed is how many of the runs that wait for their turn may start beside the others, with the time until the first
+// run opened the GPU and its resident memory then: one where nothing is gained.
+func (s spec) allowed(opened time.Duration, memory int64) int {
+	if s.Starts <= 1 || opened < shortStart {
 		return 1
 	}
 	n := float64(s.Starts)
-	if free := host.Here().Memory(); free > 0 && first.Memory > 0 {
-		n = min(n, startMemory*float64(free)/float64(first.Memory))
+	if free := host.Here().Memory(); free > 0 && memory > 0 {
+		n = min(n, startMemory*float64(free)/float64(memory))
 	}
 	return max(1, int(n))
 }
 
-// startLimit is how long the runs after this first one, which start together, may take to open the GPU. They are
-// stopped then, and go on when their turn comes.
+// startLimit is how long the runs after this first one may take to open the GPU. They are stopped then, and go on when
+// their turn comes.
 func (r Run) startLimit() time.Duration { return 2*r.Opened + 10*time.Second }
 
-// together is how many runs from the i-th on start at the same time.
-func (x *part) together(i int) int {
-	if i == 0 {
-		return 1
-	}
-	most, rest := x.shared.runs[0].Together, len(x.Schedule)-i
-	if most <= 1 || rest <= 1 {
-		return 1
-	}
-	batches := (rest + most - 1) / most
-	return (rest + batches - 1) / batches
+// ahead are the runs of a part that start before their turn, in the order of the schedule.
+type ahead struct {
+	begun chan *started
+	mutex sync.Mutex // of what follows
+	runs  map[int]*started
 }
 
-// batch starts the runs of a part of the schedule at the same time, holds each when it opens the GPU, and then lets one
-// at a time go on, in the order of the schedule. It reports whether all succeeded.
-func (x *part) batch(ctx context.Context, from, to int) bool {
-	runs := make(map[int]*started)
-	defer func() { x.endAll(runs) }()
-	for i := from; i < to; i++ {
-		if x.Schedule[i].Unprofiled == x.unprofiled {
-			runs[i] = x.start(x.Schedule[i])
-		}
+// overlap starts the runs of a part before their turn and holds each when it opens the GPU. The function that it
+// returns ends the runs whose turn has not come.
+func (x *part) overlap(ctx context.Context) (end func()) {
+	if x.Starts <= 1 {
+		return func() {}
 	}
-	if !x.hold(ctx, runs) || !x.shared.awaitStarts(ctx, from, to) {
-		return false
+	x.ahead = &ahead{begun: make(chan *started, len(x.Schedule)), runs: make(map[int]*started)}
+	x.beside = func(c proc.Children) proc.Children {
+		x.ahead.mutex.Lock()
+		defer x.ahead.mutex.Unlock()
+		proc.Look(trees(x.ahead.runs)...)
+		return c.Without(trees(x.ahead.runs)...)
 	}
-	for i := from; i < to; i++ {
-		run := runs[i]
-		if run == nil {
-			if !x.shared.await(ctx, i+1) {
-				return false
-			}
-			continue
-		}
-		delete(runs, i)
-		run.r.Start = x.Clock.now()
-		if run.tree != nil {
-			run.r.Held.Pids = run.tree.Pids()
-			run.tree.Continue()
-		}
-		if !x.take(ctx, i, run, x.children.Without(trees(runs)...)) {
-			return false
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the runs die with the thread that started them
+		x.startAhead(ctx)
+		close(ended)
+		<-over
+	}()
+	return func() {
+		cancel()
+		<-ended
+		x.endAll(x.ahead.runs)
+		close(over)
 	}
-	return true
 }
 
-// hold waits until each run has opened the GPU, and stops it then.
-func (x *part) hold(ctx context.Context, runs map[int]*started) bool {
-	limit := x.shared.runs[0].startLimit()
+// startAhead starts runs from when the first run has opened the GPU, as many at a time as [spec.allowed] says, those
+// that are held included.
+func (x *part) startAhead(ctx context.Context) {
+	turns, look := journal{path: x.shared.path}, poll{}
+	known := func() bool { return turns.first.Together > 0 || len(turns.runs) > 0 }
+	if !turns.until(ctx, known) || turns.first.Together <= 1 {
+		return
+	}
+	limit := turns.first.startLimit()
 	if x.Timeout > 0 {
 		limit = min(limit, x.Timeout)
 	}
-	starting, look := maps.Clone(runs), poll{}
-	for len(starting) > 0 {
-		look.at(trees(starting))
-		for i, run := range starting {
-			if x.ready(run, limit) {
-				delete(starting, i)
-				x.write(line{Index: i + 1, Waits: true, Run: run.r})
+	starting := make(map[int]*started)
+	for next := 1; next < len(x.Schedule) || len(starting) > 0; {
+		turns.next()
+		x.ahead.mutex.Lock()
+		for ; next < len(x.Schedule) && next < turns.turn+turns.first.Together; next++ {
+			if x.Schedule[next].Unprofiled == x.unprofiled {
+				run := x.start(x.Schedule[next])
+				run.held = make(chan struct{})
+				x.ahead.runs[next], starting[next] = run, run
+				x.ahead.begun <- run
 			}
 		}
+		wait := time.After(pollTree)
+		if len(starting) > 0 {
+			look.at(trees(starting))
+			for i, run := range starting {
+				if x.ready(run, limit) {
+					delete(starting, i)
+					close(run.held)
+				}
+			}
+			wait = look.next()
+		}
+		x.ahead.mutex.Unlock()
 		select {
 		case <-ctx.Done():
-			return false
-		case <-look.next():
+			return
+		case <-wait:
 		}
 	}
-	return true
+}
+
+// turn is run i, whose turn has come, nil where ctx ended before it had started.
+func (x *part) turn(ctx context.Context, i int) (run *started) {
+	if i == 0 || x.shared.runs[0].Together <= 1 {
+		return x.start(x.Schedule[i])
+	}
+	select {
+	case run = <-x.ahead.begun:
+	case <-ctx.Done():
+		return nil
+	}
+	select {
+	case <-run.held:
+	case <-ctx.Done():
+		return nil
+	}
+	x.ahead.mutex.Lock()
+	defer x.ahead.mutex.Unlock()
+	delete(x.ahead.runs, i)
+	run.r.Start = x.Clock.now()
+	if run.tree != nil {
+		run.tree.Continue()
+		run.r.Held.Pids = run.tree.Pids()
+	}
+	return run
 }
 
 // ready reports whether a run has started, and stops it where it has not ended.
@@ -183,23 +219,21 @@ func trees(runs map[int]*started) (out []*proc.Tree) {
 	return out
 }
 
-// watch notes when the run opens the GPU and its memory until then, if wanted.
-func (x *started) watch(wanted bool, file string) {
-	if !wanted || file == "" {
-		return
-	}
+// watch notes when the run opens the file of the GPU and its memory until then, and calls opened.
+func (x *started) watch(file string, opened func()) {
 	ended, stopped := make(chan struct{}), make(chan struct{})
 	x.stop = func() { close(ended); <-stopped }
 	go func() {
 		defer close(stopped)
 		for look := (poll{}); ; {
 			look.at([]*proc.Tree{x.tree})
-			opened := x.tree.Opened(file)
-			if opened {
+			open := x.tree.Opened(file)
+			if open {
 				x.r.Opened = time.Since(x.begun)
 			}
 			x.r.Memory = max(x.r.Memory, x.tree.Memory())
-			if opened {
+			if open {
+				opened()
 				return
 			}
 			select {
@@ -214,8 +248,8 @@ func (x *started) watch(wanted bool, file string) {
 // errTurns says that a run used the GPU before its turn.
 var errTurns = errors.New("a run used the GPU before its turn")
 
-// turns is [errTurns] where runs that started together, and their traces, show that a run was not held before it used
-// the GPU.
+// turns is [errTurns] where runs that started before their turn, and their traces, show that a run was not held before
+// it used the GPU.
 func turns(traces [][]model.Trace, runs []Run) error {
 	for i, r := range runs {
 		if r.Held == nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,7 +45,9 @@ func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log
 		t.Fatal(err)
 	}
 	p = session(t, runs, "sh", "-c", script)
-	p.Device, p.Unprofiled, p.Starts = opened{p.Device, gpu}, unprofiled, 8
+	p.Device, p.Unprofiled, p.Starts, p.Timeout = opened{p.Device, gpu}, unprofiled, 8, 30*time.Second
+	t.Setenv("STARTS", "8")
+	t.Setenv("ALL", strconv.Itoa(runs+unprofiled))
 	t.Setenv("GPU_FILE", gpu)
 	t.Setenv("LOG", file)
 	return p, func() []string {
@@ -55,24 +56,44 @@ func overlapping(t *testing.T, runs, unprofiled int, script string) (p Plan, log
 	}
 }
 
-// startScript is a program that opens the GPU after a while. The first then works for longer than it takes to see that;
-// the others wait until they have been stopped and continued, however late that is.
+// startScript is a program that opens the GPU after a while. All but the first wait until they have been stopped and
+// continued. In its turn each waits until as many of ALL runs have started as STARTS allows beside it.
 const startScript = `trap 'held=1' CONT; echo start >>$LOG; sleep 0.6; exec 9<$GPU_FILE
-	mkdir $LOG.first 2>/dev/null && sleep 0.5 && held=1; until [ "$held" ]; do sleep 0.02; done; echo go $$ >>$LOG
-	sleep 0.05; echo end $$ >>$LOG`
+	mkdir $LOG.first 2>/dev/null && held=1; until [ "$held" ]; do sleep 0.02; done; echo go $$ >>$LOG
+	want=$(($(grep -c go $LOG) + STARTS)); [ $want -le $ALL ] || want=$ALL
+	until [ $(grep -c start $LOG) -ge $want ]; do sleep 0.02; done; echo end $$ >>$LOG`
 
-// All runs but the first start at the same time, and go on one after the other in the order of the schedule.
+// Runs start from when the first has opened the GPU, no more than are allowed, and go on one after the other in the
+// order of the schedule.
 func TestStarts(t *testing.T) {
+	for _, starts := range []int{8, 2} {
+		t.Run(fmt.Sprint(starts), func(t *testing.T) { testStarts(t, starts) })
+	}
+}
+
+func testStarts(t *testing.T, starts int) {
 	p, log := overlapping(t, 3, 3, startScript)
+	p.Starts = starts
+	t.Setenv("STARTS", strconv.Itoa(starts))
 	res, err := Session(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []string
-	for i, r := range res.Runs {
-		if i < 2 {
-			want = append(want, slices.Repeat([]string{"start"}, []int{1, 5}[i])...)
+	var turns, want []string
+	begun, ended := 0, 0
+	for _, said := range log() {
+		switch {
+		case said == "start":
+			begun++
+		default:
+			turns = append(turns, said)
+			ended += strings.Count(said, "end")
 		}
+		if begun-ended > starts+1 {
+			t.Errorf("%d runs at once", begun-ended)
+		}
+	}
+	for i, r := range res.Runs {
 		want = append(want, fmt.Sprintf("go %d", r.Pid), fmt.Sprintf("end %d", r.Pid))
 		if (r.Held != nil) != (i > 0) || r.Left != 0 {
 			t.Errorf("run %d: held %+v, left %d", i+1, r.Held, r.Left)
@@ -89,11 +110,11 @@ func TestStarts(t *testing.T) {
 			}
 		}
 	}
-	if d := cmp.Diff(want, log()); d != "" {
+	if d := cmp.Diff(want, turns); d != "" {
 		t.Errorf("order (-want +got):\n%s", d)
 	}
 	first := res.Runs[0]
-	if first.Opened < 600*time.Millisecond || first.Memory < 100<<10 || first.Together != 8 {
+	if first.Opened < 600*time.Millisecond || first.Memory < 100<<10 || first.Together != starts {
 		t.Errorf("the first run: %+v", first)
 	}
 	if in := res.InRuns(); in < time.Second || in > res.Elapsed {
@@ -166,13 +187,16 @@ func TestStartsRepeated(t *testing.T) {
 	}
 }
 
-// The faults of a run that started together with others are those of a run alone, and nothing is left stopped.
+// The faults of a run that started beside others are those of a run alone, and nothing is left stopped.
 func TestStartsFail(t *testing.T) {
 	slow(t)
 	const first = `mkdir $LOG.first 2>/dev/null && sleep 0.5 || `
 	for _, tt := range []struct{ name, script, want string }{
 		{"crash before the GPU", `sleep 0.6; mkdir $LOG.first 2>/dev/null || exit 7; exec 9<$GPU_FILE; sleep 0.5`,
 			"the workload exited with 7 in run 2 of 4"},
+		{"crash of the first", `echo start >>$LOG; sleep 0.6; exec 9<$GPU_FILE; mkdir $LOG.first 2>/dev/null || sleep 60
+			until [ $(grep -c start $LOG) = 4 ]; do sleep 0.02; done; exit 7`,
+			"the workload exited with 7 in run 1 of 4"},
 		{"crash in its turn", `trap 'held=1' CONT; sleep 0.6; exec 9<$GPU_FILE; ` + first +
 			`{ until [ "$held" ]; do sleep 0.02; done; exit 7; }`,
 			"the workload exited with 7 in run 2 of 4"},
@@ -244,7 +268,7 @@ func TestStartsTimeLimit(t *testing.T) {
 }
 
 // stubbornScript is startScript that ignores what can be ignored, and does not end but in the first run.
-const stubbornScript = `trap '' TERM HUP INT; ` + startScript + `; [ "$(grep -c start $LOG)" = 1 ] || sleep 60`
+const stubbornScript = `trap '' TERM HUP INT; ` + startScript + `; mkdir $LOG.ended 2>/dev/null || sleep 60`
 
 // The end of a session ends runs that wait, those included that ignore signals.
 func TestStartsInterrupted(t *testing.T) {
@@ -263,7 +287,7 @@ func TestStartsInterrupted(t *testing.T) {
 
 // SIGKILL of nsgate ends runs that wait.
 func TestStartsKilled(t *testing.T) {
-	p, log := overlapping(t, 1, 0, "true")
+	p, log := overlapping(t, 4, 0, "true")
 	kill(t, p)
 	if n := strings.Count(strings.Join(log(), "\n"), "start"); n != 4 {
 		t.Errorf("%d runs had started", n)
