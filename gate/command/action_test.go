@@ -3,8 +3,10 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -118,19 +120,33 @@ func TestAction(t *testing.T) {
 // cacheAction is the one action that action.yml uses, at a commit.
 var cacheAction = regexp.MustCompile(`^      uses: actions/cache/(restore|save)@[0-9a-f]{40} # v[0-9.]+\n$`)
 
-// TestNoExpressionInScript refuses an expression in a script of the workflows that init writes and of the action: its
-// text, such as a branch's name, would run as code. The job of a pull request has at most 12 lines.
+// TestNoExpressionInScript refuses an expression in a script of the action, of the workflows here, in the manual and
+// that init writes: its text, such as a branch's name, would run as code. Their actions are pinned by a commit, and
+// shellcheck, where there is one, reads the scripts. The job of a pull request has at most 12 lines.
 func TestNoExpressionInScript(t *testing.T) {
-	files, err := filepath.Glob("../internal/cli/init/git*.yml.tmpl")
-	if err != nil || len(files) < 4 {
-		t.Fatalf("%q (%v)", files, err)
+	files := []string{"../../action.yml", "../../.gitlab/nsgate.yml", "../../.gitlab-ci.yml"}
+	for _, pattern := range []string{"../internal/cli/init/git*.yml.tmpl", "../../.github/workflows/*.yml"} {
+		more, err := filepath.Glob(pattern)
+		if files = append(files, more...); err != nil || len(more) < 2 {
+			t.Fatalf("%q (%v)", more, err)
+		}
 	}
-	scripts := 0
-	for _, file := range append(files, "../../action.yml", "../../.gitlab/nsgate.yml") {
+	texts := map[string][]byte{}
+	for _, p := range pages(t) {
+		for _, b := range p.blocks("yaml") {
+			texts[fmt.Sprintf("%s:%d", p.file, b.line)] = []byte(b.text)
+		}
+	}
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		texts[file] = text
+	}
+	shellcheck, _ := exec.LookPath("shellcheck")
+	scripts := 0
+	for file, text := range texts {
 		for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
 			var doc yaml.Node
 			if err := d.Decode(&doc); err == io.EOF {
@@ -138,10 +154,24 @@ func TestNoExpressionInScript(t *testing.T) {
 			} else if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			for _, script := range values(&doc, "run", "script") {
+			for _, script := range values(&doc, "run", "script", "before_script", "command", "build", "base-cmd") {
 				scripts++
 				if strings.Contains(script, "${{") || strings.Contains(script, "$[[") {
 					t.Errorf("%s: an expression in the script %s", file, script)
+				}
+			}
+			for _, action := range values(&doc, "uses") {
+				if !pinnedAction.MatchString(action) {
+					t.Errorf("%s: the action %s is not pinned by a commit", file, action)
+				}
+			}
+			for key, shell := range map[string]string{"run": "bash", "script": "sh"} {
+				for _, script := range values(&doc, key) {
+					cmd := exec.Command(shellcheck, "-S", "warning", "-s", shell, "-")
+					cmd.Stdin = strings.NewReader("set -e\n" + script)
+					if out, err := cmd.CombinedOutput(); shellcheck != "" && err != nil {
+						t.Errorf("%s: %s%v", file, out, err)
+					}
 				}
 			}
 		}
@@ -154,19 +184,23 @@ func TestNoExpressionInScript(t *testing.T) {
 			}
 		}
 	}
-	if scripts < 4 {
+	if scripts < 20 {
 		t.Errorf("only %d scripts were found", scripts)
 	}
 }
 
-// values are the texts of the keys of these names, anywhere below a node.
+// pinnedAction is an action at a commit, this one by its major tag or from the checkout.
+var pinnedAction = regexp.MustCompile(`^(\./|nsgate/nsgate@v1|[\w./-]+@[0-9a-f]{40})$`)
+
+// values are the texts of the keys of these names, anywhere below a node; those of a list on lines of one text.
 func values(n *yaml.Node, names ...string) (texts []string) {
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && slices.Contains(names, n.Content[i-1].Value) {
-			texts = append(texts, c.Value)
+			text := c.Value
 			for _, item := range c.Content {
-				texts = append(texts, item.Value)
+				text += item.Value + "\n"
 			}
+			texts = append(texts, text)
 		}
 		texts = append(texts, values(c, names...)...)
 	}
