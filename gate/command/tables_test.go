@@ -21,7 +21,7 @@ import (
 )
 
 // TestTables holds the tables of the manual against the lists in the code: what is read, what can be
-// written, what is refused and what is looked for; -update rewrites them.
+// written, what is refused, what is looked for, and the inputs and outputs of the action; -update rewrites them.
 func TestTables(t *testing.T) {
 	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
 	for _, f := range profile.Formats() {
@@ -53,7 +53,19 @@ func TestTables(t *testing.T) {
 	for _, p := range insight.Patterns {
 		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
 	}
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	action := ""
+	for _, list := range []string{"input", "output"} {
+		action += "\n| " + list + " | meaning |\n| --- | --- |\n"
+		for _, m := range described.FindAllStringSubmatch(part(string(text), list+"s"), -1) {
+			action += fmt.Sprintf("| `%s` | %s |\n", m[1], m[2])
+		}
+	}
 	for _, x := range []struct{ file, name, table string }{
+		{"../../cmd/nsgate/docs/ci.md", "action", action[1:]},
 		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats}, {"../../cmd/nsgate/docs/refusals.md", "reasons", refusals},
 		{"../../cmd/nsgate/docs/patterns.md", "patterns", patterns},
 		{"../../cmd/nsgate/docs/reasons.md", "keys", reasons},
@@ -79,6 +91,9 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// described is a key of action.yml with its description.
+var described = regexp.MustCompile(`(?m)^  ([a-z-]+):\n    description: (.*)$`)
 
 // TestKinds checks the lists of refusals and reasons: distinct words in one form, each with one sentence.
 func TestKinds(t *testing.T) {
