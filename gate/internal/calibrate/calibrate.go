@@ -46,7 +46,7 @@ var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
 func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
 	c, last, forecasts := foretell(sessions, policy, runs, perRun)
 	if last != nil {
-		c.resample(last, policy)
+		c.resample(last, forecasts, policy)
 		c.foresee(forecasts, policy)
 		c.Sound = true
 	}
@@ -230,7 +230,7 @@ func newNoise(s *model.Session, x model.Series) (Noise, []float64) {
 }
 
 // resample judges gates whose sides are random runs of the session, each draw once.
-func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
+func (c *Calibration) resample(s *model.Session, forecasts []decide.Forecast, policy *thresholds.Policy) {
 	g := &c.Gates
 	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
 	drawn := map[string]bool{}
@@ -239,9 +239,19 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 		// Of the unprofiled runs as large a part, so that a gate has them in the same proportion.
 		unprofiled := len(s.Runs) - s.Profiled()
 		b, h := draw(random, s.Profiled(), unprofiled, min(unprofiled/2, (g.Runs*unprofiled+s.Profiled()-1)/s.Profiled()))
+		number := len(drawn)
+		fails := func(f decide.Forecast) bool {
+			if f.Metric.Unprofiled() {
+				return ruleFails(s, &f, b, h, number)
+			}
+			return ruleFails(s, &f, base[:g.Runs], head[:g.Runs], number)
+		}
 		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true
+			if slices.ContainsFunc(forecasts, fails) {
+				g.FixedAlarms++
+			}
 			r := decide.Judge(decide.Input{Baseline: []model.Session{Subset(s, base)}, Head: []model.Session{Subset(s, head)}, Policy: policy})
 			switch {
 			case slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() }):
@@ -257,6 +267,17 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
 		c.warn(FalseAlarms{g.Alarms, g.Gates, result.Number(policy.Alpha)})
 	}
+}
+
+// ruleFails reports whether one of the head's runs is worse than one of the baseline's by more than the limit, in a
+// comparison that can fail the gate. number chooses the runs; a run without a value fails nothing.
+func ruleFails(s *model.Session, f *decide.Forecast, base, head []int, number int) bool {
+	x, ok := s.Find(f.Subject, f.Metric.Name)
+	if !ok || !f.Finding.Gates || len(base) == 0 {
+		return false
+	}
+	change := x.Values[head[number%len(head)]]/x.Values[base[number%len(base)]] - 1
+	return change*float64(f.Metric.Better) < -f.Limit
 }
 
 // draw takes two times n of the numbers from first on, at random, each lot in order.

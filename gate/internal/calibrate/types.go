@@ -73,6 +73,9 @@ type UnchangedGates struct {
 	Gates     int `json:"gates"`     // different draws
 	Alarms    int `json:"alarms"`    // that failed
 	Undecided int `json:"undecided"` // that passed undecided or had no verdict
+	// FixedAlarms is how many of the same draws fail where one run of each side is compared with the limits, without
+	// statistics.
+	FixedAlarms int `json:"fixed_alarms"`
 	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
 	// 1934).
 	AlarmBound     result.Number `json:"alarm_bound"`

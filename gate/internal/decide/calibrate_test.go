@@ -63,6 +63,9 @@ func TestCalibrate(t *testing.T) {
 	if want := []string{"workload", "gemm", "reduce", "softmax"}; !slices.Equal(kernels, want) {
 		t.Errorf("noise of %v, want %v: tiny has too small a share", kernels, want)
 	}
+	if c.Gates.FixedAlarms != 0 {
+		t.Errorf("a rule of 3 %% fails %d draws of runs with a spread of 0.2 %%", c.Gates.FixedAlarms)
+	}
 	if g := c.Gates; g.Runs != 5 || g.Gates < 200 || g.Gates > 252 || g.Alarms != 0 || g.AlarmBound < 0.01 || g.AlarmBound > 0.02 {
 		t.Errorf("unchanged gates: %+v; there are 252 ways to split 10 runs into 5 and 5", g)
 	}
@@ -87,6 +90,10 @@ func TestCalibrateNames(t *testing.T) {
 		s := quiet().with(func(p *program) { p.runs, p.sd = 12, 1e-5 }).session()
 		times(&s, "softmax", func(run int) float64 { return 1 + 0.2*float64((run*7%12)%2) })
 		c := calibrationOf([]model.Session{s}, thresholds.Default(), 2, 0)
+		// One run of a pair is slow and the other is not in half of the draws, and the head has it in half of these.
+		if g := c.Gates; 5*g.FixedAlarms < g.Gates || 3*g.FixedAlarms > g.Gates {
+			t.Errorf("a fixed rule fails %d of %d draws, want about a quarter", g.FixedAlarms, g.Gates)
+		}
 		if c.Gates.Runs != 2 || c.Gates.Alarms == 0 || !slices.ContainsFunc(c.Warnings, func(w string) bool {
 			return strings.Contains(w, "unchanged gates failed, more than the 1 % that the policy allows")
 		}) {

@@ -134,11 +134,12 @@ func (p *page) gates(c *calibrate.Calibration) {
 	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
 		s = red
 	}
-	p.line(2, 4, span{fmt.Sprintf("%d of %d failed", g.Alarms, g.Gates), s},
-		span{fmt.Sprintf(" (under %s), %d undecided (under %s)",
-			rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound)), none})
-	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The bounds, of 95%s%% "+
-		"confidence, are about gates of these runs: another session may be quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs, story.Percent(c.Threshold), story.Clean(c.Rule), story.NB), dim})
+	p.line(2, 4, span{fmt.Sprintf("measured false alarms %d of %d unchanged gates", g.Alarms, g.Gates), s},
+		span{fmt.Sprintf(" (at most %s with 95%s%% confidence); before nsgate, your %s rule would have failed %d of %d",
+			rate(g.AlarmBound), story.NB, story.Percent(c.Threshold), g.FixedAlarms, g.Gates), none})
+	p.line(2, 4, span{fmt.Sprintf("%d undecided (at most %s)", g.Undecided, rate(g.UndecidedBound)), none})
+	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The rule "+
+		"compares one run a side with the policy's limits. The bounds are about gates of these runs: another session may be quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs, story.Percent(c.Threshold), story.Clean(c.Rule)), dim})
 }
 
 // rate prints a bound of a share with two digits.
