@@ -109,6 +109,12 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return timeout(&w.Budget) }},
 	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
 		func(w *Workload) field { return patterns(&w.Code) }},
+	{"inputs", "none", `["src", "train.py", "uv.lock"]`, "files that the program is made of or reads, relative to dir, " +
+		"and directories with all below them; their hash is stored with the baseline",
+		func(w *Workload) field { return patterns(&w.Inputs) }},
+	{"skip_unchanged", "false", "true", "whether a check passes without measuring where code, inputs and driver equal " +
+		"those of the baseline",
+		func(w *Workload) field { return boolean(&w.SkipUnchanged) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
 	{"profile", "never with results, else always", `"always"`,

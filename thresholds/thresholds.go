@@ -133,6 +133,9 @@ type Workload struct {
 	Runs     int           // fresh processes a session, 0 for the default
 	Budget   time.Duration // of a check, 0 or less for none
 	Code     []string      // patterns of files with device code, relative to Dir; nil for none
+	Inputs   []string      // patterns of files that the program is made of or reads, relative to Dir; nil for none
+	// SkipUnchanged lets a check pass without measuring where Code and Inputs are as in the baseline.
+	SkipUnchanged bool
 	// Threshold replaces the policy's limit of times and outputs for this workload; nil leaves it.
 	Threshold *float64
 	// Throughput is the pattern of an output of this name, which Outputs holds as well; "" for none.

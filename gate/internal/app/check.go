@@ -44,6 +44,8 @@ type Check struct {
 	Kernels []string
 	// Explain says which regressions to explain by counters, where the Measurer can.
 	Explain Explain
+	// SkipUnchanged passes the check without measuring where nothing that is measured changed since the baseline.
+	SkipUnchanged bool
 	// Draw adds to the report what pictures show.
 	Draw bool
 

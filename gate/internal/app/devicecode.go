@@ -94,6 +94,7 @@ type CodeFiles struct {
 	Dir      string // that patterns are relative to
 	Patterns []string
 	Where    string // the key of the policy, as FILE:LINE
+	Inputs   Inputs
 }
 
 // codeArg is the argument after [run.RunnerArg] that makes this binary read device code for [CodeFiles.read].
@@ -137,11 +138,12 @@ func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 // mostStoredKernels bounds the device code in a baseline file, about 100 bytes a kernel.
 const mostStoredKernels = 20_000
 
-// attach notes the device code in sessions that were measured with it.
+// attach notes the device code and the inputs in sessions that were measured with them.
 func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	kernels, err := c.read(ctx)
+	inputs := c.Inputs.stored(c.Dir)
 	for i := range sessions {
-		sessions[i].Code = kernels
+		sessions[i].Code, sessions[i].Inputs = kernels, inputs
 	}
 	return err
 }

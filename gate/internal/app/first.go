@@ -65,7 +65,7 @@ func (s Suite) Run(ctx context.Context, code bool) (r *result.Judgement, err err
 		}
 		if code {
 			r, err = checkCode(ctx, &own)
-		} else {
+		} else if r = own.unchanged(ctx); r == nil {
 			r, err = own.Run(ctx)
 		}
 		if err != nil {

@@ -57,6 +57,7 @@ var headKeys = []headKey{
 	profiled("steady", func(r model.Run) string { return map[bool]string{true: "yes", false: "no"}[r.Steady] }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
+	field("inputs", func(e *Entry) *string { return &e.Inputs }, verbatim, formed(isInputs, "two hashes")),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),
 	text("anchor", func(e *Entry) *string { return &e.Anchor }),
@@ -153,6 +154,11 @@ func isID(s string) bool {
 
 func isHash(s string) bool {
 	return s == "" || len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func isInputs(s string) bool {
+	files, setup, _ := strings.Cut(s, " ")
+	return s == "" || len(files) == 64 && len(setup) == 64 && strings.Trim(files+setup, "0123456789abcdef") == ""
 }
 
 func isTrace(s string) bool { return s == "" || s == "node" || s == "graph" }

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -24,7 +25,7 @@ type checkVerb struct {
 	out                                  outputFlags
 	counters                             counterFlags
 	explain, profiler, noGPU, noBaseline string
-	bisecting, shadow                    bool
+	bisecting, shadow, skip              bool
 }
 
 func (v *checkVerb) bind(fs *pflag.FlagSet) {
@@ -46,6 +47,8 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 	fs.BoolVar(&v.shadow, "shadow", false, "judge as usual and exit with 0 whatever the verdict; on the default branch "+
 		"of a CI host the verdict is kept for nsgate policy --promote")
+	fs.BoolVar(&v.skip, "skip-unchanged", false, "pass without measuring where device code, inputs, settings and driver "+
+		"equal those of the baseline (default skip_unchanged of the workload)")
 	v.policy.bind(fs)
 	v.out.bind(fs)
 	v.out.bindPatch(fs)
@@ -149,6 +152,17 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		c := &app.Check{
 			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counters.Kernels,
 			Explain: app.Explain(v.explain), Draw: v.out.draws(),
+		}
+		if c.SkipUnchanged = j.set.SkipUnchanged; v.fs.Changed("skip-unchanged") {
+			c.SkipUnchanged = v.skip
+		}
+		switch {
+		case c.SkipUnchanged && v.bisecting:
+			c.SkipUnchanged = false
+		case c.SkipUnchanged && e.editsBaselines(j.Root):
+			c.SkipUnchanged = false
+			c.Tell(app.Event{Stage: run.Warning,
+				Text: "the change edits baselines: measuring although unchanged checks are skipped"})
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err

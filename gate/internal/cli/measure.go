@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/gate/internal/trace"
@@ -151,6 +152,7 @@ func (m *measureFlags) single(e *env, workload []string, quiet bool) (*job, erro
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
 func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
+	written := w
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
 	if w.Server != nil {
 		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
@@ -158,7 +160,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
 		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
 	}
-	if err := settings(m.fs, &w); err != nil {
+	if err := cmp.Or(settings(m.fs, &w), settings(m.fs, &written)); err != nil {
 		return nil, err
 	}
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress,
@@ -215,6 +217,14 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
+	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !m.dryRun {
+		written.Command = j.build.Command
+		more := []any{m.exe, m.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
+		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
+			progress(app.Event{Stage: run.Warning, Text: "the inputs of workload " + w.Name +
+				" are not known, and no check of it is skipped: " + err.Error()})
+		}
+	}
 	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
 }

@@ -26,6 +26,8 @@ type Input struct {
 	Since []model.Session
 	// CodeOnly judges device code alone, without a measurement.
 	CodeOnly bool
+	// Unchanged is the reason of a pass with CodeOnly where all that is measured is as in the baseline, nil elsewhere.
+	Unchanged *result.Remark
 	// Look says which of several looks at growing data this is; the zero value is the only one.
 	Look Look
 }
@@ -98,7 +100,7 @@ func Judge(in Input) *Decision {
 		d.HeadSessions = nil
 		var failed *result.Remark
 		d.Code, failed = code.Compare(in.Baseline, in.Head, policy)
-		return d.conclude(verdict.Gate{Code: failed, CodeAlone: code.Alone(d.Code, in.Baseline)})
+		return d.conclude(verdict.Gate{Code: failed, CodeAlone: cmp.Or(in.Unchanged, code.Alone(d.Code, in.Baseline))})
 	}
 	base, refusal := align.Comparable(in.Baseline, in.Head)
 	d.Stage, d.Base, d.Boards = Measured, base, align.Boards(base, in.Head)

@@ -25,6 +25,22 @@ type finder struct {
 // cache, a build folder) that is searched with all below it, or a glob of [filepath.Match]. A glob follows links to
 // directories, each directory once for each part of the pattern; a search of all below a directory follows none.
 func Find(pattern string) ([]string, error) {
+	return find(pattern, func(name string, d fs.DirEntry) (bool, error) {
+		return d.Type().IsRegular() && HasCode(name), nil
+	})
+}
+
+// Files lists all files that a pattern names, as [Find] does. A link, a pipe or a device below a directory is an error.
+func Files(pattern string) ([]string, error) {
+	return find(pattern, func(name string, d fs.DirEntry) (bool, error) {
+		if d.IsDir() || d.Type().IsRegular() {
+			return !d.IsDir(), nil
+		}
+		return false, fmt.Errorf("%s is neither a file nor a directory; name it by itself, or what it links to", name)
+	})
+}
+
+func find(pattern string, wanted func(name string, d fs.DirEntry) (bool, error)) ([]string, error) {
 	f := finder{pattern: pattern}
 	paths, err := f.glob(pattern)
 	if err != nil {
@@ -47,10 +63,11 @@ func Find(pattern string) ([]string, error) {
 			if err := f.count(1); err != nil {
 				return err
 			}
-			if d.Type().IsRegular() && HasCode(name) {
+			want, err := wanted(name, d)
+			if want {
 				out = append(out, name)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return nil, err

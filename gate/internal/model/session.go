@@ -113,6 +113,9 @@ type Session struct {
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
+	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement, with
+	// a blank between; "" where the workload names no such files.
+	Inputs string `json:"inputs,omitempty"`
 	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
