@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -59,16 +60,35 @@ var (
 	SampleEvery  = time.Second
 )
 
-// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is their
-// latest state.
+// rested holds the GPUs that came to rest last, for the session that follows at once; nil while a session runs.
+var rested atomic.Pointer[rest]
+
+type rest struct {
+	at   time.Time
+	gpus []GPU
+}
+
+// covers reports whether all of the GPUs came to rest seconds ago.
+func (r *rest) covers(gpus []GPU) bool {
+	const fresh = 5 * time.Second // a judgement takes less, a build more
+	return r != nil && time.Since(r.at) < fresh &&
+		!slices.ContainsFunc(gpus, func(g GPU) bool { return find(r.gpus, g.UUID) == nil })
+}
+
+// settle waits until the visible GPUs have been idle twice in a row, the end of the session before this one included, and
+// returns the busy one otherwise. now is their latest state.
 func (w *Watcher) settle(ctx context.Context, now sample) (*GPU, error) {
 	const looks = 12
 	idle := 0
+	if rested.Load().covers(now.gpus) {
+		idle = 1
+	}
 	var busy *GPU
 	for look := 1; ; look++ {
 		if i := slices.IndexFunc(now.gpus, func(g GPU) bool { return g.Utilization > busyPercent }); i >= 0 {
 			busy, idle = &now.gpus[i], 0
 		} else if idle++; idle == 2 {
+			rested.Store(&rest{time.Now(), now.gpus})
 			return nil, nil
 		}
 		if look == looks {
@@ -97,6 +117,7 @@ func (w *Watcher) see(ctx context.Context) (sample, error) {
 
 // Before refuses a GPU that something else uses. Where the tool does not answer there is a warning and nothing is watched.
 func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
+	defer rested.Store(nil)
 	now, err := w.see(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -45,6 +45,37 @@ func TestAllowBusy(t *testing.T) {
 	}
 }
 
+// The end of a session counts as the first of two idle looks before the next. A neighbour that appears between them is
+// found.
+func TestLooksBetweenSessions(t *testing.T) {
+	calls := filepath.Join(t.TempDir(), "calls")
+	defer func(d time.Duration) { device.SampleEvery = d }(device.SampleEvery)
+	device.SampleEvery = time.Hour
+	p := session(t, 1, "true")
+	for i := range 4 {
+		if i == 1 { // the session before the first is another test's, or none
+			t.Setenv("NSGATE_FAKE_GPU_CALLS", calls)
+		}
+		if _, err := Session(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := os.ReadFile(calls)
+	if n := strings.Count(string(text), "call"); n != 3*4 { // GPUs and processes before, GPUs twice after
+		t.Errorf("%d questions in 3 sessions, want 12", n)
+	}
+	for _, mode := range []string{"process", "busy"} {
+		t.Setenv("NSGATE_FAKE_GPU", "")
+		if _, err := Session(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("NSGATE_FAKE_GPU", mode)
+		if _, err := Session(t.Context(), p, nil); model.KindOf(err) != model.GPUBusy {
+			t.Errorf("%s: %v, want that the GPU is busy", mode, err)
+		}
+	}
+}
+
 // nsys starts while the GPU is looked at. No run does before it is fit: not a profiled one, and not an unprofiled one.
 func TestUnfit(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
