@@ -131,8 +131,9 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		info.Launches += len(steady)
 
 		role, spread := roles.paths.List[k.role()], -1.0
+		slices.Sort(steady) // after what reads their order
 		if len(steady) >= fewest {
-			spread = stats.MAD(steady)
+			spread = stats.SortedMAD(steady)
 		}
 		for _, x := range []struct {
 			metric measure.Metric
