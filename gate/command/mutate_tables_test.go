@@ -130,9 +130,17 @@ func openReport(file string) (export, error) {
 		session, _ := s.(map[string]any)
 		all, _ := session["series"].([]any)
 		found := map[string]int{}
+		var subject map[string]any
+		var role any
 		for _, one := range all {
 			series, _ := one.(map[string]any)
-			subject, _ := series["subject"].(map[string]any)
+			if own, ok := series["subject"].(map[string]any); ok {
+				subject, role = own, ""
+			}
+			if own, ok := series["role"]; ok {
+				role = own
+			}
+			series["subject"], series["role"] = subject, role // so that any may be removed or moved
 			metric, _ := series["metric"].(map[string]any)
 			if subject["scope"] != "kernel" {
 				continue

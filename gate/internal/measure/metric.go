@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,14 +18,48 @@ const (
 	Higher  Direction = +1
 )
 
-// Metric is a named number with a unit and a direction.
+// Metric is a named number with a unit and a direction. JSON has only the name of a metric that [MetricByName] finds.
 type Metric struct {
 	Name   string    `json:"name"`
-	Unit   string    `json:"unit"`
-	Better Direction `json:"better"`
+	Unit   string    `json:"unit,omitempty"`
+	Better Direction `json:"better,omitempty"`
 	// Exact metrics carry no measurement noise (counts, bytes, registers): where every run of a side agrees, a
 	// difference is certain. The others are judged against the spread between runs.
-	Exact bool `json:"exact"`
+	Exact bool `json:"exact,omitempty"`
+}
+
+// written is a metric in JSON, with all of the pointers or none.
+type written struct {
+	Name   string     `json:"name"`
+	Unit   *string    `json:"unit,omitempty"`
+	Better *Direction `json:"better,omitempty"`
+	Exact  *bool      `json:"exact,omitempty"`
+}
+
+// MarshalJSON writes the name alone where the rest follows from it.
+func (m Metric) MarshalJSON() ([]byte, error) {
+	out := written{Name: m.Name}
+	if known, _ := MetricByName(m.Name); known != m {
+		out.Unit, out.Better, out.Exact = &m.Unit, &m.Better, &m.Exact
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON refuses the name alone of a metric that is not known.
+func (m *Metric) UnmarshalJSON(b []byte) error {
+	var in written
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	if known, ok := MetricByName(in.Name); ok && in.Unit == nil && in.Better == nil && in.Exact == nil {
+		*m = known
+		return nil
+	}
+	if in.Unit == nil || in.Better == nil || in.Exact == nil {
+		return fmt.Errorf("the metric %q lacks its unit, direction or kind; use the nsgate that wrote it", in.Name)
+	}
+	*m = Metric{in.Name, *in.Unit, *in.Better, *in.Exact}
+	return nil
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,9 @@ func TestSessionJSON(t *testing.T) {
 				Note: "pinned to device",
 			},
 			{Subject: kernel, Metric: measure.Time, Values: Values{47557.295, math.NaN()}, Role: "step/memory"},
+			{Subject: kernel, Metric: measure.Metric{Name: "total", Unit: "s"}, Values: Values{1, 2}, Role: "step/memory"},
+			{Subject: kernel, Metric: measure.Total, Values: Values{1, 2}},
+			{Subject: kernel, Metric: measure.Launches, Values: Values{1, 1}, Role: "step"},
 		},
 	}
 	want.Hardware = Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700, MIG: "60 + 60 SMs", CPU: "Xeon"}
@@ -41,6 +45,14 @@ func TestSessionJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := strings.Count(string(data), "reduce("); n != 1 {
+		t.Errorf("the kernel is named %d times in %s", n, data)
+	}
+	for old, edit := range map[string]string{`"subject":{"scope":"workload","name":""`: `"no":{"a":""`, `"name":"time"`: `"name":"unheard_of"`} {
+		if err := json.Unmarshal([]byte(strings.Replace(string(data), old, edit, 1)), &got); err == nil {
+			t.Errorf("%s instead of %s is read", edit, old)
+		}
 	}
 	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(data, -1) {
 		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).Match(name[1]) {

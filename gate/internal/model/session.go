@@ -9,6 +9,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,7 +27,8 @@ import (
 
 // Series is one metric of one subject in one session.
 type Series struct {
-	Subject measure.Subject `json:"subject"`
+	// Subject, and Role with it, are left out of JSON where they are those of the series before.
+	Subject measure.Subject `json:"subject,omitempty"`
 	Metric  measure.Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
 	// kernel was never launched). It counts as zero only for the launches and the total time of a kernel that another profiled
@@ -34,11 +36,11 @@ type Series struct {
 	// the others.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
-	Role string `json:"role"`
+	Role string `json:"role,omitempty"`
 	// Raw is the name of a kernel as the profiler wrote it, if that differs from the subject's; baselines do not keep it.
 	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
-	Note string `json:"note"`
+	Note string `json:"note,omitempty"`
 	// Unmeasured is true where two branches changed the subject and their merge was never measured.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
@@ -108,9 +110,9 @@ type Session struct {
 	// Step is the NVTX range that the workload repeats; "" where samples are per run instead of per step.
 	Step string `json:"step"`
 	// Warmup is the rule that skipped the warm-up: "auto", a number, or "capture".
-	Warmup string   `json:"warmup"`
-	Runs   []Run    `json:"runs"`   // the profiled ones, then the unprofiled ones
-	Series []Series `json:"series"` // sorted by subject and metric, one of each
+	Warmup string     `json:"warmup"`
+	Runs   []Run      `json:"runs"`   // the profiled ones, then the unprofiled ones
+	Series SeriesList `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
 	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement, with
@@ -287,6 +289,61 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 		if x != nil {
 			(*v)[i] = *x
 		}
+	}
+	return nil
+}
+
+// SeriesList is the series of a session. Its JSON names a subject and its role once for series that follow each other.
+type SeriesList []Series
+
+// seriesJSON is a series in JSON. Without a subject it has that of the series before, and its role unless it has one.
+type seriesJSON struct {
+	Subject *measure.Subject `json:"subject,omitempty"`
+	Role    *string          `json:"role,omitempty"`
+	Series
+}
+
+// MarshalJSON writes [] for nil.
+func (l SeriesList) MarshalJSON() ([]byte, error) {
+	out := make([]seriesJSON, 0, len(l))
+	for i := range l {
+		x := seriesJSON{Series: l[i]}
+		same := i > 0 && l[i].Subject == l[i-1].Subject
+		if !same {
+			x.Subject = &l[i].Subject
+		}
+		if !same && l[i].Role != "" || same && l[i].Role != l[i-1].Role {
+			x.Role = &l[i].Role
+		}
+		out = append(out, x)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // the encoder around this one decides that
+	err := enc.Encode(out)
+	return b.Bytes(), err
+}
+
+// UnmarshalJSON refuses a first series without a subject.
+func (l *SeriesList) UnmarshalJSON(b []byte) error {
+	var in []seriesJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*l = nil
+	for i, x := range in {
+		switch {
+		case x.Subject != nil:
+			x.Series.Subject = *x.Subject
+		case i == 0:
+			return errors.New("the first series has no subject")
+		default:
+			x.Series.Subject, x.Series.Role = (*l)[i-1].Subject, (*l)[i-1].Role
+		}
+		if x.Role != nil {
+			x.Series.Role = *x.Role
+		}
+		*l = append(*l, x.Series)
 	}
 	return nil
 }
