@@ -204,17 +204,21 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// BenchmarkManyRanks judges jobs of 512 ranks with 10,000 launches each, five of them against one.
+// BenchmarkManyRanks judges jobs of many ranks, five of them against one.
 func BenchmarkManyRanks(b *testing.B) {
-	if testing.Short() {
-		b.Skip("four gigabytes of exports")
-	}
-	base, head := filepath.Join(b.TempDir(), "base"), filepath.Join(b.TempDir(), "head")
-	generateJobs(b, base, 2, 512, 10_000, -1)
-	generateJobs(b, head, 5, 512, 10_000, 100)
-	for b.Loop() {
-		if r := judge(b, base, head); r.Verdict != result.Fail {
-			b.Fatal(r.Reason)
-		}
+	for _, x := range []struct{ ranks, launches int }{{8, 2000}, {16, 2000}, {32, 2000}, {512, 10_000}} {
+		b.Run(fmt.Sprint("ranks=", x.ranks), func(b *testing.B) {
+			if testing.Short() && x.ranks > 32 {
+				b.Skip("four gigabytes of exports")
+			}
+			base, head := filepath.Join(b.TempDir(), "base"), filepath.Join(b.TempDir(), "head")
+			generateJobs(b, base, 2, x.ranks, x.launches, -1)
+			generateJobs(b, head, 5, x.ranks, x.launches, x.ranks/5)
+			for b.Loop() {
+				if r := judge(b, base, head); r.Verdict != result.Fail {
+					b.Fatal(r.Reason)
+				}
+			}
+		})
 	}
 }
