@@ -66,7 +66,7 @@ func Pack(saved string) string {
 	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd
 }
 
-// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. 10,000 kernels take 50 MB.
+// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. 10,000 kernels take 29 MB.
 var maxReport int64 = 128 << 20
 
 var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
