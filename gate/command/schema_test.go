@@ -193,7 +193,7 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	s := r.Reflect(value)
 	s.ID, s.Title = invopop.ID(schemas+name+".json"), "a "+name+" of nsgate, "+version
 	keys := &invopop.Schema{Type: "string", Description: "the word that names a reason or a refusal"}
-	for _, k := range result.Keys {
+	for _, k := range result.Keys() {
 		keys.Enum = append(keys.Enum, k.Key)
 	}
 	for _, k := range model.Kinds {

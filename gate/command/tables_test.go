@@ -41,7 +41,7 @@ func TestTables(t *testing.T) {
 		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
 	}
 	reasons := "| key | arguments | meaning |\n| --- | --- | --- |\n"
-	for _, k := range result.Keys {
+	for _, k := range result.Keys() {
 		args := strings.Join(k.Args, "`, `")
 		if args != "" {
 			args = "`" + args + "`"
@@ -97,7 +97,7 @@ var described = regexp.MustCompile(`(?m)^  ([a-z-]+):\n    description: (.*)$`)
 
 // TestKinds checks the lists of refusals and reasons: distinct words in one form, each with one sentence.
 func TestKinds(t *testing.T) {
-	rows := slices.Clone(result.Keys)
+	rows := slices.Clone(result.Keys())
 	for _, k := range model.Kinds {
 		rows = append(rows, result.Key{Key: string(k.Kind), Means: k.Meaning})
 	}
@@ -111,7 +111,7 @@ func TestKinds(t *testing.T) {
 		known[k.Key] = true
 	}
 	for _, p := range insight.Patterns {
-		if !slices.ContainsFunc(result.Keys, func(k result.Key) bool { return k.Key == p.Key }) {
+		if !slices.ContainsFunc(result.Keys(), func(k result.Key) bool { return k.Key == p.Key }) {
 			t.Errorf("the pattern %q is the key of no reason", p.Key)
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Number is a decimal number as it was printed: Digits × 10^-Places, exactly. Times of today in microseconds have more
@@ -34,11 +35,11 @@ const (
 )
 
 var (
-	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
+	grouped = input.Pattern(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
 	// foreign matches numbers that are not English: a comma before other than three digits, several points, or digits in groups
 	// of another kind: "10 776 576" with every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of a code
 	// page of Windows.
-	foreign = regexp.MustCompile(`^([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
+	foreign = input.Pattern(`^([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
 		`^[0-9]{1,3}([ \x{00A0}\x{2009}\x{202F}\x{FFFD}'’][0-9]{3})+([.,][0-9]+)?$|^[0-9]+(,[0-9]{2,3}){2,}(\.[0-9]+)?$`)
 )
 
@@ -57,8 +58,8 @@ func Parse[Text string | []byte](s Text) (Number, Form) {
 		return Number{}, NoNumber
 	}
 	n, form := simple(strings.ReplaceAll(bare, ",", ""))
-	switch english := grouped.MatchString(bare); {
-	case !english && foreign.MatchString(bare):
+	switch english := grouped().MatchString(bare); {
+	case !english && foreign().MatchString(bare):
 		return Number{}, Foreign
 	case !english:
 		if n, form = simple(bare); form == NoNumber {

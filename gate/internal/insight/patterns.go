@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -141,8 +142,8 @@ func synchronising(x *result.Summary, line result.Number) []result.Remark {
 
 // Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
 var (
-	waitCall = regexp.MustCompile(`^(?:cu|cuda|hip)(?:Device|Stream|Ctx|Context)Synchronize`)
-	copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
+	waitCall = input.Pattern(`^(?:cu|cuda|hip)(?:Device|Stream|Ctx|Context)Synchronize`)
+	copyCall = input.Pattern(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
 // callsOfKind are the synchronising calls of a kind that every step makes, or so many of the steps.
@@ -153,14 +154,14 @@ func callsOfKind(x *result.Summary, kind *regexp.Regexp, most result.Number) []r
 }
 
 func synchronisingCalls(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range callsOfKind(x, waitCall, line) {
+	for _, c := range callsOfKind(x, waitCall(), line) {
 		out = append(out, result.Say(SynchronisingCalls{call{c.Name, c.Value, c.Role}}))
 	}
 	return out
 }
 
 func synchronousCopies(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range callsOfKind(x, copyCall, line) {
+	for _, c := range callsOfKind(x, copyCall(), line) {
 		out = append(out, result.Say(SynchronousCopies{call{c.Name, c.Value, c.Role}}))
 	}
 	return out

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // maxHead is how many bytes may lie between __global__ and the end of the parameters.
@@ -16,7 +18,7 @@ const (
 )
 
 var (
-	keyword = regexp.MustCompile("__global__")
+	keyword = input.Pattern("__global__")
 	// declared is the text after __global__: attributes (__launch_bounds__(256)), conditionals, then the name, before
 	// the last brackets but those of noexcept and its like. A brace behind the parameters makes it a definition.
 	declared = sync.OnceValue(func() *regexp.Regexp {
@@ -27,12 +29,12 @@ var (
 
 // cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
 func cuda(source []byte, report func(name string, line int, defined bool)) {
-	if !keyword.Match(source) {
+	if !keyword().Match(source) {
 		return
 	}
 	code := blankCPP(source)
 	line, at := 1, 0
-	for _, word := range keyword.FindAllIndex(code, -1) {
+	for _, word := range keyword().FindAllIndex(code, -1) {
 		head := code[word[1]:min(len(code), word[1]+maxHead)]
 		if m := declared().FindSubmatchIndex(head); m != nil && (word[0] == 0 || !wordByte(code[word[0]-1])) {
 			start := word[1] + m[2]

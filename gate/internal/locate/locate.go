@@ -4,10 +4,11 @@ package locate
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Limits of the search for kernels.
@@ -33,12 +34,12 @@ type place struct {
 type definitions map[string][]place
 
 // variant is the suffix of a compiled variant of a function, by Triton ("_0d1d2de") or Numba ("$12").
-var variant = regexp.MustCompile(`(_0\d*[cde][\dcde]*|\$\d+)$`)
+var variant = input.Pattern(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
 func (d definitions) locate(kernel string) (file string, line int, ok bool) {
 	places, known := d[kernel]
 	if !known {
-		places = d[variant.ReplaceAllString(kernel, "")]
+		places = d[variant().ReplaceAllString(kernel, "")]
 	}
 	if bodies := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !p.defined }); len(bodies) > 0 {
 		places = bodies

@@ -2,18 +2,19 @@ package locate
 
 import (
 	"bytes"
-	"regexp"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 var (
-	jit    = regexp.MustCompile(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
-	define = regexp.MustCompile(`^def\s+(\w+)\s*\(`)
+	jit    = input.Pattern(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
+	define = input.Pattern(`^def\s+(\w+)\s*\(`)
 	// unread are comments and strings.
-	unread = regexp.MustCompile(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
+	unread = input.Pattern(`#.*|"""(?s:.*?)(?:"""|\z)|'''(?s:.*?)(?:'''|\z)|` +
 		`"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?`)
-	filled = regexp.MustCompile(`[^\n]`)
+	filled = input.Pattern(`[^\n]`)
 	// A kernel of Pallas has the name of the function given to pallas_call.
-	pallas = regexp.MustCompile(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
+	pallas = input.Pattern(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
 
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other decorators
@@ -24,18 +25,18 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 	if !jitted && !has("pallas_call") {
 		return
 	}
-	code := unread.ReplaceAllFunc(source, func(b []byte) []byte { return filled.ReplaceAll(b, []byte(" ")) }) // lines stay
+	code := unread().ReplaceAllFunc(source, func(b []byte) []byte { return filled().ReplaceAll(b, []byte(" ")) }) // lines stay
 	called := make(map[string]bool)
-	for _, m := range pallas.FindAllSubmatch(code, -1) {
+	for _, m := range pallas().FindAllSubmatch(code, -1) {
 		called[string(m[1])] = true
 	}
 	decorated, depth := false, 0
 	for i, line := range bytes.Split(code, []byte("\n")) {
 		text := bytes.TrimSpace(line)
 		if depth == 0 && len(text) > 0 {
-			switch m := define.FindSubmatch(text); {
+			switch m := define().FindSubmatch(text); {
 			case text[0] == '@':
-				decorated = decorated || jitted && jit.Match(text)
+				decorated = decorated || jitted && jit().Match(text)
 			case m != nil && (decorated || called[string(m[1])]):
 				report(string(m[1]), i+1, true)
 				decorated = false

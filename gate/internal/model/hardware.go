@@ -1,9 +1,10 @@
 package model
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Hardware is the kind of machine of a session. Nothing in it names one machine: no serial number, no UUID, no host. A
@@ -41,12 +42,12 @@ func (l HostLoad) Worse(o HostLoad) HostLoad {
 }
 
 // boardForm is one that serial numbers and UUIDs do not have.
-var boardForm = regexp.MustCompile(`^[0-9A-Z]{3}-[0-9A-Z]{5}-[0-9A-Z]{4}-[0-9A-Z]{3}$`)
+var boardForm = input.Pattern(`^[0-9A-Z]{3}-[0-9A-Z]{5}-[0-9A-Z]{4}-[0-9A-Z]{3}$`)
 
 // IsBoard reports whether s has the form of a [Hardware.Board] that is known.
 func IsBoard(s string) bool {
 	for part := range strings.SplitSeq(s, joint) {
-		if !boardForm.MatchString(part) {
+		if !boardForm().MatchString(part) {
 			return false
 		}
 	}

@@ -161,10 +161,10 @@ func (l *listing) keep(kind func(*Format) bool) {
 func (l *listing) irregular(path string, directory, ofRank bool) error {
 	name := filepath.Base(path)
 	switch {
-	case directory && ofRank && rankWord.MatchString(name):
+	case directory && ofRank && rankWord().MatchString(name):
 		return model.Refuse(model.NoFile, "put the profiles of each rank into a directory of its own, side by side",
 			"%s is a directory of a rank in another one", path)
-	case directory && rankWord.MatchString(name):
+	case directory && rankWord().MatchString(name):
 		inside, err := list(path, true)
 		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
 		return err

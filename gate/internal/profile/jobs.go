@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -40,24 +41,24 @@ func newFile(dir, name string, traces []model.Trace) file {
 
 // rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.sqlite,
 // rank_0/run.000.sqlite.
-var rankWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)(?:[/._-]|$)`)
+var rankWord = input.Pattern(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)(?:[/._-]|$)`)
 
 // loneNumber finds a number that may be that of a rank or run, before a possible process id: profile_0_12345, run.0.
 // The macros of profilers write such names (%q{SLURM_PROCID}_%p).
-var loneNumber = regexp.MustCompile(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
+var loneNumber = input.Pattern(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
 
 // perProcess matches parts of a name besides the rank that differ between processes of one job: host and process id.
-var perProcess = regexp.MustCompile(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[._-][0-9]{4,8}\b`)
+var perProcess = input.Pattern(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[._-][0-9]{4,8}\b`)
 
 // nameJobs groups the files of a directory to jobs by the ranks in their names, and stores job and rank with their traces. If
 // names leave it open, the times of the recordings decide: ranks run at the same time, runs one after the other. Undecided groups
 // are refused; files without ranks are left as they are.
 func nameJobs(dir string, files []file) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
-	if byWord, some, all := numbered(files, rankWord); some {
-		stem := masked(rankWord)
+	if byWord, some, all := numbered(files, rankWord()); some {
+		stem := masked(rankWord())
 		jobs := gather(byWord, func(a, b file) bool { return stem(a) == stem(b) }, stem)
-		switch groups, known := together(byWord, rankWord); {
+		switch groups, known := together(byWord, rankWord()); {
 		case !all:
 			return ambiguous(dir, jobs)
 		case uniform(jobs):
@@ -71,11 +72,11 @@ func nameJobs(dir string, files []file) error {
 		}
 		return nil
 	}
-	lone, _, all := numbered(files, loneNumber)
+	lone, _, all := numbered(files, loneNumber())
 	if !all || len(files) < 2 || slices.ContainsFunc(files, func(f file) bool { return len(f.traces) > 1 }) {
 		return nil // several processes in a file are a job of its own
 	}
-	switch groups, known := together(lone, loneNumber); {
+	switch groups, known := together(lone, loneNumber()); {
 	case !known || !ranked(groups):
 		return nil // one after the other
 	case uniform(groups) && slices.ContainsFunc(files, communicates):
@@ -139,10 +140,10 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })
 	stem := func(f file) string {
-		if pattern == loneNumber {
-			return perProcess.ReplaceAllString(f.name[:loneNumber.FindStringSubmatchIndex(f.name)[2]], "")
+		if pattern == loneNumber() {
+			return perProcess().ReplaceAllString(f.name[:loneNumber().FindStringSubmatchIndex(f.name)[2]], "")
 		}
-		return perProcess.ReplaceAllString(masked(pattern)(f), "")
+		return perProcess().ReplaceAllString(masked(pattern)(f), "")
 	}
 	if slices.ContainsFunc(files, func(f file) bool { return f.start.IsZero() }) {
 		return nil, false

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -37,18 +38,21 @@ type Key struct {
 	Means string
 }
 
-// Keys lists every reason, by key, as the manual and the JSON schemas show them. Those of refusals are in model.Kinds.
-var Keys []Key
-
-// shapes are the rows of types with the fields that are their arguments.
-var shapes = map[reflect.Type]shape{}
-
-type shape struct {
+// keyed is a row as Keyed gets it.
+type keyed struct {
 	key    string
-	fields []shapeField
+	reason Reason
+	means  string
 }
 
-type shapeField struct {
+var (
+	rows   []keyed
+	keyOf  = map[reflect.Type]string{}
+	fields sync.Map // []field by type: found at the first use, as few types are used in a command
+)
+
+// field is an exported field of a type of reasons: an argument.
+type field struct {
 	name  string
 	index []int
 }
@@ -58,22 +62,45 @@ type plain interface{ Key() string }
 
 // Keyed adds the row of a type of reasons, or of a reason without arguments, and returns its key.
 func Keyed(key string, r Reason, means string) string {
-	at, twice := slices.BinarySearchFunc(Keys, key, func(k Key, key string) int { return strings.Compare(k.Key, key) })
-	row, s, t := Key{Key: key, Means: means}, shape{key: key}, reflect.TypeOf(r)
-	if _, ok := shapes[t]; ok || twice {
-		panic(fmt.Sprintf("two rows of the key %s or the reason %T", key, r))
-	}
-	if _, ok := r.(plain); !ok {
-		for _, f := range reflect.VisibleFields(t) {
-			if f.IsExported() && !f.Anonymous {
-				row.Args = append(row.Args, argName(f.Name))
-				s.fields = append(s.fields, shapeField{argName(f.Name), f.Index})
+	rows = append(rows, keyed{key, r, means})
+	keyOf[reflect.TypeOf(r)] = key
+	return key
+}
+
+// Keys lists every reason, by key, as the manual and the JSON schemas show them. Those of refusals are in model.Kinds.
+// It panics where two rows have one key or one type.
+func Keys() (keys []Key) {
+	for _, x := range rows {
+		row := Key{Key: x.key, Means: x.means}
+		if _, ok := x.reason.(plain); !ok {
+			if keyOf[reflect.TypeOf(x.reason)] != x.key {
+				panic(fmt.Sprintf("two rows of the reason %T", x.reason))
+			}
+			for _, f := range fieldsOf(reflect.TypeOf(x.reason)) {
+				row.Args = append(row.Args, f.name)
 			}
 		}
-		shapes[t] = s
+		at, twice := slices.BinarySearchFunc(keys, x.key, func(k Key, key string) int { return strings.Compare(k.Key, key) })
+		if twice {
+			panic("two rows of the key " + x.key)
+		}
+		keys = slices.Insert(keys, at, row)
 	}
-	Keys = slices.Insert(Keys, at, row)
-	return key
+	return keys
+}
+
+// fieldsOf are the arguments of a type of reasons.
+func fieldsOf(t reflect.Type) (out []field) {
+	if known, ok := fields.Load(t); ok {
+		return known.([]field)
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() && !f.Anonymous {
+			out = append(out, field{argName(f.Name), f.Index})
+		}
+	}
+	fields.Store(t, out)
+	return out
 }
 
 // argName puts underscores between the words of a field's name, in lower case: "BaseClock" becomes "base_clock".

@@ -58,15 +58,16 @@ func Say(r Reason) Remark {
 		return Remark{Key: x.Key(), Sentence: r.String()}
 	}
 	v := reflect.ValueOf(r)
-	s, ok := shapes[v.Type()]
+	key, ok := keyOf[v.Type()]
 	if !ok {
 		panic(fmt.Sprintf("the reason %T has no row with its key", r))
 	}
-	x := Remark{Key: s.key, Sentence: r.String()}
-	if len(s.fields) > 0 {
-		x.Args = make(Args, len(s.fields))
+	x := Remark{Key: key, Sentence: r.String()}
+	all := fieldsOf(v.Type())
+	if len(all) > 0 {
+		x.Args = make(Args, len(all))
 	}
-	for _, f := range s.fields {
+	for _, f := range all {
 		switch v := v.FieldByIndex(f.index).Interface().(type) {
 		case int:
 			x.Args[f.name] = Number(v)
