@@ -18,6 +18,17 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
+// TestMain keeps the files of the tests in memory, where there is such a directory: the many calls of fsync wait for a disk.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("/dev/shm", "baseline")
+	if err == nil {
+		os.Setenv("TMPDIR", dir)
+	}
+	code := m.Run()
+	os.RemoveAll(dir) // "" without such a directory
+	os.Exit(code)
+}
+
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // exact compares sessions to the last bit, but for the zone of times and nil for empty.
