@@ -148,7 +148,7 @@ func Guard(dir string) int {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
-	if Clear(dir, endGrace) != nil {
+	if Clear(dir, EndGrace) != nil {
 		return 1
 	}
 	return 0
@@ -181,9 +181,9 @@ func (p *Private) Mark(env []string) []string { return Setenv(env, MarkName, &p.
 // MarkIn is [Private.Mark] for variables by name.
 func (p *Private) MarkIn(env map[string]*string) { env[MarkName] = &p.Path }
 
-// endGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
-// workload.
-const endGrace = 3 * time.Second
+// EndGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
+// workload. Tests shorten it.
+var EndGrace = 3 * time.Second
 
 // joinedGrace is how long processes may take to end after the joined directory was removed.
 const joinedGrace = 10 * time.Second
@@ -221,7 +221,7 @@ func Sweep() {
 		if o, ok := readOwner(dir); ok {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
-				endSession(dir, endGrace)
+				endSession(dir, EndGrace)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
 				removePrivate(dir)

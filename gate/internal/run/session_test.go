@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	}
 	runGrace, leftGrace = 200*time.Millisecond, 100*time.Millisecond
 	interruptGrace, terminateGrace = 150*time.Millisecond, 150*time.Millisecond
-	shortStart = 500 * time.Millisecond
+	shortStart, proc.EndGrace = 500*time.Millisecond, 400*time.Millisecond
 	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim,
 		"reader": reader}
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
