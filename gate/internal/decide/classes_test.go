@@ -102,8 +102,9 @@ func (c classCase) run(t *testing.T) {
 	}
 	mayMiss := c.unmet
 	if !full() {
-		mayMiss = (mayMiss*max(1, gates/5) + gates - 1) / gates
-		gates = max(1, gates/5)
+		some := max(1, gates/10)
+		mayMiss = (mayMiss*some + gates - 1) / gates
+		gates = some
 	}
 	unmet, first := 0, ""
 	for seed := range gates {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -242,8 +241,8 @@ func oneByOne(t model.Trace, times func() int) model.Trace {
 // unchanged program is decided all the same, and a kernel that is 5 % slower is found.
 func TestAdaptiveIterations(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
-	seeds := uint64(5)
-	if os.Getenv("NSGATE_TEST_FULL") != "" {
+	seeds := uint64(2)
+	if full() {
 		seeds = 100
 	}
 	for name, some := range map[string]func(model.Trace, func() int) model.Trace{
