@@ -1,3 +1,5 @@
+//go:build browser
+
 package command_test
 
 import (
@@ -42,9 +44,6 @@ var shots = flag.String("shots", "", "write pictures of the pages into this dire
 
 // browser is a browser that every page of a test is looked at in; the test is skipped where there is none.
 func browser(t testing.TB) context.Context {
-	if os.Getenv("NSGATE_TEST_FULL") == "" {
-		t.Skip("NSGATE_TEST_FULL=1, as in .ci/run, looks at pages in a browser")
-	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if found, err := exec.LookPath(name); err == nil {
