@@ -75,8 +75,8 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// readInPython reports how long Python's csv module takes for the files of a baseline, without its start, the shortest of
-// three; nothing without Python.
+// readInPython reports how long Python's csv module takes for the files of a baseline, without its start, the
+// shortest of three; nothing without Python.
 func readInPython(b *testing.B, dir string) {
 	const script = `import csv, glob, sys, time
 t = time.perf_counter()

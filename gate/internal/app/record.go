@@ -105,8 +105,8 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	return out, err
 }
 
-// Due says why the baseline of this machine's GPU is to be recorded anew, "" where it is not: there is none, its newest session
-// is older than max_age at a time, or holds an accepted change alone.
+// Due says why the baseline of this machine's GPU is to be recorded anew, "" where it is not: there is none, its
+// newest session is older than max_age at a time, or holds an accepted change alone.
 func (c *Record) Due(ctx context.Context, now time.Time) string {
 	own := c.Baselines
 	if models := c.Live.Models(ctx); len(models) > 0 {

@@ -38,7 +38,8 @@ var shadowLine = regexp.MustCompile(`^([0-9a-f]{12}),(pass|fail|no-verdict),\d{4
 // Score counts the commits of the default branch that a gate in shadow would have failed.
 type Score struct{ Failed, Commits int }
 
-// Bound is the largest rate of failures that the score does not exclude with 95 % confidence (Clopper and Pearson 1934).
+// Bound is the largest rate of failures that the score does not exclude with 95 % confidence (Clopper and Pearson
+// 1934).
 func (s Score) Bound() float64 { return stats.RateBound(s.Failed, s.Commits, shadowLevel) }
 
 // More is the number of further commits without a failure that bring the bound to a target, 0 where it is there.
@@ -123,8 +124,8 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 	return scoreOf(lines), nil
 }
 
-// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, "" elsewhere.
-// The error is that of a checkout whose commit is not known or does not hold the files that are measured.
+// DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, ""
+// elsewhere. The error is that of a checkout whose commit is not known or does not hold the files that are measured.
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
 	for _, host := range [][2]string{{getenv("CI_COMMIT_BRANCH"), getenv("CI_DEFAULT_BRANCH")},
 		{getenv("BUILDKITE_BRANCH"), getenv("BUILDKITE_PIPELINE_DEFAULT_BRANCH")},

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -159,21 +160,16 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 	}):
 		return nil, nil, "a rule with at_most, at_least or drift may fail an unchanged program"
 	}
-	gpus, err := tools.GPUs().GPUs(ctx)
-	if err != nil || len(gpus) == 0 {
-		return nil, nil, "the GPU of this machine is not known"
-	}
-	gpu := gpus[0]
-	for _, g := range gpus {
-		if g.MIG || g.Name != gpu.Name || g.Driver != gpu.Driver || g.Driver == "" {
-			return nil, nil, "the GPUs of this machine are of several kinds or drivers, or parts (MIG)"
-		}
+	gpu, why := oneKind(ctx)
+	if why != "" {
+		return nil, nil, why
 	}
 	b, ok := c.Baselines.ForGPU(gpu.Name)
 	if base = c.pick(b.Sessions); !ok || len(base) == 0 {
 		return nil, nil, "there is no baseline of this GPU"
 	}
-	if kernels, err = c.Code.read(ctx); err != nil {
+	kernels, err := c.Code.read(ctx)
+	if err != nil {
 		return nil, nil, err.Error()
 	}
 	for i := range base {
@@ -182,6 +178,21 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 		}
 	}
 	return base, kernels, ""
+}
+
+// oneKind is a GPU of this machine where all are alike, or why that is not known.
+func oneKind(ctx context.Context) (gpu device.GPU, why string) {
+	gpus, err := tools.GPUs().GPUs(ctx)
+	if err != nil || len(gpus) == 0 {
+		return gpu, "the GPU of this machine is not known"
+	}
+	gpu = gpus[0]
+	for _, g := range gpus {
+		if g.MIG || g.Name != gpu.Name || g.Driver != gpu.Driver || g.Driver == "" {
+			return gpu, "the GPUs of this machine are of several kinds or drivers, or parts (MIG)"
+		}
+	}
+	return gpu, ""
 }
 
 // otherwise is what a session of the baseline has otherwise, "" for nothing.

@@ -18,7 +18,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// TestMain keeps the files of the tests in memory, where there is such a directory: the many calls of fsync wait for a disk.
+// TestMain keeps the files of the tests in memory, where there is such a directory: the many calls of fsync wait for
+// a disk.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("/dev/shm", "baseline")
 	if err == nil {

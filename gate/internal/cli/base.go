@@ -31,12 +31,20 @@ func (b *baseFlags) bind(fs *pflag.FlagSet) {
 	b.fs = fs
 }
 
-// resolve is the base build of a job, nil for none. Nothing is checked out yet.
-func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
+// given refuses flags of the base build that are given and empty.
+func (b *baseFlags) given() error {
 	for _, name := range []string{"base-cmd", "base-ref", "build", "base-dir"} {
 		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
+			return usageError("--%s is empty; leave it out, or say which base is meant", name)
 		}
+	}
+	return nil
+}
+
+// resolve is the base build of a job, nil for none. Nothing is checked out yet.
+func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
+	if err := b.given(); err != nil {
+		return nil, err
 	}
 	if b.command == "" && b.ref == "" && b.paired {
 		b.ref = j.Policy.Base

@@ -209,24 +209,34 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 			return nil, timeOnly(s.Where)
 		}
 		j.build.Server = s.Command
-		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
-		if s.Stop == "SIGTERM" {
-			own.Server.Stop = syscall.SIGTERM
-		}
+		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: stopSignal(s.Stop)}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !m.dryRun {
 		written.Command = j.build.Command
-		more := []any{m.exe, m.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
-		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
-			progress(app.Event{Stage: run.Warning, Text: "the inputs of workload " + w.Name +
-				" are not known, and no check of it is skipped: " + err.Error()})
-		}
+		m.begin(j, written, own)
 	}
 	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
+}
+
+// begin hashes the inputs of a job before it is measured. written are its settings as the file and the flags give them.
+func (m *measureFlags) begin(j *job, written thresholds.Workload, own app.Options) {
+	more := []any{m.exe, m.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
+	if err := j.Code.Inputs.Begin(j.set.Dir, written, more); err != nil {
+		j.Observe(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
+			" are not known, and no check of it is skipped: " + err.Error()})
+	}
+}
+
+// stopSignal is the signal that stops a server.
+func stopSignal(name string) syscall.Signal {
+	if name == "SIGTERM" {
+		return syscall.SIGTERM
+	}
+	return syscall.SIGINT
 }
 
 // timeOnly says that launches of a server are not profiled one by one.

@@ -94,7 +94,8 @@ func (v *policyVerb) promoted(e *env, p *thresholds.Policy) error {
 	}
 	place := p.Places.Of("shadow")
 	if !p.Shadow {
-		return usageError("--promote: shadow is not on (%s); where a command or action.yml says it, leave it out there", place)
+		return usageError("--promote: shadow is not on (%s); where a command or action.yml says it, leave it out there",
+			place)
 	}
 	score, err := app.ReadScore(baselineRoot(v.baseline, p.File))
 	if err != nil {

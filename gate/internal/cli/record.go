@@ -96,7 +96,8 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 	if v.due {
 		why := c.Due(ctx, time.Now())
 		if why == "" {
-			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n", report.Clean(cmp.Or(j.Workload, "default")))
+			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n",
+				report.Clean(cmp.Or(j.Workload, "default")))
 			return nil
 		}
 		c.Reason = cmp.Or(c.Reason, why)

@@ -75,8 +75,8 @@ func (r *rest) covers(gpus []GPU) bool {
 		!slices.ContainsFunc(gpus, func(g GPU) bool { return find(r.gpus, g.UUID) == nil })
 }
 
-// settle waits until the visible GPUs have been idle twice in a row, the end of the session before this one included, and
-// returns the busy one otherwise. now is their latest state.
+// settle waits until the visible GPUs have been idle twice in a row, the end of the session before this one included,
+// and returns the busy one otherwise. now is their latest state.
 func (w *Watcher) settle(ctx context.Context, now sample) (*GPU, error) {
 	const looks = 12
 	idle := 0

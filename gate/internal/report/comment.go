@@ -26,15 +26,8 @@ type Pages struct {
 // passes, else the headline, why, what to do, the link and the command that accepts the change.
 func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
-	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
 	passes := o.ExitCode != nil && *o.ExitCode == 0
-	switch {
-	case accepted(r, o):
-		word = "⚠️ nsgate: fail, accepted"
-	case passes && !v.Judged() && !r.Shadow: // the first run of a workload
-		word += ", passes"
-	}
-	text := "**" + word + "** · "
+	text := "**" + commentWord(v, o) + "** · "
 	if v.Several() {
 		text += prose(v.Reason)
 	} else {
@@ -60,6 +53,18 @@ func Comment(r *result.Report, o Options, p Pages) string {
 		}
 	}
 	return terminal.Line(story.Cut(text, maxCommentBytes))
+}
+
+// commentWord is the verdict at the beginning of a comment.
+func commentWord(v *story.Story, o Options) string {
+	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
+	switch {
+	case accepted(v.Report, o):
+		return "⚠️ nsgate: fail, accepted"
+	case o.ExitCode != nil && *o.ExitCode == 0 && !v.Judged() && !v.Report.Shadow: // the first run of a workload
+		return word + ", passes"
+	}
+	return word
 }
 
 // commentLines are the lines between headline and link, as list items: the cause first, and room for warnings.

@@ -79,8 +79,8 @@ func (r *Revision) relative(path string) (string, error) {
 	return rel, err
 }
 
-// CheckedOut is an error unless a directory is the root of a checkout of this revision other than the user's, with which the
-// head would be compared with itself.
+// CheckedOut is an error unless a directory is the root of a checkout of this revision other than the user's, with
+// which the head would be compared with itself.
 func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -94,7 +94,8 @@ func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s is not the root of a git checkout of its own; make one with git clone or git worktree add", dir)
 	}
 	if commit, err := git.Output(ctx, real, "rev-parse", "HEAD"); err != nil || commit != r.Commit {
-		return fmt.Errorf("%s is not a checkout of %s, which is commit %s; check that out and build it", dir, r.Ref, r.Commit[:12])
+		return fmt.Errorf("%s is not a checkout of %s, which is commit %s; check that out and build it", dir,
+			r.Ref, r.Commit[:12])
 	}
 	return nil
 }
@@ -159,7 +160,8 @@ func (w *Worktree) Counterpart(dir string) (string, error) {
 	return w.Revision.Counterpart(w.root(), dir)
 }
 
-// Counterpart is the directory of a checkout of this revision that corresponds to one of the user's ("" is the current one).
+// Counterpart is the directory of a checkout of this revision that corresponds to one of the user's ("" is the
+// current one).
 func (r *Revision) Counterpart(checkout, dir string) (string, error) {
 	rel, err := r.relative(dir)
 	if err != nil {

@@ -70,8 +70,8 @@ func SortedMAD(s []float64) float64 {
 }
 
 // TrimmedMean is the mean of values in ascending order without the given fraction (0 to 0.5), rounded down, at each end
-// (Tukey and McLaughlin 1963). It is robust to outliers and, unlike a median, resolves changes below a timer's tick. NaN
-// for no values.
+// (Tukey and McLaughlin 1963). It is robust to outliers and, unlike a median, resolves changes below a timer's tick.
+// NaN for no values.
 func TrimmedMean(s []float64, fraction float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()

@@ -49,7 +49,8 @@ var seed = rand.Uint64()
 // minSteps is the fewest occurrences that make a range a step.
 const minSteps = 5
 
-// occurrences are the outermost occurrences of each range, one after the other, by its name; with a name those of that range alone.
+// occurrences are the outermost occurrences of each range, one after the other, by its name; with a name those of
+// that range alone.
 func (c *cut) occurrences(name string) [][]model.Interval {
 	out := make([][]model.Interval, len(c.RangeNames))
 	windowed := len(c.Trace.Captures) > 0 && len(c.launches) < len(c.Launches)

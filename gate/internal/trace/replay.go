@@ -151,8 +151,8 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 	return out
 }
 
-// blocks is the operations that a call waits for: by its name, and copies of pageable memory for themselves. waits says by
-// name which calls synchronise.
+// blocks is the operations that a call waits for: by its name, and copies of pageable memory for themselves. waits
+// says by name which calls synchronise.
 func (c *cut) blocks(x *replayed, waits []bool) blocking {
 	switch name := c.CallNames[x.Name]; {
 	case len(x.ops) == 0 && waits[x.Name]:
