@@ -129,7 +129,8 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
 	for _, host := range [][2]string{{getenv("CI_COMMIT_BRANCH"), getenv("CI_DEFAULT_BRANCH")},
 		{getenv("BUILDKITE_BRANCH"), getenv("BUILDKITE_PIPELINE_DEFAULT_BRANCH")},
-		{strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"), readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default}} {
+		{strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"),
+			readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default}} {
 		if host[0] == "" || host[0] != host[1] {
 			continue
 		}

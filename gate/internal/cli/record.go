@@ -38,8 +38,8 @@ func (v *recordVerb) bind(fs *pflag.FlagSet) {
 	v.counters.bind(fs)
 	fs.StringVar(&v.reason, "reason", "", "why it is recorded, for those who review the baseline")
 	fs.BoolVar(&v.replace, "replace", false, "put the session in place of all that the baseline holds so far")
-	fs.BoolVar(&v.due, "if-due", false, "record only where there is no baseline of this GPU, its newest session is older than "+
-		"max_age, or the last change was accepted; else measure nothing and exit with 0")
+	fs.BoolVar(&v.due, "if-due", false, "record only where there is no baseline of this GPU, its newest session is older "+
+		"than max_age, or the last change was accepted; else measure nothing and exit with 0")
 	bindAnchor(fs, &v.anchor)
 	v.policy.bindFile(fs)
 	fs.BoolVarP(&v.quiet, "quiet", "q", false, "print neither progress nor what was measured")

@@ -105,7 +105,8 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 	return disable, nil
 }
 
-var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
+var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?` +
+	`oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
 
 // stored reports whether a Git LFS pointer in the index stands for a file.
 func stored(ctx context.Context, top, name string) bool {

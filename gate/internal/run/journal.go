@@ -31,7 +31,7 @@ type journal struct {
 	rest    []byte // of a line that is not complete yet
 	running bool   // a run has begun and not ended
 	begun   Run    // the last one that has begun
-	runs    []Run  // those that ended
+	runs    []Run  // the ended ones, in their order
 	first   Run    // when it opened the GPU, with its start alone
 	turn    int    // the index of begun, counted from 1
 }

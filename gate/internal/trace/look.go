@@ -86,7 +86,8 @@ func (c *cut) issued() issued {
 	for i, l := range c.launches {
 		order[i] = model.Interval{Start: l.API, End: l.End - l.Start}
 	}
-	if byStart := func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(order, byStart) {
+	byStart := func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) }
+	if !slices.IsSortedFunc(order, byStart) {
 		slices.SortFunc(order, byStart)
 	}
 	x := issued{starts: make([]int64, len(order)), time: make([]int64, len(order)+1)}
