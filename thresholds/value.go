@@ -187,7 +187,7 @@ func boolean(to *bool) field {
 
 // command is a field for a command line, as one string or as a list of its words.
 func command(to *[]string) field {
-	return field{"text or list of words", func(e entry) (err error) {
+	return field{"words", func(e entry) (err error) {
 		switch e.kind {
 		case unstable.String:
 			*to, err = splitCommand(e.text)
@@ -208,7 +208,7 @@ func command(to *[]string) field {
 
 // patterns is a field that accepts the pattern of a file, or a list of them.
 func patterns(to *[]string) field {
-	return field{"pattern or list of patterns", func(e entry) error {
+	return field{"patterns", func(e entry) error {
 		switch e.kind {
 		case unstable.String:
 			*to = []string{e.text}

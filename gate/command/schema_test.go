@@ -81,15 +81,20 @@ var kinds = map[string]object{
 	"duration":           {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
 	"address or log:TEXT": {"type": "string",
 		"pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
-	"days":                        {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
-	"ranks":                       {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
-	"amount":                      {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
-	"true or false":               {"type": "boolean"},
-	"whole number":                {"type": "integer", "minimum": 1},
-	"number of steps or text":     {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
-	"text or list of words":       {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
-	"pattern or list of patterns": {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
+	"days":          {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
+	"ranks":         {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
+	"amount":        {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
+	"true or false": {"type": "boolean"},
+	"whole number":  {"type": "integer", "minimum": 1},
+	"number of steps or text": {"oneOf": []object{{"type": "integer", "minimum": 0},
+		{"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
+	"words":    listable,
+	"patterns": listable,
 }
+
+// listable is a text or a list of texts.
+var listable = object{"oneOf": []object{{"type": "string", "minLength": 1},
+	{"type": "array", "minItems": 1, "items": object{"type": "string"}}}}
 
 // policySchema is the JSON schema of nsgate.toml, in the draft that editors of TOML know.
 func policySchema(t *testing.T) object {

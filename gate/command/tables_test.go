@@ -40,18 +40,18 @@ func TestTables(t *testing.T) {
 	for _, k := range model.Kinds {
 		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
 	}
-	reasons := "| key | arguments | meaning |\n| --- | --- | --- |\n"
+	reasons, args := "| key | meaning and arguments |\n| --- | --- |\n", map[string]string{}
 	for _, k := range result.Keys() {
-		args := strings.Join(k.Args, "`, `")
-		if args != "" {
-			args = "`" + args + "`"
+		if k.Args != nil {
+			args[k.Key] = " (`" + strings.Join(k.Args, "`, `") + "`)"
 		}
-		reasons += fmt.Sprintf("| `%s` | %s | %s |\n", k.Key, args,
-			strings.Replace(k.Means, "A pattern.", "A [pattern](patterns.md).", 1))
+		if k.Means != "A pattern." {
+			reasons += fmt.Sprintf("| `%s` | %s%s |\n", k.Key, strings.TrimSuffix(k.Means, "."), args[k.Key])
+		}
 	}
-	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
+	patterns := "| `key` | meaning and arguments | named | after |\n| --- | --- | --- | --- |\n"
 	for _, p := range insight.Patterns {
-		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
+		patterns += fmt.Sprintf("| `%s` | %s%s | %s | %s |\n", p.Key, p.Means, args[p.Key], p.When, p.Source)
 	}
 	text, err := os.ReadFile("../../action.yml")
 	if err != nil {

@@ -29,8 +29,7 @@ func Refused(r *result.Judgement, err error, base ...model.Session) (*result.Jud
 	return r, err
 }
 
-var _ = result.Keyed("screened", Screened{},
-	"The verdict on the committed baseline, which the base build decided instead.")
+var _ = result.Keyed("screened", Screened{}, "The verdict on the committed baseline, before the base build decided.")
 
 // Screened is a verdict on the committed baseline that the base build decides.
 type Screened struct{ Answer, Because string }
@@ -40,7 +39,7 @@ func (r Screened) String() string {
 }
 
 var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
-	"The committed baseline decided, so the base build was not built.")
+	"The committed baseline decided: no base build was needed.")
 
 // BaseNotNeeded is a verdict on the committed baseline that made a base build unnecessary.
 type BaseNotNeeded struct{}

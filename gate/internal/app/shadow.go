@@ -143,7 +143,7 @@ func DefaultCommit(ctx context.Context, getenv func(string) string) (string, err
 	return "", nil
 }
 
-var _ = result.Keyed("shadow", InShadow{}, "The gate is in shadow: its exit code is 0 whatever the verdict.")
+var _ = result.Keyed("shadow", InShadow{}, "The gate is in shadow: the exit code is 0.")
 
 // InShadow is a gate in shadow with its score. Bound is unknown without a commit.
 type InShadow struct {

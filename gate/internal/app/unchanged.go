@@ -114,7 +114,7 @@ func (in Inputs) stored(dir string) string {
 	return in.hashed
 }
 
-var _ = result.Keyed("unchanged", Unchanged{}, "Nothing was measured: all that is measured is as in the baseline.")
+var _ = result.Keyed("unchanged", Unchanged{}, "Nothing was measured, because nothing changed.")
 
 // Unchanged is the reason of a check that passes without measuring.
 type Unchanged struct{ Kernels, Files int }

@@ -13,11 +13,10 @@ func (c *Calibration) warn(r result.Reason) {
 var (
 	_ = result.Keyed("last-session", LastSession{}, "Only the last of several sessions is used.")
 	_ = result.Keyed("false-alarms", FalseAlarms{}, "Unchanged gates failed more often than the policy allows.")
-	_ = result.Keyed("host-alone", HostAlone{}, "The baseline has no other session to compare the host with.")
-	_ = result.Keyed("host-foreign", HostForeign{}, "The host has no kernel in common with other sessions.")
+	_ = result.Keyed("host-alone", HostAlone{}, "There is no other session to compare the host with.")
+	_ = result.Keyed("host-foreign", HostForeign{}, "The host shares no kernel with other sessions.")
 	_ = result.Keyed("host-alike", HostAlike{}, "No kernel differs from other sessions.")
-	_ = result.Keyed("host-apart", HostApart{},
-		"Kernels differ from other sessions, so the host may be of another class.")
+	_ = result.Keyed("host-apart", HostApart{}, "Kernels differ from other sessions, as on another class of host.")
 )
 
 type LastSession struct{ Sessions int }

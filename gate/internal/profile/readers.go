@@ -72,9 +72,7 @@ var formats = []Format{
 		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [",
 			"SKIPPED: "}},
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
-		Gives: "one value a process for each benchmark: nvbench, google-benchmark, pytest-benchmark, asv, Criterion, " +
-			"hyperfine, llama-bench, tritonbench, vLLM, SGLang, genai-perf, k6, " +
-			"serving metrics, Bencher, github-action-benchmark, JUnit",
+		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
 	{Name: "compressed profile", certain: true,
 		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
