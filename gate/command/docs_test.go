@@ -168,6 +168,20 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+// TestManualLength holds the pages of the manual to a number of words, as wc -w counts them.
+func TestManualLength(t *testing.T) {
+	const most = 22_000
+	words := 0
+	for _, p := range pages(t) {
+		if p.name != "README" {
+			words += len(strings.Fields(p.text))
+		}
+	}
+	if words > most {
+		t.Errorf("the manual has %d words, the bound is %d: say it once and link", words, most)
+	}
+}
+
 // TestLinks wants every link to lead to a page and, where it names one, to a heading of it, and every topic that is named to be one.
 func TestLinks(t *testing.T) {
 	all := pages(t)
