@@ -45,7 +45,7 @@ var rootKeys = []key[Policy]{
 	{"warmup_threshold", `"25%"`, `"50%"`,
 		"largest slowdown of the warm-up's wall time; where it is set, of its GPU time too",
 		func(p *Policy) field { return percentage(&p.WarmupThreshold, parseLimit) }},
-	{"outside_threshold", `"25%"`, `"50%"`, "the same of what runs before, after and beside the steps",
+	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of the parts before, after and beside the steps",
 		func(p *Policy) field { return percentage(&p.OutsideThreshold, parseLimit) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
