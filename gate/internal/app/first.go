@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/tools"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 // first measures a head without a baseline. The answer is no verdict, for the reason why, and the measurement can be
@@ -43,41 +42,6 @@ func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error)
 	}
 	r.Measured, r.Warnings = measured, append(r.Warnings, all.Warnings...)
 	return r, nil
-}
-
-// Suite are the checks of one or more workloads, judged as one gate: they share out the policy's error.
-type Suite []*Check
-
-// Run measures and judges one after the other; with code alone it compares device code, without a GPU. A mistake in one
-// ends all.
-func (s Suite) Run(ctx context.Context, code bool) (r *result.Judgement, err error) {
-	var all []*result.Judgement
-	for _, c := range s {
-		own := *c
-		if c.Live != nil {
-			c.Live.Partial = len(s) == 1 && !code
-		}
-		if len(s) > 1 && !code {
-			policy := *c.Policy
-			policy.Alpha /= float64(len(s))
-			own.Policy = &policy
-			c.Begin("workload " + c.Workload)
-		}
-		if code {
-			r, err = checkCode(ctx, &own)
-		} else if r = own.unchanged(ctx); r == nil {
-			r, err = own.Run(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.Workload = c.Workload
-		all = append(all, r)
-	}
-	if len(all) == 1 {
-		return r, nil
-	}
-	return verdict.Several(all), nil
 }
 
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.

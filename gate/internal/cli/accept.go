@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -16,32 +14,20 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type acceptVerb struct {
-	app.Accept
-	only words
-}
-
-func (v *acceptVerb) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&v.Reason, "reason", "", "why the change is wanted (required, but for --improved)")
-	fs.BoolVar(&v.Improved, "improved", false, "of a report that passes, accept what is certainly faster, and only that")
-	fs.StringVar(&v.Root, "baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+app.DefaultRoot+" beside nsgate.toml)")
-	fs.BoolVar(&v.Force, "force", false, "accept a report that does not fail, is of another commit, or of changes that were not committed")
-	bindAnchor(fs, &v.Anchor)
-	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards "+
-		"(default: all that failed or have no baseline; with --improved those that pass and are faster)")
-}
-
-func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
-	if v.Reason == "" && !v.Improved {
+func accept(_ context.Context, e *env, v *flags, args arguments) error {
+	if v.reason == "" && !v.improved {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
-	if v.Judgement, _, err = e.savedReport(args); err != nil {
+	r, _, err := e.savedReport(args)
+	if err != nil {
 		return err
 	}
-	if len(args.own) == 0 && v.Root == "" {
-		v.Directory = keptBaseline(v.Judgement)
+	a := app.Accept{Reason: v.reason, Improved: v.improved, Root: v.baseline, Force: v.force, Anchor: v.anchor,
+		Home: policyDir(findUp(policyFile))}
+	if len(args.own) == 0 && v.baseline == "" && len(r.Workloads) == 0 {
+		a.Directory = keptBaseline(r)
 	}
-	accepted, err := v.chosen()
+	accepted, err := v.chosen(r)
 	if err != nil {
 		return err
 	}
@@ -50,18 +36,15 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 		return err
 	}
 	for _, w := range accepted {
-		one := v.Accept
-		if one.Judgement, one.Home = w, policyDir(findUp(policyFile)); len(v.Judgement.Workloads) > 0 {
-			one.Directory = ""
-		}
-		one, err = one.Again(e.ctx, policy.For(w.Workload))
+		a.Judgement = w
+		one, err := a.Again(e.ctx, policy.For(w.Workload))
 		if errors.Is(err, app.ErrNothingFaster) {
 			return usageError("--improved: %w", err)
 		}
 		if err != nil {
 			return err
 		}
-		if err := accept(e, one); err != nil {
+		if err := acceptOne(e, one); err != nil {
 			return err
 		}
 	}
@@ -70,38 +53,37 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
 // named, else those that fail or have no baseline yet, or with --improved those that pass and have something faster.
-func (v *acceptVerb) chosen() ([]*result.Judgement, error) {
-	r := v.Judgement
+func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	if len(r.Workloads) == 0 && r.Workload == "" {
-		if len(v.only) != 1 || new(thresholds.Workload).Set("name", v.only[0], "") != nil {
+		if len(v.workload) != 1 || new(thresholds.Workload).Set("name", v.workload[0], "") != nil {
 			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
 		}
-		r.Workload = v.only[0]
+		r.Workload = v.workload[0]
 		return []*result.Judgement{r}, nil
 	}
-	if len(r.Workloads) == 0 && len(v.only) == 0 {
+	if len(r.Workloads) == 0 && len(v.workload) == 0 {
 		return []*result.Judgement{r}, nil
 	}
 	var all []string
 	var out []*result.Judgement
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
-		named := slices.ContainsFunc(v.only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
+		named := slices.ContainsFunc(v.workload, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
 		wanted := w.Verdict == result.Fail || w.Measured != nil
-		if v.Improved {
+		if v.improved {
 			wanted = app.Faster(w)
 		}
-		if named || len(v.only) == 0 && wanted {
+		if named || len(v.workload) == 0 && wanted {
 			out = append(out, w)
 		}
 	}
 	switch {
 	case len(out) > 0:
 		return out, nil
-	case len(v.only) > 0:
-		return nil, usageError("the report is not about workload %q; %sit is about %s", v.only.String(), meant("", v.only[0], all), strings.Join(all, ", "))
+	case len(v.workload) > 0:
+		return nil, usageError("the report is not about workload %q; %sit is about %s", v.workload.String(), meant("", v.workload[0], all), strings.Join(all, ", "))
 	}
-	if v.Improved {
+	if v.improved {
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
 			strings.Join(all, ", "))
 	}
@@ -116,13 +98,7 @@ func commandWord(file string) string {
 	return thresholds.JoinCommand([]string{file})
 }
 
-// bindAnchor declares the flag that makes a session the anchor of drift.
-func bindAnchor(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "anchor", "", "measure drift from this state on; the name of a release, or nothing")
-	fs.Lookup("anchor").NoOptDefVal = "yes"
-}
-
-func accept(e *env, a app.Accept) error {
+func acceptOne(e *env, a app.Accept) error {
 	if a.Force {
 		for _, doubt := range a.Doubts(e.ctx) {
 			if r := (*model.Refusal)(nil); errors.As(doubt, &r) {

@@ -19,18 +19,6 @@ type baseFlags struct {
 	fs                       *pflag.FlagSet
 }
 
-func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.Var((*single)(&b.command), "base-cmd",
-		"command of a base build to measure interleaved with the head, of its server where the workload has one "+
-			"(default: the workload's own)")
-	fs.Var((*single)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
-	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
-	fs.StringVar(&b.dir, "base-dir", "", "`directory` with a checkout of --base-ref that is built already, such as one "+
-		"from a cache: nothing is checked out or built")
-	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
-	b.fs = fs
-}
-
 // given refuses flags of the base build that are given and empty.
 func (b *baseFlags) given() error {
 	for _, name := range []string{"base-cmd", "base-ref", "build", "base-dir"} {

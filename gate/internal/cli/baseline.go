@@ -7,112 +7,92 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// storeFlags choose baselines and how they are printed.
-type storeFlags struct {
-	app.Store
-	printed
-	policy policyFlags
-}
-
-func (k *storeFlags) bindStore(fs *pflag.FlagSet) {
-	fs.StringVar(&k.Root, "baseline", "", baselineUsage)
-	fs.StringVarP(&k.Workload, "workload", "w", "", "only the baselines of this workload")
-	k.policy.bindFile(fs)
-}
-
-func (k *storeFlags) bind(fs *pflag.FlagSet) {
-	k.bindStore(fs)
-	k.out.bindLook(fs, []string{"text", "json"})
-}
-
-// load reads the policy and finds the baselines beside it.
-func (k *storeFlags) load() (*thresholds.Policy, error) {
-	p, err := k.policy.load()
-	if err == nil {
-		k.Root = baselineRoot(k.Root, p.File)
+// store reads the policy and finds the baselines beside it.
+func (v *flags) store() (app.Store, *thresholds.Policy, error) {
+	p, err := v.policy.load()
+	if err != nil {
+		return app.Store{}, nil, err
 	}
-	return p, err
+	return app.Store{Root: baselineRoot(v.baseline, p.File), Workload: v.one}, p, nil
 }
 
-type baselineList struct{ storeFlags }
-
-func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
-	p, err := l.load()
+func listBaselines(ctx context.Context, e *env, v *flags, _ arguments) error {
+	k, p, err := v.store()
 	if err != nil {
 		return err
 	}
-	all, err := l.List(ctx)
+	all, err := k.List(ctx)
 	if err != nil {
 		return err
 	}
-	if l.out.format == "json" {
+	if v.out.format == "json" {
 		return e.encode(all)
 	}
 	for _, b := range all {
-		if err := listBaseline(e, b, p.MaxAge, time.Now(), &l.out); err != nil {
+		if err := listBaseline(e, b, p.MaxAge, time.Now(), &v.out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type baselineShow struct{ storeFlags }
-
-func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
-	if _, err := s.load(); err != nil {
+func showSession(ctx context.Context, e *env, v *flags, args arguments) error {
+	k, _, err := v.store()
+	if err != nil {
 		return err
 	}
-	summary, err := s.Session(ctx, args.own[0])
+	summary, err := k.Session(ctx, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.Render(s.out.format, e.Out, summary, s.out.options(e))
+	return render(e, &v.out, summary)
 }
 
-type baselineDiff struct{ storeFlags }
-
-func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
-	p, err := d.load()
+func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
+	k, p, err := v.store()
 	if err != nil {
 		return err
 	}
-	r, err := d.Diff(ctx, args.own[0], args.own[1], p)
+	r, err := k.Diff(ctx, args.own[0], args.own[1], p)
 	if err != nil {
 		return err
 	}
-	return report.Render(d.out.format, e.Out, r.Report(nil), d.out.options(e))
+	return render(e, &v.out, r.Report(nil))
 }
 
-type baselineRemove struct {
-	storeFlags
-	reason string
-}
-
-func (r *baselineRemove) bind(fs *pflag.FlagSet) {
-	r.bindStore(fs)
-	fs.StringVar(&r.reason, "reason", "", "why the session is removed, for those who review the baseline (required)")
-}
-
-func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error {
-	if r.reason == "" {
+func removeSession(ctx context.Context, e *env, v *flags, args arguments) error {
+	if v.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
-	if _, err := r.load(); err != nil {
+	k, _, err := v.store()
+	if err != nil {
 		return err
 	}
-	file, err := r.Remove(ctx, args.own[0], r.reason, time.Now())
+	file, err := k.Remove(ctx, args.own[0], v.reason, time.Now())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.Out, "wrote %s, which takes the session back; commit it\n", report.Clean(file))
+	return nil
+}
+
+func renameBaselines(ctx context.Context, e *env, v *flags, args arguments) error {
+	k, _, err := v.store()
+	if err != nil {
+		return err
+	}
+	before, after, err := k.Rename(ctx, args.own[0], args.own[1])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "renamed %s to %s; commit it, and use the name in nsgate.toml and CI\n", report.Clean(before),
+		report.Clean(after))
 	return nil
 }
 
@@ -183,24 +163,4 @@ func days(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(max(d, 0).Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d/day))
-}
-
-type baselineRename struct{ storeFlags }
-
-func (r *baselineRename) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&r.Root, "baseline", "", baselineUsage)
-	r.policy.bindFile(fs)
-}
-
-func (r *baselineRename) run(ctx context.Context, e *env, args arguments) error {
-	if _, err := r.load(); err != nil {
-		return err
-	}
-	before, after, err := r.Rename(ctx, args.own[0], args.own[1])
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.Out, "renamed %s to %s; commit it, and use the name in nsgate.toml and CI\n", report.Clean(before),
-		report.Clean(after))
-	return nil
 }

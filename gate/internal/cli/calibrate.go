@@ -2,31 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-type calibrateVerb struct {
-	measureFlags
-	printed
-	host bool
-}
-
-func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
-	v.measureFlags.bind(fs)
-	v.bindFrom(fs)
-	fs.BoolVar(&v.host, "host", false, "say how the kernels of this host compare with the baseline's sessions")
-	fs.Lookup("runs").Usage = fmt.Sprintf("fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(app.Calibrate).Measured())
-	v.policy.bind(fs)
-	v.out.bindShown(fs, report.Formats(report.Calibration))
-}
-
-func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
+func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	j, err := v.single(e, args.workload, v.out.quiet)
 	if err != nil {
 		return err
@@ -52,7 +33,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	showWay(ways[model.Kind(answer.ReasonKey)], answer.Next)
-	if err := report.Render(v.out.format, e.Out, answer, v.out.options(e)); err != nil {
+	if err := render(e, &v.out, answer); err != nil {
 		return err
 	}
 	if !answer.Sound {

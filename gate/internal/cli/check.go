@@ -9,55 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type checkVerb struct {
-	measureFlags
-	base                                 baseFlags
-	out                                  outputFlags
-	counters                             counterFlags
-	explain, profiler, noGPU, noBaseline string
-	bisecting, shadow, skip              bool
-}
-
-func (v *checkVerb) bind(fs *pflag.FlagSet) {
-	v.usual = checkRuns
-	v.measureFlags.bind(fs)
-	v.bindFrom(fs)
-	fs.String("budget", "", "`time` that the runs may take, such as 60s: within it the check goes on while a "+
-		"comparison is undecided (default none)")
-	v.bindMetrics(fs)
-	v.base.bind(fs)
-	bindChoice(fs, &v.profiler)
-	v.counters.bind(fs)
-	bindExplain(fs, &v.explain, "a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
-	bindWord(fs, &v.noGPU, "no-gpu", "where there is no GPU: fail (exit 3); code (compare device code alone); "+
-		"or skip (judge nothing, exit 0; in CI as fail)", "fail", "code", "skip")
-	bindWord(fs, &v.noBaseline, "no-baseline", "where the workload has no baseline: show what was measured (exit 3); "+
-		"pass (exit 0, unless a change under review deletes or renames one), for the first pull request; "+
-		"or fail (exit 1)", "show", "pass", "fail")
-	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
-	fs.BoolVar(&v.shadow, "shadow", false, "judge as usual and exit with 0 whatever the verdict; on the default branch "+
-		"of a CI host the verdict is kept for nsgate policy --promote")
-	fs.BoolVar(&v.skip, "skip-unchanged", false, "pass without measuring where device code, inputs, settings and driver "+
-		"equal those of the baseline (default skip_unchanged of the workload)")
-	v.policy.bind(fs)
-	v.out.bind(fs)
-	v.out.bindPatch(fs)
-	v.out.bindPost(fs)
-	fs.StringVar(&v.out.post.label, "accept-label", "", "a pull request of GitHub with this label passes, with a "+
-		"patch that accepts the change; needs --patch")
-}
-
-func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed error) {
+func check(ctx context.Context, e *env, v *flags, args arguments) (failed error) {
 	r := (*result.Judgement)(nil)
 	if v.bisecting {
 		defer func() { failed = forGit(ctx, r, failed) }()
@@ -75,14 +36,25 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.shadow = !v.bisecting && (v.shadow || jobs[0].Policy.Shadow && !v.fs.Changed("shadow")); v.shadow {
 		keep = v.shadowed(e, jobs[0].Root) // before the code of the change runs
 	}
-	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
-		if r := app.NoGPU(ctx); r != nil {
-			v.out.exits = new(ExitPass)
-			return v.out.publish(e, r, by)
-		}
+	lacking := (*result.Judgement)(nil)
+	if v.noGPU != "fail" && v.from == "" {
+		lacking = app.NoGPU(ctx)
 	}
-	if r, err = checks.Run(ctx, v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil); err != nil {
-		return err
+	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
+		v.out.exits = new(ExitPass)
+		return v.out.publish(e, lacking, by)
+	}
+	var all []*result.Judgement
+	for _, c := range checks {
+		c.CodeOnly = lacking != nil && v.noGPU == "code"
+		if r, err = c.Run(ctx); err != nil {
+			return err
+		}
+		r.Workload = c.Workload
+		all = append(all, r)
+	}
+	if len(all) > 1 {
+		r = verdict.Several(all)
 	}
 	v.complete(e, r, jobs)
 	switch {
@@ -98,7 +70,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
 // that failed keeps its exit code and does not count.
-func (v *checkVerb) shadowed(e *env, root string) func(*result.Judgement) {
+func (v *flags) shadowed(e *env, root string) func(*result.Judgement) {
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
 	return func(r *result.Judgement) {
 		code := r.Report(nil).ExitCode()
@@ -135,9 +107,9 @@ func (v *checkVerb) shadowed(e *env, root string) func(*result.Judgement) {
 }
 
 // request is the checks that the flags ask for, one for each workload.
-func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
+func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job, []*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
-	if err := cmp.Or(v.out.check(e), v.counters.check(v.by.ByLaunch())); err != nil {
+	if err := v.checkCounts(v.by.ByLaunch()); err != nil {
 		return nil, nil, err
 	}
 	jobs, err := v.resolve(e, workload, v.out.quiet)
@@ -147,11 +119,11 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	if v.base.command != "" && len(jobs) > 1 {
 		return nil, nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 	}
-	var checks app.Suite
+	var checks []*app.Check
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counters.Kernels,
-			Explain: app.Explain(v.explain), Draw: v.out.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counts.Kernels,
+			Explain: app.Explain(v.explain), Draw: v.out.draws(), Gates: len(jobs),
 		}
 		if c.SkipUnchanged = j.set.SkipUnchanged; v.fs.Changed("skip-unchanged") {
 			c.SkipUnchanged = v.skip
@@ -171,10 +143,10 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 			c.Profiler = "" // finished profiles say what measured them
 		}
 		if m := j.Live; m != nil && v.by.ByLaunch() {
-			if err := v.counters.measured(ctx, j.Policy, !v.dryRun); err != nil {
+			if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
 				return nil, nil, err
 			}
-			m.Counters = &v.counters.Selection
+			m.Counters = &v.counts
 		}
 		if err := cmp.Or(v.asked(c, j), v.judgeable(c, j)); err != nil {
 			return nil, nil, err
@@ -185,7 +157,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 }
 
 // print is --dry-run.
-func (v *checkVerb) print(e *env, checks app.Suite) error {
+func (v *flags) print(e *env, checks []*app.Check) error {
 	for _, c := range checks {
 		if err := printCommands(e, len(checks) > 1, c.Workload, c.Commands()); err != nil {
 			return err
@@ -195,7 +167,7 @@ func (v *checkVerb) print(e *env, checks app.Suite) error {
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
+func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 	several := len(jobs) > 1
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
@@ -223,7 +195,7 @@ func (v *checkVerb) complete(e *env, r *result.Judgement, jobs []*job) {
 // first reports whether nothing but a first baseline is missing. It is not the first where the change under review
 // edits baselines, or may, or where there is one of a name that nothing has any more: the change has deleted or renamed
 // it.
-func (v *checkVerb) first(e *env, r *result.Judgement, jobs []*job) bool {
+func (v *flags) first(e *env, r *result.Judgement, jobs []*job) bool {
 	if v.noBaseline != "pass" || v.bisecting || r.Verdict != result.NoVerdict || e.editsBaselines(jobs[0].Root) {
 		return false
 	}
@@ -247,7 +219,7 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 
 // asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not
 // there. What is measured then is of use only where a patch or --no-baseline wants it.
-func (v *checkVerb) asked(c *app.Check, j *job) error {
+func (v *flags) asked(c *app.Check, j *job) error {
 	if c.Base != nil || c.Screens() {
 		return nil
 	}
@@ -271,13 +243,13 @@ func (v *checkVerb) asked(c *app.Check, j *job) error {
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
-func (m *measureFlags) judgeable(c *app.Check, j *job) error {
+func (v *flags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && m.from == ""
+	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
-	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
+	case first && c.Profiler.ByLaunch() && v.from == "" && len(c.Kernels) == 0:
 		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
 			"with, "+
 			"or name kernels with --kernel", j.Workload, j.Root, countFlag)

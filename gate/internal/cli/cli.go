@@ -39,7 +39,8 @@ func Main(parent context.Context, args []string, s Streams) int {
 	defer e.listen(parent)()
 	root := root(e)
 	root.SetArgs(args)
-	err := root.ExecuteContext(e.ctx)
+	root.SetContext(e.ctx)
+	_, err := root.ExecuteC()
 	if err == nil {
 		err = e.failed
 	}

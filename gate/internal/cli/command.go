@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -15,6 +14,7 @@ import (
 type command struct {
 	use     string // name and usage
 	summary string // one line
+	flags   string // names of its flags, in the order of the help
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
 	own      int
 	optional bool
@@ -22,22 +22,11 @@ type command struct {
 	sides    []string // names of two arguments, nil for others
 	words    []string // the only values of the argument, nil for any
 	workload bool     // a workload may follow "--"
-	parts    []command
-	verb
+	parts    []*command
+	formats  []string // of what it prints, nil where there is no choice
+	reads    reads    // nil for a command that reads no files of others
+	run      func(ctx context.Context, e *env, v *flags, args arguments) error
 }
-
-// verb is a struct of the flags of a command and the code behind them.
-type verb interface {
-	// bind declares the flags.
-	bind(fs *pflag.FlagSet)
-	// run does the work when the flags are parsed.
-	run(ctx context.Context, e *env, args arguments) error
-}
-
-// flagless is the part of a verb without flags.
-type flagless struct{}
-
-func (flagless) bind(*pflag.FlagSet) {}
 
 func (c *command) name() string {
 	name, _, _ := strings.Cut(c.use, " ")
@@ -49,7 +38,7 @@ func (a arguments) check(c *command) error {
 	name := c.name()
 	switch n := len(a.own); {
 	case n > 0 && len(c.parts) > 0:
-		known := mapped(c.parts, func(p command) string { return p.name() })
+		known := mapped(c.parts, (*command).name)
 		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
 	case n > c.own && c.workload:
 		return c.misplaced(a.own)
@@ -83,7 +72,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	}
 	fs := out.Flags()
 	fs.SortFlags = false
-	c.bind(fs)
+	v := c.bindFlags(above+c.name(), fs)
 	fs.BoolP("help", "h", false, "show this help; --help all explains every flag")
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -107,20 +96,20 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := a.check(c); err != nil {
 			return err
 		}
-		if p, ok := c.verb.(poster); ok {
-			e.findHost(p.posts())
-		}
-		if r, ok := c.verb.(reader); ok {
-			if done, err := e.confine(out.Context(), r, a); done {
+		e.findHost(&v.out.post)
+		if c.reads != nil {
+			if done, err := e.confine(out.Context(), c.reads, v, a); done {
 				return err
 			}
 		}
-		if p, ok := c.verb.(interface{ ready(*env) error }); ok {
-			if err := p.ready(e); err != nil {
+		if c.formats != nil {
+			if err := v.out.check(e); err != nil && v.bisecting {
+				return forGit(out.Context(), nil, err)
+			} else if err != nil {
 				return err
 			}
 		}
-		return c.run(out.Context(), e, a)
+		return c.run(out.Context(), e, v, a)
 	}
 	return out
 }

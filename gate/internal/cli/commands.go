@@ -10,54 +10,95 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/manual"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
+// Names of flags that several commands have, in the order of the help.
+const (
+	cutNames     = " warmup step " + exeFlag
+	measureNames = "workload baseline runs unprofiled timeout starts" + cutNames + " " + argFlag +
+		" memory-usage allow-busy keep-profiles gather ranks dry-run"
+	launchNames = " kernel launch-skip launch-count set section nvtx-range"
+	limitNames  = " policy threshold step-threshold alpha cost undecided"
+	lookNames   = " format json color verbose"
+	shownNames  = lookNames + " quiet"
+	reportNames = shownNames + " output report annotations summary"
+	postNames   = " comment check"
+	patchNames  = " patch patch-reason"
+	storeNames  = "baseline workload policy"
+)
+
 // commands are the subcommands, in the order of the help.
-func commands() []command {
+func commands() []*command {
 	schemas := manual.Schemas()
 	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return []command{
-		{use: "record [flags] [-- WORKLOAD…]", summary: "measure the workload and write, or extend, its baseline", workload: true, verb: &recordVerb{}},
-		{use: "check [flags] [-- WORKLOAD…]", summary: "measure the workload and judge it against the committed baseline or a base build", workload: true, verb: &checkVerb{}},
-		{use: "compare [flags] BASE HEAD", summary: "judge from profiles or saved sessions, no GPU needed", own: 2, wants: "two sides, BASE and HEAD,",
-			sides: []string{"BASE", "HEAD"}, verb: &compareVerb{}},
-		{use: "accept [flags] [REPORT]", summary: "take what a report says has changed into the baseline", own: 1, optional: true, wants: "one saved report", verb: &acceptVerb{}},
-		{use: "baseline [flags]", summary: "list the committed sessions, show, compare and remove them", verb: &baselineList{}, parts: []command{
-			{use: "list [flags]", summary: "list the committed sessions, newest first", verb: &baselineList{}},
-			{use: "show [flags] ID", summary: "summarize one session", own: 1, wants: "one session", verb: &baselineShow{}},
-			{use: "diff [flags] ID ID", summary: "judge one session against another under the policy", own: 2, wants: "two sessions", verb: &baselineDiff{}},
-			{use: "rename OLD NEW", summary: "give the baselines of a workload another name", own: 2,
-				wants: "two names, OLD and NEW,",
-				sides: []string{"OLD", "NEW"}, verb: &baselineRename{}},
-			{use: "remove --reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1, wants: "one session", verb: &baselineRemove{}},
-		}},
-		{use: "calibrate [flags] [-- WORKLOAD…]", summary: "measure the noise here, and how many runs a limit needs", workload: true, verb: &calibrateVerb{}},
+	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
+	return []*command{
+		{use: "record [flags] [-- WORKLOAD…]", summary: "measure the workload and write, or extend, its baseline", workload: true,
+			flags: measureNames + " from gpu-metrics " + countFlag + launchNames + " reason replace if-due anchor policy quiet",
+			run:   record},
+		{use: "check [flags] [-- WORKLOAD…]", workload: true,
+			summary: "measure the workload and judge it against the committed baseline or a base build",
+			flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir paired profiler" + launchNames +
+				" explain no-gpu no-baseline bisect shadow skip-unchanged" + limitNames + reportNames + patchNames + postNames +
+				" accept-label", formats: reports, reads: readsFrom, run: check},
+		{use: "compare [flags] BASE HEAD", summary: "judge from profiles or saved sessions, no GPU needed", own: 2,
+			wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
+			flags:   limitNames + cutNames + " " + pagesFlag + reportNames + postNames,
+			formats: reports, reads: readsArguments, run: compare},
+		{use: "accept [flags] [REPORT]", summary: "take what a report says has changed into the baseline", own: 1,
+			optional: true, wants: "one saved report", flags: "reason improved baseline force anchor workload", run: accept},
+		{use: "baseline [flags]", summary: "list the committed sessions, show, compare and remove them",
+			flags: storeNames + lookNames, formats: sessions, run: listBaselines, parts: []*command{
+				{use: "list [flags]", summary: "list the committed sessions, newest first", flags: storeNames + lookNames,
+					formats: sessions, run: listBaselines},
+				{use: "show [flags] ID", summary: "summarize one session", own: 1, wants: "one session",
+					flags: storeNames + lookNames, formats: sessions, run: showSession},
+				{use: "diff [flags] ID ID", summary: "judge one session against another under the policy", own: 2,
+					wants: "two sessions", flags: storeNames + lookNames, formats: sessions, run: diffSessions},
+				{use: "rename OLD NEW", summary: "give the baselines of a workload another name", own: 2,
+					wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"}, flags: "baseline policy", run: renameBaselines},
+				{use: "remove --reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1,
+					wants: "one session", flags: storeNames + " reason", run: removeSession},
+			}},
+		{use: "calibrate [flags] [-- WORKLOAD…]", summary: "measure the noise here, and how many runs a limit needs",
+			workload: true, flags: measureNames + " from host" + limitNames + shownNames,
+			formats: report.Formats(report.Calibration), run: calibrate},
 		{use: "history [flags] [FILE…]", summary: "show how the workload changed over the sessions of its baseline",
-			own: maxReports, optional: true,
-			wants: "saved JSON reports or files of a benchmark harness", verb: &historyVerb{}},
-		{use: "bisect [flags] GOOD BAD [-- WORKLOAD…]", summary: "find the commit that made the workload slower", workload: true, own: 2,
-			wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"}, verb: &bisectVerb{}},
-		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording", verb: &showVerb{}},
-		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1, wants: "one recording", verb: &scrubVerb{}},
-		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true, wants: "at most one saved report", verb: &reportVerb{}},
-		{use: "rank [flags] -- PROGRAM…",
-			summary: "run one rank of a job under the profiler, inside srun, mpirun or torchrun", workload: true,
-			verb: &rankVerb{}},
-		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1, optional: true, wants: "one file", verb: &policyVerb{}},
+			own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
+			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History), reads: readsArguments,
+			run: showHistory},
+		{use: "bisect [flags] GOOD BAD [-- WORKLOAD…]", summary: "find the commit that made the workload slower", own: 2,
+			workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
+			flags:   measureNames + " build kernel metric max-time explain" + limitNames + shownNames,
+			formats: report.Formats(report.Bisection), run: findCommit},
+		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording",
+			flags: cutNames + lookNames, formats: report.Formats(report.Summary), reads: readsArguments, run: show},
+		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1,
+			wants: "one recording", flags: cutNames + " output", run: scrub},
+		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true,
+			wants: "at most one saved report", flags: limitNames + reportNames + postNames + patchNames + " open",
+			formats: reports, reads: readsArguments, run: showReport},
+		{use: "rank [flags] -- PROGRAM…", workload: true,
+			summary: "run one rank of a job under the profiler, inside srun, mpirun or torchrun",
+			flags:   "gather job ranks " + exeFlag + " " + argFlag, run: runRank},
+		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1,
+			optional: true, wants: "one file", flags: limitNames + " promote target baseline", run: showPolicy},
 		{use: "explain WORD", summary: "say what a word of a report means: an outcome, a metric, a reason", own: 1,
-			wants: "one word", verb: explainVerb{}},
+			wants: "one word", run: explainWord},
 		{use: "demo [flags]", summary: "judge two recordings that are in the binary: what a report looks like",
-			verb: &demoVerb{}},
-		{use: "init [flags] [-- WORKLOAD…]",
-			summary:  "write an nsgate.toml and CI files to start from, and record a baseline",
-			workload: true, verb: &initVerb{}},
-		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it", verb: &doctorVerb{}},
-		{use: "schema " + strings.Join(schemas, "|"), summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", own: 1,
-			wants: "one of " + strings.Join(schemas, ", "), words: schemas, verb: schemaVerb{}},
-		{use: "completion " + strings.Join(shells, "|"), summary: "print a script that completes commands, flags and their values in a shell", own: 1,
-			wants: "one of " + strings.Join(shells, ", "), words: shells, verb: completionVerb{}},
-		{use: "version [flags]", summary: "print the version", verb: &versionVerb{}},
+			flags: reportNames, formats: reports, run: runDemo},
+		{use: "init [flags] [-- WORKLOAD…]", workload: true,
+			summary: "write an nsgate.toml and CI files to start from, and record a baseline",
+			flags:   "ci fork-comments dry-run force", run: initialize},
+		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it",
+			flags: exeFlag + " baseline policy json", run: examine},
+		{use: "schema " + strings.Join(schemas, "|"), own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
+			summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", run: printSchema},
+		{use: "completion " + strings.Join(shells, "|"), own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells,
+			summary: "print a script that completes commands, flags and their values in a shell", run: printCompletion},
+		{use: "version [flags]", summary: "print the version", flags: "json", run: printVersion},
 	}
 }
 

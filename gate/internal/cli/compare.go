@@ -3,27 +3,10 @@ package cli
 import (
 	"context"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 )
 
-type compareVerb struct {
-	sampleFlags
-	viewer
-	policy policyFlags
-	pages  string
-}
-
-func (v *compareVerb) bind(fs *pflag.FlagSet) {
-	v.policy.bind(fs)
-	v.sampleFlags.bind(fs)
-	bindPages(fs, &v.pages)
-	v.out.bind(fs)
-	v.out.bindPost(fs)
-}
-
-func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
+func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	p, err := v.policy.load()
 	if err != nil {
 		return err

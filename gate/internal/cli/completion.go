@@ -13,9 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-type completionVerb struct{ flagless }
-
-func (completionVerb) run(_ context.Context, e *env, args arguments) error {
+func printCompletion(_ context.Context, e *env, _ *flags, args arguments) error {
 	out := e.Out.As(terminal.Data)
 	switch tree := e.command.Root(); args.own[0] {
 	case "bash":

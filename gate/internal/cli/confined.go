@@ -16,15 +16,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-// reader is a verb that reads files of others. It runs in a confined child, unless a file takes a profiler to read.
-type reader interface {
-	// reads are the paths that this call reads, nil where it reads nothing of others. The files are those that it writes.
-	reads(e *env, args arguments) (paths, files []string)
-}
+// reads are the paths of others that a command reads, nil where it reads none, and the files that it writes. It then
+// runs in a confined child, unless a file takes a profiler to read.
+type reads func(e *env, v *flags, args arguments) (paths, files []string)
 
 // confine runs the command of a reader in a child, with done true, or confines this process where it is the child.
-func (e *env) confine(ctx context.Context, r reader, args arguments) (done bool, err error) {
-	paths, files := r.reads(e, args)
+func (e *env) confine(ctx context.Context, r reads, v *flags, args arguments) (done bool, err error) {
+	paths, files := r(e, v, args)
 	if len(paths) == 0 || !e.confined && !proc.Guarded() || profile.TakesTool(paths...) {
 		return false, nil
 	}
@@ -77,14 +75,13 @@ func (o *outputFlags) written(e *env) []string {
 	return files
 }
 
-// viewer is the part of a verb that prints what it reads from the files that its arguments name.
-type viewer struct{ printed }
-
-func (v *viewer) reads(e *env, args arguments) (paths, files []string) {
+// readsArguments are the reads of a command whose arguments are files.
+func readsArguments(e *env, v *flags, args arguments) (paths, files []string) {
 	return args.own, v.out.written(e)
 }
 
-func (v *checkVerb) reads(e *env, _ arguments) (paths, files []string) {
+// readsFrom are the reads of a check, which may be of finished profiles.
+func readsFrom(e *env, v *flags, _ arguments) (paths, files []string) {
 	if v.from == "" {
 		return nil, nil
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/demo"
 	"github.com/nsgate/nsgate/gate/internal/output"
@@ -14,12 +12,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// demoVerb judges the recordings in the binary, by the defaults.
-type demoVerb struct{ printed }
-
-func (v *demoVerb) bind(fs *pflag.FlagSet) { v.out.bind(fs) }
-
-func (v *demoVerb) run(ctx context.Context, e *env, _ arguments) error {
+// runDemo judges the recordings in the binary, by the defaults.
+func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	files, err := demo.Files()
 	if err != nil {
 		return err

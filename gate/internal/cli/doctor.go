@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/doctor"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -15,29 +13,16 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type doctorVerb struct {
-	policy    policyFlags
-	exe, root string
-	json      bool
-}
-
-func (v *doctorVerb) bind(fs *pflag.FlagSet) {
-	bindProfiler(fs, &v.exe)
-	fs.StringVar(&v.root, "baseline", "", baselineUsage)
-	v.policy.bindFile(fs)
-	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")
-}
-
-func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
-	seen, models := app.Examine(ctx, v.exe)
-	seen = append(seen, examineRepository(ctx, v.root, &v.policy, models)...)
+func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
+	seen, models := app.Examine(ctx, v.Exe)
+	seen = append(seen, examineRepository(ctx, v.baseline, &v.policy, models)...)
 	healthy := true
 	for i := range seen {
 		o := &seen[i]
 		o.Detail = WayOut(o.Kind, o.Detail)
 		healthy = healthy && o.Mark != doctor.Bad
 	}
-	if v.json {
+	if v.out.json {
 		if err := e.encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
 			return err
 		}

@@ -8,10 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/manual"
 )
 
-// explainVerb prints the rows of the manual that explain a word of a report.
-type explainVerb struct{ flagless }
-
-func (explainVerb) run(_ context.Context, e *env, args arguments) error {
+// explainWord prints the rows of the manual that explain a word of a report.
+func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	word := args.own[0]
 	found := manual.Explain(word)
 	if len(found) == 0 {

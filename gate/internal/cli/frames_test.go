@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// traced notes the functions of nsgate that lead to the start of the profiler.
+// traced notes the functions of nsgate and cobra that lead to the start of the profiler.
 type traced struct {
 	nsysrun.Nsys
 	frames *[]string
@@ -35,7 +35,7 @@ func (t traced) Commands(task profiler.Task) [][]string {
 	*t.frames = nil
 	for more := true; more; {
 		var f runtime.Frame
-		if f, more = frames.Next(); strings.HasPrefix(f.Function, "github.com/nsgate/nsgate/") {
+		if f, more = frames.Next(); strings.HasPrefix(f.Function, "github.com/") {
 			*t.frames = append(*t.frames, f.Function)
 		}
 	}
@@ -63,7 +63,7 @@ func TestFrames(t *testing.T) {
 	} {
 		line := slices.Concat([]string{"check", "--runs", "2", "--nsys", "true"}, flags, []string{"--", "true"})
 		Main(t.Context(), line, Streams{Out: io.Discard, Err: io.Discard})
-		if len(frames) < 5 || !strings.HasSuffix(frames[0], ".(*processes).start") {
+		if len(frames) < 5 || !strings.HasSuffix(frames[0], ".Plan.record") {
 			t.Fatalf("%s: the profiler was not started by %q", name, frames)
 		}
 		frames = frames[:len(frames)-1] // without this test, and with the callers of Main in the binary

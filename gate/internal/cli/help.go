@@ -281,9 +281,7 @@ func subjects(root *cobra.Command) (names []string) {
 	return slices.Compact(names)
 }
 
-type schemaVerb struct{ flagless }
-
-func (schemaVerb) run(_ context.Context, e *env, args arguments) error {
+func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
 	text, err := manual.Schema(args.own[0])
 	if err == nil {
 		_, err = e.Out.As(terminal.JSON).Write(text)

@@ -5,35 +5,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-type historyVerb struct {
-	viewer
-	policy         policyFlags
-	workload, root string
-}
-
-func (v *historyVerb) bind(fs *pflag.FlagSet) {
-	fs.StringVarP(&v.workload, "workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
-	fs.StringVar(&v.root, "baseline", "", baselineUsage)
-	v.policy.bindFile(fs)
-	v.out.bindLook(fs, report.Formats(report.History))
-}
-
-func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
+func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	p, err := v.policy.load()
 	if err != nil {
 		return err
 	}
-	if v.workload == "" && len(p.Workloads) > 1 {
+	if v.one == "" && len(p.Workloads) > 1 {
 		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 	}
-	workload := cmp.Or(v.workload, names(p.Workloads), "default")
+	workload := cmp.Or(v.one, names(p.Workloads), "default")
 	var results []app.Result
 	for _, file := range args.own {
 		x := app.Result{File: file}
@@ -45,7 +29,7 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 		}
 		results = append(results, x)
 	}
-	all, shallow, err := app.Histories(ctx, baselineRoot(v.root, p.File), workload, results)
+	all, shallow, err := app.Histories(ctx, baselineRoot(v.baseline, p.File), workload, results)
 	if err != nil {
 		return err
 	}
@@ -63,7 +47,7 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := report.Render(v.out.format, e.Out, h, v.out.options(e)); err != nil {
+		if err := render(e, &v.out, h); err != nil {
 			return err
 		}
 	}

@@ -24,19 +24,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type initVerb struct {
-	ci                   string
-	dryRun, force, forks bool
-}
-
-func (v *initVerb) bind(fs *pflag.FlagSet) {
-	bindWord(fs, &v.ci, "ci", "CI files to write: auto, github, gitlab or none", "auto", "github", "gitlab", "none")
-	fs.BoolVar(&v.forks, "fork-comments", false, "write a second workflow for GitHub, which comments on pull requests "+
-		"from forks")
-	fs.BoolVar(&v.dryRun, "dry-run", false, "print what would be written, and write nothing")
-	fs.BoolVar(&v.force, "force", false, "write the files of nsgate anew where they exist")
-}
-
 // templates are the files that init writes; {workloads} in them stands for the programs that it found.
 //
 //go:embed init
@@ -48,7 +35,7 @@ type starter struct {
 	others bool
 }
 
-func (v *initVerb) run(ctx context.Context, e *env, args arguments) error {
+func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
 	policy := here(filepath.Join(root, policyFile))
@@ -142,7 +129,7 @@ func here(file string) string {
 }
 
 // write writes a file, unless there is one that is to be kept, and says so. In a dry run it prints it.
-func (v *initVerb) write(e *env, root string, f starter, found *finds) (written bool, err error) {
+func (v *flags) write(e *env, root string, f starter, found *finds) (written bool, err error) {
 	template, err := templates.ReadFile("init/" + f.template)
 	if err != nil {
 		return false, err
@@ -179,9 +166,8 @@ func (v *initVerb) write(e *env, root string, f starter, found *finds) (written 
 // record records the baseline, writes numbers that every run printed as comments into the policy that init has just
 // written, and names them.
 func (f *finds) record(ctx context.Context, e *env, policy string) error {
-	record := &recordVerb{}
-	record.bind(pflag.NewFlagSet("record", pflag.ContinueOnError))
-	if err := record.run(ctx, e, arguments{}); err != nil || len(record.suggested) == 0 {
+	v := (&command{flags: measureNames}).bindFlags("record", pflag.NewFlagSet("record", pflag.ContinueOnError))
+	if err := record(ctx, e, v, arguments{}); err != nil || len(v.suggested) == 0 {
 		return err
 	}
 	text, err := input.Read(policy, maxPolicy)
@@ -189,7 +175,7 @@ func (f *finds) record(ctx context.Context, e *env, policy string) error {
 		return err
 	}
 	before := f.tables()
-	f.outputs = record.suggested
+	f.outputs = v.suggested
 	if err := writeText(policy, strings.Replace(string(text), before, f.tables(), 1)); err != nil {
 		return err
 	}

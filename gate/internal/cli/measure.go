@@ -10,11 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -23,76 +20,16 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// sampleFlags say how traces are cut into steps, and which program exports them.
-type sampleFlags struct {
-	fs  *pflag.FlagSet
-	exe string // of the profiler, "" for the one on the PATH
-}
-
-func (s *sampleFlags) bind(fs *pflag.FlagSet) {
-	s.fs = fs
-	fs.String("warmup", "", "what to skip: auto, a number of steps, or capture (only what lies between "+
-		"cudaProfilerStart and cudaProfilerStop) (default auto)")
-	fs.String("step", "", `NVTX range that the workload repeats; "none" counts by run (default: found by itself)`)
-	bindProfiler(fs, &s.exe)
-}
-
 // rule is how traces are cut by the flags alone.
-func (s *sampleFlags) rule() (profile.Rule, error) {
+func (v *flags) rule() (profile.Rule, error) {
 	var w thresholds.Workload
-	err := settings(s.fs, &w)
+	err := settings(v.fs, &w)
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
 }
 
 // tools are the programs and metrics with which recordings are read.
-func (s *sampleFlags) tools(p *thresholds.Policy) profile.Tools {
-	return profile.Tools{Exe: s.exe, Metrics: p.RawMetrics()}
-}
-
-type measureFlags struct {
-	sampleFlags
-	app.Options
-	policy     policyFlags
-	workload   words
-	baseline   string
-	runs       runPlan
-	usual      runPlan        // where neither --runs nor the policy says
-	by         model.Profiler // "" for the usual one
-	unprofiled int
-	from       string
-	dryRun     bool
-	live       bool // progress is one line of a terminal
-}
-
-const baselineUsage = "directory of the committed baselines (default " + app.DefaultRoot + " beside nsgate.toml, else here)"
-
-func (m *measureFlags) bind(fs *pflag.FlagSet) {
-	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
-	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
-	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %s)", cmp.Or(m.usual, fixedRuns(app.DefaultRuns)).String()))
-	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
-	fs.String("timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of "+
-		"the baseline, at least 5m; none where that is not known)")
-	fs.String("starts", "", "`number` of runs that start at the same time, each held when it opens the GPU until its "+
-		"turn comes (default 1: one start after the other)")
-	m.sampleFlags.bind(fs)
-	bindProfilerArgs(fs, &m.TraceArgs)
-	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
-	fs.BoolVar(&m.AllowBusy, "allow-busy", false, "measure although something else uses the GPU")
-	fs.StringVar(&m.KeepProfiles, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
-	fs.String("gather", "", "directory that all hosts of a job see: the profiler runs around each rank, see nsgate rank")
-	fs.String("ranks", "", "with --gather: profile these ranks only, such as 0,7 or 0-3 (default all)")
-	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
-}
-
-// bindFrom declares the flag of commands that take finished profiles instead of a workload.
-func (m *measureFlags) bindFrom(fs *pflag.FlagSet) {
-	fs.Var((*single)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
-}
-
-// bindMetrics declares the flag of commands that can sample the GPU.
-func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
-	fs.BoolVar(&m.GPUMetrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
+func (v *flags) tools(p *thresholds.Policy) profile.Tools {
+	return profile.Tools{Exe: v.Exe, Metrics: p.RawMetrics()}
 }
 
 // job is a workload that is about to be measured.
@@ -105,29 +42,29 @@ type job struct {
 }
 
 // resolve returns the workloads to measure and their policies: the command after "--", or those of the policy file.
-func (m *measureFlags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
-	p, err := m.policy.load()
+func (v *flags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
+	p, err := v.policy.load()
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case m.from != "" && workload != nil:
+	case v.from != "" && workload != nil:
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
-	case m.from != "" && m.GPUMetrics:
+	case v.from != "" && v.GPUMetrics:
 		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
-	case m.from != "" && m.dryRun:
+	case v.from != "" && v.dryRun:
 		return nil, usageError("--dry-run has nothing to show with --from")
 	}
-	chosen, err := m.choose(p, workload != nil || m.from != "")
+	chosen, err := v.choose(p, workload != nil || v.from != "")
 	if err != nil {
 		return nil, err
 	}
 	shown := newProgress(e, quiet)
 	progress := shown.event
-	m.live = shown.live && !quiet
+	v.live = shown.live && !quiet
 	var jobs []*job
 	for _, w := range chosen {
-		j, err := m.job(e.ctx, p, w, workload, progress)
+		j, err := v.job(e.ctx, p, w, workload, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +74,8 @@ func (m *measureFlags) resolve(e *env, workload []string, quiet bool) ([]*job, e
 }
 
 // single is resolve of a command that takes one workload.
-func (m *measureFlags) single(e *env, workload []string, quiet bool) (*job, error) {
-	jobs, err := m.resolve(e, workload, quiet)
+func (v *flags) single(e *env, workload []string, quiet bool) (*job, error) {
+	jobs, err := v.resolve(e, workload, quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +87,7 @@ func (m *measureFlags) single(e *env, workload []string, quiet bool) (*job, erro
 }
 
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
-func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
+func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
 	written := w
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
@@ -160,38 +97,38 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
 		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
 	}
-	if err := cmp.Or(settings(m.fs, &w), settings(m.fs, &written)); err != nil {
+	if err := cmp.Or(settings(v.fs, &w), settings(v.fs, &written)); err != nil {
 		return nil, err
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress,
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(v.baseline, p.File), Observe: progress,
 		Policy: p.For(w.Name),
 		Rule:   profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code:   app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
 	var err error
-	if j.build, err = m.build(&w, command); err != nil {
+	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
 	}
 	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
 	}
-	if j.looks, err = m.plan(&j.set); err != nil {
+	if j.looks, err = v.plan(&j.set); err != nil {
 		return nil, err
 	}
-	if m.from != "" {
+	if v.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Saved{Path: m.from, Tools: m.tools(p)}
+		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p)}
 		return j, nil
 	}
-	own := m.Options
-	own.Profiler, own.Exe = tools.Profiler(string(m.by)), m.exe
+	own := v.Options
+	own.Profiler = tools.Profiler(string(v.by))
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX, own.Usual, own.Live = j.Baselines.NoNVTX(), j.Baselines.Longest(), m.live
+	own.NoNVTX, own.Usual, own.Live = j.Baselines.NoNVTX(), j.Baselines.Longest(), v.live
 	if own.Starts, err = starts(&w, j.Policy); err != nil {
 		return nil, err
 	}
-	if own.Gather, err = m.gather(&w); err != nil {
+	if own.Gather, err = v.gather(&w); err != nil {
 		return nil, err
 	}
 	own.Ranks = w.Ranks
@@ -205,26 +142,26 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w threshol
 	}
 	own.Results = w.ResultFiles()
 	if s := w.Server; s != nil {
-		if m.by.ByLaunch() {
+		if v.by.ByLaunch() {
 			return nil, timeOnly(s.Where)
 		}
 		j.build.Server = s.Command
 		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: stopSignal(s.Stop)}
 	}
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !m.by.ByLaunch(),
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
-	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !m.dryRun {
+	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
-		m.begin(j, written, own)
+		v.begin(j, written, own)
 	}
-	j.Live.Unprofiled, err = m.share(&w, cmp.Or(m.runs.first, j.looks[0]))
+	j.Live.Unprofiled, err = v.share(&w, cmp.Or(v.runs.first, j.looks[0]))
 	return j, err
 }
 
 // begin hashes the inputs of a job before it is measured. written are its settings as the file and the flags give them.
-func (m *measureFlags) begin(j *job, written thresholds.Workload, own app.Options) {
-	more := []any{m.exe, m.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
+func (v *flags) begin(j *job, written thresholds.Workload, own app.Options) {
+	more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
 	if err := j.Code.Inputs.Begin(j.set.Dir, written, more); err != nil {
 		j.Observe(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
 			" are not known, and no check of it is skipped: " + err.Error()})
@@ -261,11 +198,11 @@ func starts(w *thresholds.Workload, p *thresholds.Policy) (int, error) {
 }
 
 // build is the command of a workload and where it runs, none with --from.
-func (m *measureFlags) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
+func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
 	switch {
 	case command != nil:
 		b.Command = command
-	case m.from != "":
+	case v.from != "":
 	case w.Command != nil:
 		if b.Command = w.Command; w.Dir != "." {
 			b.Dir = w.Dir
@@ -280,13 +217,13 @@ func (m *measureFlags) build(w *thresholds.Workload, command []string) (b app.Bu
 }
 
 // plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
-func (m *measureFlags) plan(w *thresholds.Workload) ([]int, error) {
-	usual := cmp.Or(fixedRuns(w.Runs), m.usual, fixedRuns(app.DefaultRuns))
-	if m.by.ByLaunch() {
+func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
+	usual := cmp.Or(fixedRuns(w.Runs), v.usual, fixedRuns(app.DefaultRuns))
+	if v.by.ByLaunch() {
 		usual = fixedRuns(app.CounterRuns)
 	}
-	flag := m.fs.Lookup("budget")
-	timed := m.from == "" && !m.by.ByLaunch()
+	flag := v.fs.Lookup("budget")
+	timed := v.from == "" && !v.by.ByLaunch()
 	if flag != nil && flag.Changed && !timed {
 		return nil, usageError("--budget is for runs whose times are measured: leave it out with --from and %s", counting)
 	}
@@ -296,19 +233,19 @@ func (m *measureFlags) plan(w *thresholds.Workload) ([]int, error) {
 	if w.Budget > 0 {
 		usual.most = maxRuns
 	}
-	return cmp.Or(m.runs, usual).looks(), nil
+	return cmp.Or(v.runs, usual).looks(), nil
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (m *measureFlags) share(w *thresholds.Workload, runs int) (float64, error) {
-	switch flag := source(m.fs, "unprofiled"); {
-	case m.unprofiled < 0 || m.unprofiled > maxRuns:
-		return 0, usageError("%s: %d is not between 0 and %d", flag, m.unprofiled, maxRuns)
-	case m.unprofiled > 0 && m.by.ByLaunch():
+func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
+	switch flag := source(v.fs, "unprofiled"); {
+	case v.unprofiled < 0 || v.unprofiled > maxRuns:
+		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, maxRuns)
+	case v.unprofiled > 0 && v.by.ByLaunch():
 		return 0, usageError("%s takes runs beside the profiled ones: leave it out with %s", flag, counting)
-	case m.fs.Changed("unprofiled"):
-		return float64(m.unprofiled) / float64(runs), nil
-	case len(w.Outputs)+len(w.Results) > 0 && !m.by.ByLaunch():
+	case v.fs.Changed("unprofiled"):
+		return float64(v.unprofiled) / float64(runs), nil
+	case len(w.Outputs)+len(w.Results) > 0 && !v.by.ByLaunch():
 		return 1, nil
 	}
 	return 0, nil
@@ -316,7 +253,7 @@ func (m *measureFlags) share(w *thresholds.Workload, runs int) (float64, error) 
 
 // gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs
 // around the workload.
-func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
+func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && w.Ranks == nil:
 		return "", nil
@@ -324,15 +261,15 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
 	case w.Server != nil:
 		return "", usageError("--gather records ranks: leave it out with [workload.server]")
-	case m.by.ByLaunch():
+	case v.by.ByLaunch():
 		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
-	case m.KeepProfiles != "":
+	case v.KeepProfiles != "":
 		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
 			"keeps their exports")
-	case m.GPUMetrics:
+	case v.GPUMetrics:
 		return "", usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
 	}
-	if !m.dryRun {
+	if !v.dryRun {
 		err = os.Mkdir(w.Gather, 0o700)
 	}
 	switch info, wrong := os.Stat(w.Gather); {
@@ -346,9 +283,9 @@ func (m *measureFlags) gather(w *thresholds.Workload) (dir string, err error) {
 }
 
 // fixed refuses --runs LO..HI for a command with a fixed number of runs.
-func (m *measureFlags) fixed(j *job, what string) error {
+func (v *flags) fixed(j *job, what string) error {
 	if len(j.looks) > 1 {
-		return usageError("--runs: a %s has a fixed number of runs, not %s", what, m.runs.String())
+		return usageError("--runs: a %s has a fixed number of runs, not %s", what, v.runs.String())
 	}
 	return nil
 }

@@ -45,52 +45,10 @@ type outputFlags struct {
 	post      postFlags
 }
 
-// printed is the part of a verb that prints a report, whose flags are checked before it runs.
-type printed struct{ out outputFlags }
-
-func (p *printed) ready(e *env) error {
-	if p.out.fs == nil { // this verb prints none
-		return nil
-	}
-	return p.out.check(e)
-}
-
 // file is a file to write a report to, and how it was asked for.
 type file struct{ format, name, flag string }
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
-
-func (o *outputFlags) bind(fs *pflag.FlagSet) {
-	o.bindShown(fs, report.Formats(report.Report))
-	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
-	fs.StringArrayVar(&o.reports, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
-	bindWord(fs, &o.annotations, "annotations",
-		"GitHub annotations: auto, always (with summary and outputs elsewhere too) or never", autoAlwaysNever...)
-	fs.BoolVar(&o.summary, "summary", true, "GitHub job summary")
-}
-
-// bindPatch declares the flags of commands whose measurement a baseline could take.
-func (o *outputFlags) bindPatch(fs *pflag.FlagSet) {
-	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
-	fs.StringVar(&o.patchReason, "patch-reason", "",
-		"the reason that --patch records (default: that none was given, and what changed)")
-}
-
-// bindShown declares the flags of a printed report.
-func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
-	o.bindLook(fs, formats)
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
-}
-
-// bindLook declares the flags of printed output without a verdict.
-func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
-	o.fs, o.formats = fs, formats
-	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
-	fs.SetAnnotation("format", completed, formats)
-	fs.BoolVar(&o.json, "json", false, "short for --format json")
-	bindWord(fs, &o.color, "color", "colour in text: auto, always or never", autoAlwaysNever...)
-	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show all, and full names")
-}
 
 // shortNames are other names of formats.
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
@@ -164,6 +122,11 @@ func (o *outputFlags) check(e *env) error {
 		}
 	}
 	return nil
+}
+
+// render prints a value in the format that was asked for.
+func render[V report.Value](e *env, o *outputFlags, value V) error {
+	return report.Render(o.format, e.Out, value, o.options(e))
 }
 
 // draws reports whether a page with pictures is asked for.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -19,27 +17,12 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type policyVerb struct {
-	policyFlags
-	promote          bool
-	target, baseline string
-}
-
-func (v *policyVerb) bind(fs *pflag.FlagSet) {
-	v.policyFlags.bind(fs)
-	fs.BoolVar(&v.promote, "promote", false, "turn shadow off in the file where its score allows that, else say how many "+
-		"commits are missing (exit 3)")
-	fs.StringVar(&v.target, "target", "1%", "with --promote: largest rate of failures, which the score has to stay below "+
-		"with 95 % confidence")
-	fs.Var((*single)(&v.baseline), "baseline", baselineUsage)
-}
-
-// run prints every setting with the place that it comes from, those of a workload or rule under its name.
-func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
+// showPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
+func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
 	if len(args.own) > 0 {
-		v.file = args.own[0]
+		v.policy.file = args.own[0]
 	}
-	p, err := v.load()
+	p, err := v.policy.load()
 	if err != nil {
 		return err
 	}
@@ -87,7 +70,7 @@ func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
 var shadowKey = regexp.MustCompile(`^(\s*shadow\s*=\s*)true\b`)
 
 // promoted turns shadow off in the policy file where the bound of its failures is at most the target.
-func (v *policyVerb) promoted(e *env, p *thresholds.Policy) error {
+func (v *flags) promoted(e *env, p *thresholds.Policy) error {
 	target, err := measure.ParsePercent(v.target)
 	if err != nil || !(target > 0 && target < 1) {
 		return usageError("%s: %q is no rate between 0%% and 100%%; the default is 1%%", source(v.fs, "target"), v.target)

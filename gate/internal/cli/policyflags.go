@@ -28,35 +28,8 @@ type policyFlags struct {
 	file, threshold, step, alpha, cost, undecided string
 }
 
-func (p *policyFlags) bind(fs *pflag.FlagSet) {
-	p.bindFile(fs)
-	fs.StringVarP(&p.threshold, "threshold", "t", "", "limit for times, such as 1% (default 3%)")
-	fs.StringVar(&p.step, "step-threshold", "", "limit for the step's period, idle time included (default 5%, or the limit for times where that is more)")
-	fs.StringVar(&p.alpha, "alpha", "", "chance of a false alarm in a whole gate (default 1%)")
-	fs.StringVar(&p.cost, "cost", "", "part of a step that a slowdown has to add to fail the gate (default 0.15%)")
-	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
-}
-
-// bindTyped binds them as [typed], and returns their names.
-func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
-	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	own.SortFlags = false
-	p.bind(own)
-	own.VisitAll(func(f *pflag.Flag) {
-		f.Annotations = map[string][]string{typed: {}}
-		names = append(names, f.Name)
-		fs.AddFlag(f)
-	})
-	return names
-}
-
 // maxPolicy is how much is read of a policy file, in bytes.
 const maxPolicy = 1 << 20
-
-func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
-	p.fs = fs
-	fs.Var((*single)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
-}
 
 // load reads the policy file, if there is one, and lays the flags over it.
 func (p *policyFlags) load() (*thresholds.Policy, error) {

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -31,19 +29,6 @@ const handover = "NSGATE_HANDOVER"
 
 // maxPost bounds that file, in bytes.
 const maxPost = 8 << 20
-
-// poster is a verb that posts its report.
-type poster interface{ posts() *postFlags }
-
-func (p *printed) posts() *postFlags   { return &p.out.post }
-func (v *checkVerb) posts() *postFlags { return &v.out.post }
-
-// bindPost declares the flags of a report that is posted.
-func (o *outputFlags) bindPost(fs *pflag.FlagSet) {
-	bindWord(fs, &o.post.comment, "comment", "one comment of the pull or merge request, updated in place: false; true or "+
-		"always; or failures (none while the gate passes)", "false", "true", "always", "failures")
-	fs.BoolVar(&o.post.check, "check", false, "a check run for each workload on GitHub")
-}
 
 func (p *postFlags) asked() bool { return p.check || p.comment != "false" && p.comment != "" }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/tools"
@@ -29,36 +27,6 @@ const countTitle = "Nsight Compute"
 var countFlags = []string{countFlag, "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set",
 	"section", "explain", pagesFlag}
 
-// bindProfiler declares the flag of the program that records and exports.
-func bindProfiler(fs *pflag.FlagSet, exe *string) {
-	fs.StringVar(exe, exeFlag, "", "the nsys executable (default nsys on the PATH)")
-}
-
-func bindProfilerArgs(fs *pflag.FlagSet, args *[]string) {
-	fs.StringArrayVar(args, argFlag, nil, "further argument of nsys profile, repeatable: "+
-		"--nsys-arg=--nvtx-domain-exclude=TSL")
-}
-
-// bindChoice declares the flag that chooses between times and counters.
-func bindChoice(fs *pflag.FlagSet, name *string) {
-	bindWord(fs, name, "profiler", "what to measure with: nsys (times) or ncu (counters of single launches)",
-		tools.Names()...)
-}
-
-// bindExplain declares the flag that asks for causes; why says of what, and when.
-func bindExplain(fs *pflag.FlagSet, to *string, why string) {
-	bindWord(fs, to, "explain", "say from Nsight Compute why "+why, autoAlwaysNever...)
-}
-
-func bindCount(fs *pflag.FlagSet, count *bool) {
-	fs.BoolVar(count, countFlag, false, "profile the heaviest kernels with Nsight Compute as well")
-}
-
-// bindPages declares the flag of counters that were printed before.
-func bindPages(fs *pflag.FlagSet, pages *string) {
-	fs.StringVar(pages, pagesFlag, "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
-}
-
 // bothPages are the pages of baseline and head in the value of [pagesFlag].
 func bothPages(value string) (pages [2]string, err error) {
 	base, head, _ := strings.Cut(value, ",")
@@ -74,24 +42,9 @@ func secretArg(flag, value string) bool {
 	return flag == argFlag && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var"))
 }
 
-// counterFlags say which launches to count, and what.
-type counterFlags struct{ profiler.Selection }
-
-func (f *counterFlags) bind(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as "+
-		"regex:EXPRESSION, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", profiler.LaunchSkip,
-		"for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", profiler.LaunchCount,
-		"for ncu: profile so many launches of each kernel and geometry")
-	fs.StringVar(&f.Set, "set", "",
-		"for ncu: collect this set of sections (default full, or none where there is --section)")
-	fs.StringArrayVar(&f.Sections, "section", nil, "for ncu: collect this section, repeatable")
-	fs.StringVar(&f.Range, "nvtx-range", "", "for ncu: only launches within this NVTX range, "+
-		`as ncu's --nvtx-include has it ("step/")`)
-}
-
-func (f *counterFlags) check(counted bool) error {
+// checkCounts refuses a selection of launches that cannot be counted.
+func (v *flags) checkCounts(counted bool) error {
+	f := &v.counts
 	switch {
 	case f.Skip < 0:
 		return usageError("--launch-skip: %d is negative", f.Skip)
@@ -112,10 +65,10 @@ func (f *counterFlags) check(counted bool) error {
 	return nil
 }
 
-// measured adds the raw metrics of the policy, and refuses those that the profiler of this host does not know.
-func (f *counterFlags) measured(ctx context.Context, p *thresholds.Policy, query bool) error {
-	f.Metrics = p.RawMetrics()
-	if len(f.Metrics) == 0 || !query {
+// countPolicy adds the raw metrics of the policy, and refuses those that the profiler of this host does not know.
+func (v *flags) countPolicy(ctx context.Context, p *thresholds.Policy, query bool) error {
+	v.counts.Metrics = p.RawMetrics()
+	if len(v.counts.Metrics) == 0 || !query {
 		return nil
 	}
 	known := tools.Counter.Known(ctx, tools.Counter.Tool().Name)

@@ -6,27 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type rankVerb struct {
-	rank.Options
-	fs *pflag.FlagSet
-}
-
-func (v *rankVerb) bind(fs *pflag.FlagSet) {
-	v.fs = fs
-	fs.StringVar(&v.Gather, "gather", "", "directory that all hosts of the job see, for the recordings (check and record set it themselves)")
-	fs.StringVar(&v.Job, "job", "", "name of the job: its ranks share it, and no other job in the directory does (default by the job and step of Slurm)")
-	fs.String("ranks", "", "profile these ranks only, such as 0,7 or 0-3 (default all)")
-	bindProfiler(fs, &v.Exe)
-	bindProfilerArgs(fs, &v.Order.Options.Args)
-}
-
-func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
+func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 	e.follows.Store(true)
 	switch {
 	case args.workload == nil:
@@ -39,8 +23,9 @@ func (v *rankVerb) run(_ context.Context, e *env, args arguments) (err error) {
 	if err := settings(v.fs, &w); err != nil {
 		return err
 	}
-	v.Ranks, v.Job, v.Getenv = w.Ranks, cmp.Or(v.Job, jobOfLauncher(e.getenv)), e.getenv
-	code, err := v.Options.Run(args.workload)
+	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, jobOfLauncher(e.getenv)), Getenv: e.getenv}
+	o.Exe, o.Ranks, o.Order.Options.Args = v.Exe, w.Ranks, v.TraceArgs
+	code, err := o.Run(args.workload)
 	if err != nil {
 		fmt.Fprintf(e.Err, "nsgate rank: %v\n", err)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -20,40 +18,15 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-type recordVerb struct {
-	measureFlags
-	counters              counterFlags
-	quiet, replace, count bool
-	due                   bool
-	reason, anchor        string
-
-	suggested []measure.Output // of the last workload
-}
-
-func (v *recordVerb) bind(fs *pflag.FlagSet) {
-	v.measureFlags.bind(fs)
-	v.bindFrom(fs)
-	v.bindMetrics(fs)
-	bindCount(fs, &v.count)
-	v.counters.bind(fs)
-	fs.StringVar(&v.reason, "reason", "", "why it is recorded, for those who review the baseline")
-	fs.BoolVar(&v.replace, "replace", false, "put the session in place of all that the baseline holds so far")
-	fs.BoolVar(&v.due, "if-due", false, "record only where there is no baseline of this GPU, its newest session is older "+
-		"than max_age, or the last change was accepted; else measure nothing and exit with 0")
-	bindAnchor(fs, &v.anchor)
-	v.policy.bindFile(fs)
-	fs.BoolVarP(&v.quiet, "quiet", "q", false, "print neither progress nor what was measured")
-}
-
-func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
-	if err := v.counters.check(v.count); err != nil {
+func record(ctx context.Context, e *env, v *flags, args arguments) error {
+	if err := v.checkCounts(v.count); err != nil {
 		return err
 	}
 	if v.count && v.from != "" {
 		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone",
 			countFlag)
 	}
-	jobs, err := v.resolve(e, args.workload, v.quiet)
+	jobs, err := v.resolve(e, args.workload, v.out.quiet)
 	if err != nil {
 		return err
 	}
@@ -67,7 +40,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		if j.looks[0] == 1 && v.from == "" {
 			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
-		if err := v.counters.measured(ctx, j.Policy, v.count && !v.dryRun); err != nil {
+		if err := v.countPolicy(ctx, j.Policy, v.count && !v.dryRun); err != nil {
 			return err
 		}
 	}
@@ -88,10 +61,10 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 }
 
 // record records one workload; several is true if it is one of several.
-func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
+func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error {
 	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
-		c.Counters = &v.counters.Selection
+		c.Counters = &v.counts
 	}
 	if v.due {
 		why := c.Due(ctx, time.Now())
@@ -116,10 +89,10 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		}
 		return err
 	}
-	if several && !v.quiet {
+	if several && !v.out.quiet {
 		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}
-	printRecorded(e.Out, done, width(e), v.quiet)
+	printRecorded(e.Out, done, width(e), v.out.quiet)
 	v.suggested = done.Suggested
 	return nil
 }

@@ -8,36 +8,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-
-	"github.com/spf13/pflag"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-type reportVerb struct {
-	viewer
-	policy policyFlags
-	limits []string // the flags of the policy
-	opens  bool
-}
-
-func (v *reportVerb) bind(fs *pflag.FlagSet) {
-	v.limits = v.policy.bindTyped(fs)
-	v.out.bind(fs)
-	v.out.bindPost(fs)
-	v.out.bindPatch(fs)
-	fs.BoolVar(&v.opens, "open", false, "write the page and open it in the browser")
-}
-
-func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
+func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 	v.out.saved = len(args.own) == 0
 	r, file, err := e.savedReport(args)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(v.limits, v.out.fs.Changed) {
+	if slices.ContainsFunc(strings.Fields(limitNames), v.fs.Changed) {
 		if r, err = again(ctx, e, r, file, &v.policy); err != nil {
 			return err
 		}
@@ -52,15 +36,15 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
-	v.complete(e, r, args)
+	v.resume(e, r, args)
 	if v.opens {
 		return v.open(e, r, by)
 	}
 	return v.out.publish(e, r, by)
 }
 
-// complete adds the commands that go on from a report of a file.
-func (v *reportVerb) complete(e *env, r *result.Judgement, args arguments) {
+// resume adds the commands that go on from a report of a file.
+func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	file := ""
 	if len(args.own) > 0 {
 		file = args.own[0]
@@ -119,7 +103,7 @@ func pageFile(e *env) (string, error) {
 }
 
 // open writes the page of a report, shows it in the browser where there is one, and prints the verdict and the file.
-func (v *reportVerb) open(e *env, r *result.Judgement, by basis) error {
+func (v *flags) open(e *env, r *result.Judgement, by basis) error {
 	page, err := pageFile(e)
 	if err != nil {
 		return err

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -19,17 +17,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-type showVerb struct {
-	sampleFlags
-	viewer
-}
-
-func (v *showVerb) bind(fs *pflag.FlagSet) {
-	v.sampleFlags.bind(fs)
-	v.out.bindLook(fs, report.Formats(report.Summary))
-}
-
-func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
+func show(ctx context.Context, e *env, v *flags, args arguments) error {
 	if app.HoldsDeviceCode(args.own[0]) {
 		return showCode(e, args.own[0], &v.out)
 	}
@@ -37,11 +25,11 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	summary, err := app.Show(ctx, profile.Tools{Exe: v.exe}, rule, args.own[0])
+	summary, err := app.Show(ctx, profile.Tools{Exe: v.Exe}, rule, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.Render(v.out.format, e.Out, summary, v.out.options(e))
+	return render(e, &v.out, summary)
 }
 
 func showCode(e *env, path string, out *outputFlags) error {

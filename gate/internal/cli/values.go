@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
@@ -68,13 +66,6 @@ func (w word) Set(s string) error {
 func (w word) String() string { return *w.value }
 
 func (word) Type() string { return "string" }
-
-// bindWord declares a flag that has one of some words, the first by default.
-func bindWord(fs *pflag.FlagSet, to *string, name, usage string, known ...string) {
-	*to = known[0]
-	fs.Var(word{to, known}, name, usage)
-	fs.SetAnnotation(name, completed, known)
-}
 
 func mapped[T any](items []T, of func(T) string) (out []string) {
 	for _, x := range items {

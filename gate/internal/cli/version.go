@@ -9,19 +9,11 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-type versionVerb struct{ json bool }
-
-func (v *versionVerb) bind(fs *pflag.FlagSet) {
-	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")
-}
-
-func (v *versionVerb) run(_ context.Context, e *env, _ arguments) error {
-	if v.json {
+func printVersion(_ context.Context, e *env, v *flags, _ arguments) error {
+	if v.out.json {
 		return json.NewEncoder(e.Out.As(terminal.JSON)).Encode(thisBuild())
 	}
 	fmt.Fprintln(e.Out, versionLine())

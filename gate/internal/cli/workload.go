@@ -29,16 +29,16 @@ func settings(fs *pflag.FlagSet, w *thresholds.Workload) error {
 
 // choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all
 // that can be run. A command line or finished profiles (given) are of one; a name that the file lacks has no settings.
-func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Workload, err error) {
+func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Workload, err error) {
 	switch runnable := slices.DeleteFunc(slices.Clone(p.Workloads),
 		func(w thresholds.Workload) bool { return w.Command == nil }); {
-	case len(m.workload) > 0:
+	case len(v.workload) > 0:
 	case !given && len(p.Workloads) > 1 && len(runnable) > 0:
 		return runnable, nil
 	default:
-		return m.only(p)
+		return v.only(p)
 	}
-	for _, pattern := range m.workload {
+	for _, pattern := range v.workload {
 		found := false
 		for _, w := range p.Workloads {
 			if !thresholds.Glob(pattern).Match(w.Name) {
@@ -54,7 +54,7 @@ func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresh
 		case given && !strings.ContainsAny(pattern, "*?"):
 			w := thresholds.Workload{}
 			if err := w.Set("name", pattern, ""); err != nil {
-				return nil, usageError("%s: %w", source(m.fs, "workload"), errors.Unwrap(err))
+				return nil, usageError("%s: %w", source(v.fs, "workload"), errors.Unwrap(err))
 			}
 			chosen = append(chosen, w)
 		case len(p.Workloads) == 0:
@@ -73,10 +73,10 @@ func (m *measureFlags) choose(p *thresholds.Policy, given bool) (chosen []thresh
 
 // only is the one workload that there is, in the policy file or else in the baselines; one called default where there
 // is none.
-func (m *measureFlags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
+func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	known, where := p.Workloads, p.File
 	if len(known) == 0 {
-		where = baselineRoot(m.baseline, p.File)
+		where = baselineRoot(v.baseline, p.File)
 		for _, name := range app.WorkloadsIn(where) {
 			known = append(known, thresholds.Workload{Name: name})
 		}

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -73,31 +72,20 @@ func start(cmd *exec.Cmd) (child, error) {
 	return child{cmd, done}, nil
 }
 
-// start starts the profiler with the runner, and the runner of the unprofiled runs where there are any.
-func (x *processes) start(env []string) (err error) {
-	if x.Unprofiled > 0 {
-		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
-		cmd.Env = env
-		unprofiled, err := start(cmd)
-		if err != nil {
-			return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),
-				"the unprofiled runs cannot be started: %s", said(err.Error()))
-		}
-		if x.Runs == 0 { // then nothing is profiled
-			x.profiler = unprofiled
-			x.watch()
-			return nil
-		}
+// startUnprofiled starts the runner of the unprofiled runs, in the profiler's place where nothing is profiled.
+func (x *processes) startUnprofiled(env []string) error {
+	cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
+	cmd.Env = env
+	unprofiled, err := start(cmd)
+	switch {
+	case err != nil:
+		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),
+			"the unprofiled runs cannot be started: %s", said(err.Error()))
+	case x.Runs == 0:
+		x.profiler = unprofiled
+	default:
 		x.unprofiled = unprofiled
 	}
-	name, argv := x.Profiler.Tool().Name, x.commands(x.dir)[0]
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
-	if x.profiler, err = start(cmd); err != nil {
-		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
-			"%s could not be started: %s", name, said(err.Error()))
-	}
-	x.watch()
 	return nil
 }
 

@@ -339,9 +339,22 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 		x.profiler.stop(lifeline)
 		x.unprofiled.stop(lifeline)
 	}()
-	if err := x.start(env); err != nil {
-		return nil, err
+	if p.Unprofiled > 0 {
+		if err := x.startUnprofiled(env); err != nil {
+			return nil, err
+		}
 	}
+	if p.Runs > 0 {
+		name, argv := p.Profiler.Tool().Name, p.commands(dir)[0]
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
+		if x.profiler, err = start(cmd); err != nil {
+			return nil, model.Refuse(model.ProfilerFailed,
+				cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
+				"%s could not be started: %s", name, said(err.Error()))
+		}
+	}
+	x.watch()
 	if err := x.follow(ctx, fit); err != nil {
 		return nil, err
 	}

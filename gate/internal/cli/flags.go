@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/tools"
+)
+
+// flags are the values of the flags of one command, see [flags.table]. Those that it does not take have no value.
+type flags struct {
+	fs *pflag.FlagSet
+	app.Options
+	out    outputFlags
+	policy policyFlags
+	base   baseFlags
+	counts profiler.Selection // launches to count, and what
+
+	workload                           words
+	baseline, from, target             string
+	reason, anchor, dir, ci            string
+	profiler, explain, pages, one      string
+	noGPU, noBaseline, metric, jobName string
+	runs                               runPlan
+	unprofiled                         int
+	most                               time.Duration
+	dryRun, count, skip, host          bool
+	bisecting, shadow, promote         bool
+	replace, due, improved, force      bool
+	opens, forks                       bool
+
+	usual     runPlan          // where neither --runs nor the policy says
+	by        model.Profiler   // "" for the usual one
+	live      bool             // progress is one line of a terminal
+	suggested []measure.Output // of the last workload that was recorded
+}
+
+// table has the value of each flag, of one that is another in some commands behind their name. Flags without a value
+// are keys of a workload, see [settings].
+func (v *flags) table() map[string]any {
+	return map[string]any{
+		"accept-label":      &v.out.post.label,
+		"allow-busy":        &v.AllowBusy,
+		"alpha":             &v.policy.alpha,
+		"anchor":            &v.anchor,
+		"annotations":       word{&v.out.annotations, autoAlwaysNever},
+		"base-cmd":          (*single)(&v.base.command),
+		"base-dir":          &v.base.dir,
+		"base-ref":          (*single)(&v.base.ref),
+		"baseline":          (*single)(&v.baseline),
+		"baseline workload": (*single)(&v.one),
+		"bisect":            &v.bisecting,
+		"bisect kernel":     &v.one,
+		"build":             &v.base.build,
+		"check":             &v.out.post.check,
+		"ci":                word{&v.ci, []string{"auto", "github", "gitlab", "none"}},
+		"color":             word{&v.out.color, autoAlwaysNever},
+		"comment":           word{&v.out.post.comment, []string{"false", "true", "always", "failures"}},
+		"cost":              &v.policy.cost,
+		"dry-run":           &v.dryRun,
+		"explain":           word{&v.explain, autoAlwaysNever},
+		"force":             &v.force,
+		"fork-comments":     &v.forks,
+		"format":            &v.out.format,
+		"from":              (*single)(&v.from),
+		"gpu-metrics":       &v.GPUMetrics,
+		"history workload":  (*single)(&v.one),
+		"host":              &v.host,
+		"if-due":            &v.due,
+		"improved":          &v.improved,
+		"job":               &v.jobName,
+		"json":              &v.out.json,
+		"keep-profiles":     &v.KeepProfiles,
+		"kernel":            &v.counts.Kernels,
+		"launch-count":      &v.counts.Count,
+		"launch-skip":       &v.counts.Skip,
+		"max-time":          &v.most,
+		"memory-usage":      &v.MemoryUsage,
+		"metric":            &v.metric,
+		"no-baseline":       word{&v.noBaseline, []string{"show", "pass", "fail"}},
+		"no-gpu":            word{&v.noGPU, []string{"fail", "code", "skip"}},
+		"nvtx-range":        &v.counts.Range,
+		"open":              &v.opens,
+		"output":            &v.out.outputs,
+		"paired":            &v.base.paired,
+		"patch":             &v.out.patch,
+		"patch-reason":      &v.out.patchReason,
+		"policy":            (*single)(&v.policy.file),
+		"profiler":          word{&v.profiler, tools.Names()},
+		"promote":           &v.promote,
+		"quiet":             &v.out.quiet,
+		"rank gather":       &v.Gather,
+		"reason":            &v.reason,
+		"replace":           &v.replace,
+		"report":            &v.out.reports,
+		"runs":              &v.runs,
+		"scrub output":      &v.dir,
+		"section":           &v.counts.Sections,
+		"set":               &v.counts.Set,
+		"shadow":            &v.shadow,
+		"skip-unchanged":    &v.skip,
+		"step-threshold":    &v.policy.step,
+		"summary":           &v.out.summary,
+		"target":            &v.target,
+		"threshold":         &v.policy.threshold,
+		"undecided":         &v.policy.undecided,
+		"unprofiled":        &v.unprofiled,
+		"verbose":           &v.out.verbose,
+		"workload":          &v.workload,
+		argFlag:             &v.TraceArgs,
+		countFlag:           &v.count,
+		exeFlag:             &v.Exe,
+		pagesFlag:           &v.pages,
+	}
+}
+
+// shorthands are the letters of flags.
+var shorthands = map[string]string{"output": "o", "quiet": "q", "runs": "n", "threshold": "t", "verbose": "v",
+	"workload": "w"}
+
+// meanings are those of flags in help/flags.txt, of one that is another in some commands behind their name.
+var meanings = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(helpText("flags")) {
+		name, usage, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		out[name] = usage
+	}
+	return out
+})
+
+// bindFlags declares the flags of a command; page is its name with those of the commands above it.
+func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
+	v := &flags{fs: fs, usual: fixedRuns(app.DefaultRuns), target: "1%"}
+	if page == "check" {
+		v.usual = checkRuns
+	}
+	v.out.fs, v.policy.fs, v.base.fs = fs, fs, fs
+	v.out.formats, v.out.format, v.out.summary = c.formats, "text", true
+	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
+	values := v.table()
+	family, _, _ := strings.Cut(page, "-")
+	fill := strings.NewReplacer("{formats}", strings.Join(c.formats, ", "), "{runs}", v.usual.String())
+	for _, name := range strings.Fields(c.flags) {
+		value := cmp.Or(values[family+" "+name], values[name])
+		usage := cmp.Or(meanings()[page+" "+name], meanings()[family+" "+name], meanings()[name])
+		bindFlag(fs, name, value, fill.Replace(usage))
+	}
+	fs.SetAnnotation("format", completed, c.formats)
+	if page == "report" { // variables that loosen limits are meant for other commands
+		for _, name := range strings.Fields(limitNames) {
+			fs.SetAnnotation(name, typed, []string{})
+		}
+	}
+	if f := fs.Lookup("anchor"); f != nil {
+		f.NoOptDefVal = "yes"
+	}
+	return v
+}
+
+// bindFlag declares a flag. Its default is what the value holds, or the first of some words.
+func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
+	short := shorthands[name]
+	switch x := value.(type) {
+	case nil:
+		fs.StringP(name, short, "", usage)
+	case *string:
+		fs.StringVarP(x, name, short, *x, usage)
+	case *[]string:
+		fs.StringArrayVarP(x, name, short, nil, usage)
+	case *bool:
+		fs.BoolVarP(x, name, short, *x, usage)
+	case *int:
+		fs.IntVarP(x, name, short, *x, usage)
+	case *time.Duration:
+		fs.DurationVarP(x, name, short, *x, usage)
+	case word:
+		*x.value = x.known[0]
+		fs.VarP(x, name, short, usage)
+		fs.SetAnnotation(name, completed, x.known)
+	case pflag.Value:
+		fs.VarP(x, name, short, usage)
+	}
+}
