@@ -31,7 +31,7 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	policy, err := new(policyFlags).load()
+	policy, err := readPolicy("")
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // store reads the policy and finds the baselines beside it.
 func (v *flags) store() (app.Store, *thresholds.Policy, error) {
-	p, err := v.policy.load()
+	p, err := v.load()
 	if err != nil {
 		return app.Store{}, nil, err
 	}

@@ -12,7 +12,7 @@ func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
 	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
 		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
 	}
-	j, err := v.single(e, args.workload, v.out.quiet)
+	j, err := v.single(e, args.workload)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
-	j, err := v.single(e, args.workload, v.out.quiet)
+	j, err := v.single(e, args.workload)
 	if err != nil {
 		return err
 	}

@@ -29,13 +29,13 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		return err
 	}
 	if v.dryRun {
-		return v.print(e, checks)
+		for _, c := range checks {
+			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands()))
+		}
+		return err
 	}
-	by := basis{policy: jobs[0].Policy.File, looser: v.policy.looser, root: jobs[0].Root}
-	keep := func(*result.Judgement) {}
-	if v.shadow = !v.bisecting && (v.shadow || jobs[0].Policy.Shadow && !v.fs.Changed("shadow")); v.shadow {
-		keep = v.shadowed(e, jobs[0].Root) // before the code of the change runs
-	}
+	by := basis{policy: jobs[0].Policy.File, looser: v.looser, root: jobs[0].Root}
+	keep := v.shadowed(e, jobs[0]) // before the code of the change runs
 	lacking := (*result.Judgement)(nil)
 	if v.noGPU != "fail" && v.from == "" {
 		lacking = app.NoGPU(ctx)
@@ -57,12 +57,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		r = verdict.Several(all)
 	}
 	v.complete(e, r, jobs)
-	switch {
-	case v.first(e, r, jobs):
-		v.out.exits = new(ExitPass)
-	case v.noBaseline == "fail" && withoutBaseline(r) && r.Report(nil).ExitCode() == ExitNoVerdict:
-		v.out.exits = new(ExitFail)
-	}
+	v.withoutBaseline(e, r, jobs)
 	v.out.accepted(e, r)
 	keep(r)
 	return v.out.publish(e, r, by)
@@ -70,7 +65,10 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
 // that failed keeps its exit code and does not count.
-func (v *flags) shadowed(e *env, root string) func(*result.Judgement) {
+func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
+	if v.bisecting || !v.shadow && (!j.Policy.Shadow || v.fs.Changed("shadow")) {
+		return func(*result.Judgement) {}
+	}
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
 	return func(r *result.Judgement) {
 		code := r.Report(nil).ExitCode()
@@ -89,10 +87,10 @@ func (v *flags) shadowed(e *env, root string) func(*result.Judgement) {
 		switch {
 		case err != nil:
 		case commit == "" || e.reviewed() != nil:
-			score, err = app.ReadScore(root)
+			score, err = app.ReadScore(j.Root)
 		default:
 			verdict := map[int]string{ExitPass: "pass", ExitFail: "fail"}[code]
-			score, err = app.KeepScore(e.ctx, root, commit, cmp.Or(verdict, "no-verdict"))
+			score, err = app.KeepScore(e.ctx, j.Root, commit, cmp.Or(verdict, "no-verdict"))
 		}
 		if err != nil {
 			r.Warnings = append(r.Warnings, "the score of the gate in shadow is not kept: "+err.Error())
@@ -112,7 +110,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 	if err := v.checkCounts(v.by.ByLaunch()); err != nil {
 		return nil, nil, err
 	}
-	jobs, err := v.resolve(e, workload, v.out.quiet)
+	jobs, err := v.resolve(e, workload)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,16 +154,6 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 	return jobs, checks, nil
 }
 
-// print is --dry-run.
-func (v *flags) print(e *env, checks []*app.Check) error {
-	for _, c := range checks {
-		if err := printCommands(e, len(checks) > 1, c.Workload, c.Commands()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 	several := len(jobs) > 1
@@ -192,27 +180,30 @@ func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 	r.Calls, v.out.calls = calls(r.Reproduce, p, command), calls(v.out.reproduce, p, command)
 }
 
-// first reports whether nothing but a first baseline is missing. It is not the first where the change under review
-// edits baselines, or may, or where there is one of a name that nothing has any more: the change has deleted or renamed
-// it.
-func (v *flags) first(e *env, r *result.Judgement, jobs []*job) bool {
-	if v.noBaseline != "pass" || v.bisecting || r.Verdict != result.NoVerdict || e.editsBaselines(jobs[0].Root) {
-		return false
+// withoutBaseline sets the exit code that --no-baseline asks for.
+func (v *flags) withoutBaseline(e *env, r *result.Judgement, jobs []*job) {
+	lacks := func(w *result.Judgement) bool {
+		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
 	}
-	known := mapped(jobs[0].Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
+	switch {
+	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(jobs[0].Root) &&
+		firstBaseline(r, jobs[0]):
+		v.out.exits = new(ExitPass)
+	case v.noBaseline == "fail" && slices.ContainsFunc(r.Each(), lacks) && r.Report(nil).ExitCode() == ExitNoVerdict:
+		v.out.exits = new(ExitFail)
+	}
+}
+
+// firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
+// of a name that nothing has any more: the change under review has deleted or renamed it.
+func firstBaseline(r *result.Judgement, j *job) bool {
+	known := mapped(j.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
 	for _, w := range r.Each() {
 		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(jobs[0].Root),
-		func(name string) bool { return !slices.Contains(known, name) })
-}
-
-func withoutBaseline(r *result.Judgement) bool {
-	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool {
-		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
-	})
+	return !slices.ContainsFunc(app.WorkloadsIn(j.Root), func(name string) bool { return !slices.Contains(known, name) })
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }

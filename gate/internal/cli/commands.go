@@ -16,11 +16,15 @@ import (
 
 // Names of flags that several commands have, in the order of the help.
 const (
-	cutNames     = " warmup step " + exeFlag
-	measureNames = "workload baseline runs unprofiled timeout starts" + cutNames + " " + argFlag +
+	cutNames     = "warmup step"
+	measureNames = "workload baseline runs unprofiled timeout starts " + cutNames + " " + exeFlag + " " + argFlag +
 		" memory-usage allow-busy keep-profiles gather ranks dry-run"
-	launchNames = " kernel launch-skip launch-count set section nvtx-range"
-	limitNames  = " policy threshold step-threshold alpha cost undecided"
+	// workloadNames are keys of a workload.
+	workloadNames = "warmup step timeout starts gather ranks budget"
+	launchNames   = " kernel launch-skip launch-count set section nvtx-range"
+	// limitNames are keys of the policy.
+	limitNames  = " threshold step-threshold alpha cost undecided"
+	policyNames = " policy" + limitNames
 	lookNames   = " format json color verbose"
 	shownNames  = lookNames + " quiet"
 	reportNames = shownNames + " output report annotations summary"
@@ -41,11 +45,11 @@ func commands() []*command {
 		{use: "check [flags] [-- WORKLOAD…]", workload: true,
 			summary: "measure the workload and judge it against the committed baseline or a base build",
 			flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir paired profiler" + launchNames +
-				" explain no-gpu no-baseline bisect shadow skip-unchanged" + limitNames + reportNames + patchNames + postNames +
+				" explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames + reportNames + patchNames + postNames +
 				" accept-label", formats: reports, reads: readsFrom, run: check},
 		{use: "compare [flags] BASE HEAD", summary: "judge from profiles or saved sessions, no GPU needed", own: 2,
 			wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
-			flags:   limitNames + cutNames + " " + pagesFlag + reportNames + postNames,
+			flags:   policyNames + " " + cutNames + " " + exeFlag + " " + pagesFlag + reportNames + postNames,
 			formats: reports, reads: readsArguments, run: compare},
 		{use: "accept [flags] [REPORT]", summary: "take what a report says has changed into the baseline", own: 1,
 			optional: true, wants: "one saved report", flags: "reason improved baseline force anchor workload", run: accept},
@@ -63,7 +67,7 @@ func commands() []*command {
 					wants: "one session", flags: storeNames + " reason", run: removeSession},
 			}},
 		{use: "calibrate [flags] [-- WORKLOAD…]", summary: "measure the noise here, and how many runs a limit needs",
-			workload: true, flags: measureNames + " from host" + limitNames + shownNames,
+			workload: true, flags: measureNames + " from host" + policyNames + shownNames,
 			formats: report.Formats(report.Calibration), run: calibrate},
 		{use: "history [flags] [FILE…]", summary: "show how the workload changed over the sessions of its baseline",
 			own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
@@ -71,20 +75,20 @@ func commands() []*command {
 			run: showHistory},
 		{use: "bisect [flags] GOOD BAD [-- WORKLOAD…]", summary: "find the commit that made the workload slower", own: 2,
 			workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
-			flags:   measureNames + " build kernel metric max-time explain" + limitNames + shownNames,
+			flags:   measureNames + " build kernel metric max-time explain" + policyNames + shownNames,
 			formats: report.Formats(report.Bisection), run: findCommit},
 		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording",
-			flags: cutNames + lookNames, formats: report.Formats(report.Summary), reads: readsArguments, run: show},
+			flags: cutNames + " " + exeFlag + lookNames, formats: report.Formats(report.Summary), reads: readsArguments, run: show},
 		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1,
-			wants: "one recording", flags: cutNames + " output", run: scrub},
+			wants: "one recording", flags: cutNames + " " + exeFlag + " output", run: scrub},
 		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true,
-			wants: "at most one saved report", flags: limitNames + reportNames + postNames + patchNames + " open",
+			wants: "at most one saved report", flags: policyNames + reportNames + postNames + patchNames + " open",
 			formats: reports, reads: readsArguments, run: showReport},
 		{use: "rank [flags] -- PROGRAM…", workload: true,
 			summary: "run one rank of a job under the profiler, inside srun, mpirun or torchrun",
 			flags:   "gather job ranks " + exeFlag + " " + argFlag, run: runRank},
 		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1,
-			optional: true, wants: "one file", flags: limitNames + " promote target baseline", run: showPolicy},
+			optional: true, wants: "one file", flags: policyNames + " promote target baseline", run: showPolicy},
 		{use: "explain WORD", summary: "say what a word of a report means: an outcome, a metric, a reason", own: 1,
 			wants: "one word", run: explainWord},
 		{use: "demo [flags]", summary: "judge two recordings that are in the binary: what a report looks like",

@@ -7,7 +7,7 @@ import (
 )
 
 func compare(ctx context.Context, e *env, v *flags, args arguments) error {
-	p, err := v.policy.load()
+	p, err := v.load()
 	if err != nil {
 		return err
 	}
@@ -26,5 +26,5 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again("")
-	return v.out.publish(e, r, basis{policy: p.File, looser: v.policy.looser})
+	return v.out.publish(e, r, basis{policy: p.File, looser: v.looser})
 }

@@ -62,7 +62,7 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	file := ""
-	if p, err := new(policyFlags).load(); err == nil {
+	if p, err := readPolicy(""); err == nil {
 		file = p.File
 		for _, w := range p.Workloads {
 			names = append(names, w.Name)

@@ -91,7 +91,7 @@ func readsFrom(e *env, v *flags, _ arguments) (paths, files []string) {
 		files = append(files, last)
 	}
 	if commit, _ := app.DefaultCommit(e.ctx, e.getenv); commit != "" { // a gate in shadow keeps its score
-		root := baselineRoot(v.baseline, cmp.Or(v.policy.file, findUp(policyFile)))
+		root := baselineRoot(v.baseline, cmp.Or(v.policy, findUp(policyFile)))
 		files = append(files, filepath.Join(root, app.ShadowFile))
 	}
 	return []string{v.from}, files

@@ -15,7 +15,7 @@ import (
 
 func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 	seen, models := app.Examine(ctx, v.Exe)
-	seen = append(seen, examineRepository(ctx, v.baseline, &v.policy, models)...)
+	seen = append(seen, examineRepository(ctx, v, models)...)
 	healthy := true
 	for i := range seen {
 		o := &seen[i]
@@ -52,9 +52,9 @@ func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, given string, flags *policyFlags,
+func examineRepository(ctx context.Context, v *flags,
 	models []string) (out doctor.Observations) {
-	policy, err := flags.load()
+	policy, err := v.load()
 	switch {
 	case err != nil:
 		out.Add(doctor.Bad, "policy", err.Error())
@@ -65,7 +65,7 @@ func examineRepository(ctx context.Context, given string, flags *policyFlags,
 		out.Add(doctor.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads),
 			"workload"), measure.Count(len(policy.Rules), "rule")))
 	}
-	root := baselineRoot(given, policy.File)
+	root := baselineRoot(v.baseline, policy.File)
 	workloads := policy.Workloads
 	if len(workloads) == 0 {
 		workloads = []thresholds.Workload{{Name: "default"}}

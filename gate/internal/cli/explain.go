@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/manual"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // explainWord prints the rows of the manual that explain a word of a report.
@@ -14,7 +15,7 @@ func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	found := manual.Explain(word)
 	if len(found) == 0 {
 		return usageError("the manual has no table with %q; %snsgate help --search %s looks in its text", word,
-			meant("", word, manual.Words()), quotedWord(word))
+			meant("", word, manual.Words()), thresholds.JoinCommand(args.own))
 	}
 	width := max(width(e), 40)
 	for i, x := range found {
@@ -36,14 +37,6 @@ func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 // behind puts two spaces before each line.
 func behind(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
-}
-
-// quotedWord is a word for a command line.
-func quotedWord(word string) string {
-	if strings.ContainsAny(word, " '\"$`\\") {
-		return "WORD"
-	}
-	return word
 }
 
 // search prints the lines of the manual with a word, behind their topics.

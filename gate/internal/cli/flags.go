@@ -20,12 +20,11 @@ type flags struct {
 	fs *pflag.FlagSet
 	app.Options
 	out    outputFlags
-	policy policyFlags
 	base   baseFlags
 	counts profiler.Selection // launches to count, and what
 
 	workload                           words
-	baseline, from, target             string
+	baseline, from, target, policy     string
 	reason, anchor, dir, ci            string
 	profiler, explain, pages, one      string
 	noGPU, noBaseline, metric, jobName string
@@ -39,17 +38,16 @@ type flags struct {
 
 	usual     runPlan          // where neither --runs nor the policy says
 	by        model.Profiler   // "" for the usual one
-	live      bool             // progress is one line of a terminal
+	looser    []string         // limits that variables loosen, in words
 	suggested []measure.Output // of the last workload that was recorded
 }
 
 // table has the value of each flag, of one that is another in some commands behind their name. Flags without a value
-// are keys of a workload, see [settings].
+// are keys of the policy or a workload, see [flags.lay].
 func (v *flags) table() map[string]any {
 	return map[string]any{
 		"accept-label":      &v.out.post.label,
 		"allow-busy":        &v.AllowBusy,
-		"alpha":             &v.policy.alpha,
 		"anchor":            &v.anchor,
 		"annotations":       word{&v.out.annotations, autoAlwaysNever},
 		"base-cmd":          (*single)(&v.base.command),
@@ -64,7 +62,6 @@ func (v *flags) table() map[string]any {
 		"ci":                word{&v.ci, []string{"auto", "github", "gitlab", "none"}},
 		"color":             word{&v.out.color, autoAlwaysNever},
 		"comment":           word{&v.out.post.comment, []string{"false", "true", "always", "failures"}},
-		"cost":              &v.policy.cost,
 		"dry-run":           &v.dryRun,
 		"explain":           word{&v.explain, autoAlwaysNever},
 		"force":             &v.force,
@@ -93,7 +90,7 @@ func (v *flags) table() map[string]any {
 		"paired":            &v.base.paired,
 		"patch":             &v.out.patch,
 		"patch-reason":      &v.out.patchReason,
-		"policy":            (*single)(&v.policy.file),
+		"policy":            (*single)(&v.policy),
 		"profiler":          word{&v.profiler, tools.Names()},
 		"promote":           &v.promote,
 		"quiet":             &v.out.quiet,
@@ -107,11 +104,8 @@ func (v *flags) table() map[string]any {
 		"set":               &v.counts.Set,
 		"shadow":            &v.shadow,
 		"skip-unchanged":    &v.skip,
-		"step-threshold":    &v.policy.step,
 		"summary":           &v.out.summary,
 		"target":            &v.target,
-		"threshold":         &v.policy.threshold,
-		"undecided":         &v.policy.undecided,
 		"unprofiled":        &v.unprofiled,
 		"verbose":           &v.out.verbose,
 		"workload":          &v.workload,
@@ -142,7 +136,7 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	if page == "check" {
 		v.usual = checkRuns
 	}
-	v.out.fs, v.policy.fs, v.base.fs = fs, fs, fs
+	v.out.fs, v.base.fs = fs, fs
 	v.out.formats, v.out.format, v.out.summary = c.formats, "text", true
 	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
 	values := v.table()
@@ -155,7 +149,7 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	}
 	fs.SetAnnotation("format", completed, c.formats)
 	if page == "report" { // variables that loosen limits are meant for other commands
-		for _, name := range strings.Fields(limitNames) {
+		for _, name := range strings.Fields(policyNames) {
 			fs.SetAnnotation(name, typed, []string{})
 		}
 	}

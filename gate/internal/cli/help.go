@@ -151,10 +151,11 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = regexp.MustCompile(` +\n`)
 
-// reflow breaks paragraphs to a width. Indented lines, such as examples, stay; their text after a tab is broken below itself.
+// reflow breaks paragraphs and lists to a width. Indented lines, such as examples, headings, tables and blocks of code
+// stay; the text of an indented line after a tab is broken below itself.
 func reflow(text string, width int) string {
 	var out, line []string
-	used := 0
+	used, code := 0, false
 	flush := func() {
 		if len(line) > 0 {
 			out = append(out, strings.Join(line, " "))
@@ -163,16 +164,19 @@ func reflow(text string, width int) string {
 	}
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\n")
-		if l == "" || strings.HasPrefix(l, " ") {
+		if fence := strings.HasPrefix(l, "```"); l == "" || fence || code || strings.IndexByte(" |#", l[0]) >= 0 {
 			flush()
 			lead, text, listed := strings.Cut(l, "\t")
-			if listed {
+			if listed && !code {
 				indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
 				text = strings.TrimSuffix(reflow(text, width-len(indent)), "\n")
 				l = lead + strings.ReplaceAll(text, "\n", "\n"+indent)
 			}
-			out = append(out, l)
+			out, code = append(out, l), code != fence
 			continue
+		}
+		if strings.HasPrefix(l, "- ") {
+			flush()
 		}
 		for _, word := range strings.Fields(l) {
 			n := utf8.RuneCountInString(word)
@@ -209,7 +213,7 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 				text += "\nThe command of this name: nsgate " + found.Name() + " --help\n"
 			}
 			if e.Out.Columns() > 0 {
-				text = wrapped(text, min(max(width(e), 40), 120))
+				text = reflow(text, min(max(width(e), 40), 120))
 			}
 			return e.paged(text)
 		}
@@ -234,39 +238,6 @@ func (e *env) paged(text string) error {
 	}
 	_, err := io.WriteString(e.Out.As(terminal.Data), text)
 	return err
-}
-
-// wrapped breaks the paragraphs and lists of a page for a terminal; code and tables stay as they are.
-func wrapped(text string, width int) string {
-	var b, prose strings.Builder
-	flush := func() {
-		b.WriteString(strings.TrimPrefix(reflow(prose.String(), width), "\n"))
-		prose.Reset()
-	}
-	code := false
-	for line := range strings.Lines(text) {
-		fence := strings.HasPrefix(line, "```")
-		switch item := strings.HasPrefix(line, "- "); {
-		case fence, code, strings.HasPrefix(line, "|"), strings.HasPrefix(line, " "), strings.HasPrefix(line, "#"),
-			strings.TrimSpace(line) == "":
-			if prose.Len() > 0 {
-				flush()
-			}
-			b.WriteString(line)
-			code = code != fence
-		case item:
-			if prose.Len() > 0 {
-				flush()
-			}
-			prose.WriteString(line)
-		default:
-			prose.WriteString(line)
-		}
-	}
-	if prose.Len() > 0 {
-		flush()
-	}
-	return b.String()
 }
 
 // subjects are the words that help knows.

@@ -10,7 +10,7 @@ import (
 )
 
 func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
-	p, err := v.policy.load()
+	p, err := v.load()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 // rule is how traces are cut by the flags alone.
 func (v *flags) rule() (profile.Rule, error) {
 	var w thresholds.Workload
-	err := settings(v.fs, &w)
+	err := v.lay(cutNames, w.Set)
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
 }
 
@@ -42,8 +42,8 @@ type job struct {
 }
 
 // resolve returns the workloads to measure and their policies: the command after "--", or those of the policy file.
-func (v *flags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
-	p, err := v.policy.load()
+func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
+	p, err := v.load()
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,11 @@ func (v *flags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := newProgress(e, quiet)
-	progress := shown.event
-	v.live = shown.live && !quiet
+	shown := newProgress(e, v.out.quiet)
+	v.Live = shown.live && !v.out.quiet
 	var jobs []*job
 	for _, w := range chosen {
-		j, err := v.job(e.ctx, p, w, workload, progress)
+		j, err := v.job(e.ctx, p, w, workload, shown.event)
 		if err != nil {
 			return nil, err
 		}
@@ -74,8 +73,8 @@ func (v *flags) resolve(e *env, workload []string, quiet bool) ([]*job, error) {
 }
 
 // single is resolve of a command that takes one workload.
-func (v *flags) single(e *env, workload []string, quiet bool) (*job, error) {
-	jobs, err := v.resolve(e, workload, quiet)
+func (v *flags) single(e *env, workload []string) (*job, error) {
+	jobs, err := v.resolve(e, workload)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
 		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
 	}
-	if err := cmp.Or(settings(v.fs, &w), settings(v.fs, &written)); err != nil {
+	if err := cmp.Or(v.lay(workloadNames, w.Set), v.lay(workloadNames, written.Set)); err != nil {
 		return nil, err
 	}
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(v.baseline, p.File), Observe: progress,
@@ -124,7 +123,7 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX, own.Usual, own.Live = j.Baselines.NoNVTX(), j.Baselines.Longest(), v.live
+	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
 	if own.Starts, err = starts(&w, j.Policy); err != nil {
 		return nil, err
 	}
@@ -146,7 +145,10 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 			return nil, timeOnly(s.Where)
 		}
 		j.build.Server = s.Command
-		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: stopSignal(s.Stop)}
+		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
+		if s.Stop == "SIGTERM" {
+			own.Server.Stop = syscall.SIGTERM
+		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
@@ -166,14 +168,6 @@ func (v *flags) begin(j *job, written thresholds.Workload, own app.Options) {
 		j.Observe(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
 			" are not known, and no check of it is skipped: " + err.Error()})
 	}
-}
-
-// stopSignal is the signal that stops a server.
-func stopSignal(name string) syscall.Signal {
-	if name == "SIGTERM" {
-		return syscall.SIGTERM
-	}
-	return syscall.SIGINT
 }
 
 // timeOnly says that launches of a server are not profiled one by one.

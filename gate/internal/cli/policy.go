@@ -20,9 +20,9 @@ import (
 // showPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
 func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
 	if len(args.own) > 0 {
-		v.policy.file = args.own[0]
+		v.policy = args.own[0]
 	}
-	p, err := v.policy.load()
+	p, err := v.load()
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
@@ -22,49 +19,41 @@ import (
 // policyFile is the name of the policy in the working directory or above it, up to the repository's root.
 const policyFile = "nsgate.toml"
 
-type policyFlags struct {
-	looser                                        []string // limits that variables loosen, in words
-	fs                                            *pflag.FlagSet
-	file, threshold, step, alpha, cost, undecided string
-}
-
 // maxPolicy is how much is read of a policy file, in bytes.
 const maxPolicy = 1 << 20
 
+// readPolicy reads a policy file, "" for the one that there is; without one it is the default.
+func readPolicy(file string) (*thresholds.Policy, error) {
+	if file = cmp.Or(file, findUp(policyFile)); file == "" {
+		return thresholds.Default(), nil
+	}
+	err := foreign(file)
+	var data []byte
+	if err == nil {
+		data, err = input.Read(file, maxPolicy)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w; name another with --policy", err)
+	}
+	return thresholds.Parse(file, data)
+}
+
 // load reads the policy file, if there is one, and lays the flags over it.
-func (p *policyFlags) load() (*thresholds.Policy, error) {
-	policy := thresholds.Default()
-	file := p.file
-	if file == "" {
-		file = findUp(policyFile)
+func (v *flags) load() (*thresholds.Policy, error) {
+	policy, err := readPolicy(v.policy)
+	if err != nil {
+		return nil, err
 	}
-	if file != "" {
-		err := foreign(file)
-		var data []byte
-		if err == nil {
-			data, err = input.Read(file, maxPolicy)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("policy: %w; name another with --policy", err)
-		}
-		if policy, err = thresholds.Parse(file, data); err != nil {
-			return nil, err
-		}
-	}
-	for _, x := range [][2]string{{"threshold", p.threshold}, {"step_threshold", p.step}, {"alpha", p.alpha}, {"cost", p.cost}, {"undecided", p.undecided}} {
-		if x[1] == "" {
-			continue
-		}
-		flag := source(p.fs, strings.ReplaceAll(x[0], "_", "-"))
+	return policy, v.lay(limitNames, func(key, value, flag string) error {
 		before := *policy
-		if err := policy.Set(x[0], x[1], flag); err != nil {
-			return nil, usageError("%s: %w", flag, errors.Unwrap(err))
+		err := policy.Set(key, value, flag)
+		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold ||
+			policy.StepThreshold > before.StepThreshold || policy.Cost > before.Cost) {
+			v.looser = append(v.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, value, key,
+				setting(&before, key)))
 		}
-		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold || policy.StepThreshold > before.StepThreshold || policy.Cost > before.Cost) {
-			p.looser = append(p.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, x[1], x[0], setting(&before, x[0])))
-		}
-	}
-	return policy, nil
+		return err
+	})
 }
 
 // setting is the printed value of a key at the top of a policy file.

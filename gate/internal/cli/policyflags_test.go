@@ -30,17 +30,17 @@ func TestPolicyOfAnother(t *testing.T) {
 	if got := findUp(policyFile); got != "../../"+policyFile {
 		t.Errorf("in a checkout %q is found", got)
 	}
-	if _, err := new(policyFlags).load(); err != nil {
+	if _, err := readPolicy(""); err != nil {
 		t.Error(err)
 	}
 	if os.Chown(file, 4711, -1) != nil {
 		t.Skip("only root gives files away")
 	}
-	if _, err := new(policyFlags).load(); err == nil || !strings.Contains(err.Error(), "belongs to another user (uid 4711)") {
+	if _, err := readPolicy(""); err == nil || !strings.Contains(err.Error(), "belongs to another user (uid 4711)") {
 		t.Errorf("a policy of another user: %v", err)
 	}
 	t.Setenv("SUDO_UID", "4711")
-	if _, err := new(policyFlags).load(); err != nil {
+	if _, err := readPolicy(""); err != nil {
 		t.Errorf("under sudo: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestForeignPolicy(t *testing.T) {
 			if err := errors.Join(os.Mkdir(planted, 0o755), os.Symlink(own, link), x.change(t)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := (&policyFlags{file: link}).load()
+			_, err := readPolicy(link)
 			if x.says == "" && err != nil || x.says != "" && (err == nil || !strings.Contains(err.Error(), x.says)) {
 				t.Errorf("%v, want %q", err, x.says)
 			}
@@ -96,7 +96,7 @@ func TestPolicyIsAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Chdir(dir)
-		if _, err := new(policyFlags).load(); err == nil || !strings.Contains(err.Error(), policyFile) {
+		if _, err := readPolicy(""); err == nil || !strings.Contains(err.Error(), policyFile) {
 			t.Errorf("a link to %s: %v", target, err)
 		}
 	}

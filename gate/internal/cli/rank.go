@@ -20,7 +20,7 @@ func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 			"must hand on (mpirun -x NSGATE_GATHER -x NSGATE_JOB); by hand give --gather")
 	}
 	var w thresholds.Workload
-	if err := settings(v.fs, &w); err != nil {
+	if err := v.lay("ranks", w.Set); err != nil {
 		return err
 	}
 	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, jobOfLauncher(e.getenv)), Getenv: e.getenv}

@@ -26,7 +26,7 @@ func record(ctx context.Context, e *env, v *flags, args arguments) error {
 		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone",
 			countFlag)
 	}
-	jobs, err := v.resolve(e, args.workload, v.out.quiet)
+	jobs, err := v.resolve(e, args.workload)
 	if err != nil {
 		return err
 	}

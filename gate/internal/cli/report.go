@@ -21,14 +21,14 @@ func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(strings.Fields(limitNames), v.fs.Changed) {
-		if r, err = again(ctx, e, r, file, &v.policy); err != nil {
+	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
+		if r, err = v.again(ctx, e, r, file); err != nil {
 			return err
 		}
 	}
 	by := basis{policy: findUp(policyFile)}
 	if v.out.patch != "" && offered(r) {
-		p, err := v.policy.load()
+		p, err := v.load()
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.
-func again(ctx context.Context, e *env, r *result.Judgement, file string, policy *policyFlags) (*result.Judgement, error) {
+func (v *flags) again(ctx context.Context, e *env, r *result.Judgement, file string) (*result.Judgement, error) {
 	switch {
 	case len(r.Workloads) > 0:
 		return nil, usageError("%s is on several workloads, and only a report on one is judged again: check again with --threshold …", file)
@@ -75,7 +75,7 @@ func again(ctx context.Context, e *env, r *result.Judgement, file string, policy
 	case r.Baseline == "":
 		return nil, usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
 	}
-	p, err := policy.load()
+	p, err := v.load()
 	if err != nil {
 		return nil, err
 	}

@@ -5,22 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// settings lays the flags that have the name of a key of a workload over what the policy file says of it. The plan of
-// --runs and the limit of --threshold, which is one of the policy, are laid over elsewhere.
-func settings(fs *pflag.FlagSet, w *thresholds.Workload) error {
-	for _, key := range thresholds.Keys() {
-		f := fs.Lookup(key.Name)
-		if key.Table != "workload" || key.Name == "runs" || key.Name == "threshold" || f == nil || f.Value.String() == "" {
+// lay sets the keys for which flags of their names were given. Errors name the flag or its variable.
+func (v *flags) lay(names string, set func(key, value, flag string) error) error {
+	for _, name := range strings.Fields(names) {
+		f := v.fs.Lookup(name)
+		if f == nil || f.Value.String() == "" {
 			continue
 		}
-		flag := source(fs, key.Name)
-		if err := w.Set(key.Name, f.Value.String(), flag); err != nil {
+		flag := source(v.fs, name)
+		if err := set(strings.ReplaceAll(name, "-", "_"), f.Value.String(), flag); err != nil {
 			return usageError("%s: %w", flag, errors.Unwrap(err))
 		}
 	}
