@@ -146,7 +146,7 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 
 // offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
 // report may be one of several, and come from a file, "" for none.
-func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, several bool) {
+func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
 	faster := app.Faster(r)
 	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "") {
 		return
@@ -154,7 +154,7 @@ func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, seve
 	if file != "" {
 		file = commandWord(file)
 	}
-	for _, f := range out.files {
+	for _, f := range v.files {
 		if f.format == "json" && !special(f.name) {
 			file = commandWord(f.name)
 		}
@@ -163,8 +163,8 @@ func offerAccept(r *result.Judgement, file string, out *outputFlags, saved, seve
 	switch {
 	case faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
-	case out.patch != "":
-		r.Next = append(r.Next, "to accept it with the patch that was written: "+out.apply())
+	case v.patch != "":
+		r.Next = append(r.Next, "to accept it with the patch that was written: "+v.apply())
 	case r.Accept == "":
 		r.Next = append(r.Next, "to accept the change, check again with --report json=report.json")
 	}

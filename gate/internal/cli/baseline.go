@@ -31,11 +31,11 @@ func listBaselines(ctx context.Context, e *env, v *flags, _ arguments) error {
 	if err != nil {
 		return err
 	}
-	if v.out.format == "json" {
+	if v.format == "json" {
 		return e.encode(all)
 	}
 	for _, b := range all {
-		if err := listBaseline(e, b, p.MaxAge, time.Now(), &v.out); err != nil {
+		if err := listBaseline(e, b, p.MaxAge, time.Now(), v); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func showSession(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return render(e, &v.out, summary)
+	return render(e, v, summary)
 }
 
 func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -63,7 +63,7 @@ func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	return render(e, &v.out, r.Report(nil))
+	return render(e, v, r.Report(nil))
 }
 
 func removeSession(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -96,7 +96,7 @@ func renameBaselines(ctx context.Context, e *env, v *flags, args arguments) erro
 	return nil
 }
 
-func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) error {
+func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, v *flags) error {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string
 	var newest app.StoredSession
@@ -109,7 +109,7 @@ func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.T
 		rows = append(rows, sessionRow(s, newest, now))
 	}
 	title := fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file"))
-	if err := report.List(e.Out, title, titles, rows, out.options(e)); err != nil {
+	if err := report.List(e.Out, title, titles, rows, v.options(e)); err != nil {
 		return err
 	}
 	warn := func(format string, args ...any) {

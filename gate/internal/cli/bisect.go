@@ -20,13 +20,13 @@ func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
 		return printCommands(e, false, j.Workload, j.Live.Commands(j.looks, &j.build))
 	}
 	b, err := bisect.Bisect{
-		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.base.build, Looks: j.looks,
+		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
 		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
 	}.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if err := render(e, &v.out, b); err != nil {
+	if err := render(e, v, b); err != nil {
 		return err
 	}
 	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {

@@ -33,7 +33,7 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	showWay(ways[model.Kind(answer.ReasonKey)], answer.Next)
-	if err := render(e, &v.out, answer); err != nil {
+	if err := render(e, v, answer); err != nil {
 		return err
 	}
 	if !answer.Sound {

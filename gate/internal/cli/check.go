@@ -41,8 +41,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
-		v.out.exits = new(ExitPass)
-		return v.out.publish(e, lacking, by)
+		v.exits = new(ExitPass)
+		return v.publish(e, lacking, by)
 	}
 	var all []*result.Judgement
 	for _, c := range checks {
@@ -58,9 +58,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	v.complete(e, r, jobs)
 	v.withoutBaseline(e, r, jobs)
-	v.out.accepted(e, r)
+	v.accepted(e, r)
 	keep(r)
-	return v.out.publish(e, r, by)
+	return v.publish(e, r, by)
 }
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
@@ -72,8 +72,8 @@ func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
 	return func(r *result.Judgement) {
 		code := r.Report(nil).ExitCode()
-		if v.out.exits != nil {
-			code = *v.out.exits
+		if v.exits != nil {
+			code = *v.exits
 		}
 		r.Shadow = true
 		for _, w := range r.Each() {
@@ -82,7 +82,7 @@ func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
 		if code == ExitProgram || e.ctx.Err() != nil {
 			return
 		}
-		v.out.exits = new(ExitPass)
+		v.exits = new(ExitPass)
 		score, err := app.Score{}, unknown
 		switch {
 		case err != nil:
@@ -114,14 +114,14 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 	if err != nil {
 		return nil, nil, err
 	}
-	if v.base.command != "" && len(jobs) > 1 {
+	if v.baseCommand != "" && len(jobs) > 1 {
 		return nil, nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 	}
 	var checks []*app.Check
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.base.paired, Profiler: v.by, Kernels: v.counts.Kernels,
-			Explain: app.Explain(v.explain), Draw: v.out.draws(), Gates: len(jobs),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.paired, Profiler: v.by, Kernels: v.counts.Kernels,
+			Explain: app.Explain(v.explain), Draw: v.draws(), Gates: len(jobs),
 		}
 		if c.SkipUnchanged = j.set.SkipUnchanged; v.fs.Changed("skip-unchanged") {
 			c.SkipUnchanged = v.skip
@@ -134,7 +134,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 			c.Tell(app.Event{Stage: run.Warning,
 				Text: "the change edits baselines: measuring although unchanged checks are skipped"})
 		}
-		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
+		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, nil, err
 		}
 		if v.from != "" && !v.fs.Changed("profiler") {
@@ -162,9 +162,9 @@ func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 		w.Baseline = relativeToPolicy(jobs[0].Policy.File, w.Baseline)
 	}
 	saved = saved || several && saveLast(e.ctx, r)
-	v.out.saved = saved
+	v.saved = saved
 	for i, w := range r.Each() {
-		offerAccept(w, "", &v.out, saved, several)
+		offerAccept(w, "", v, saved, several)
 		w.Next = append(w.Next, others(w, jobs[i])...)
 		if several {
 			w.Reproduce = e.again(jobs[i].Workload)
@@ -175,9 +175,9 @@ func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 		r.Reproduce = e.again("")
 		return
 	}
-	r.Reproduce, v.out.reproduce = e.repeat(jobs[0])
-	p, command := jobs[0].Policy, v.base.command != ""
-	r.Calls, v.out.calls = calls(r.Reproduce, p, command), calls(v.out.reproduce, p, command)
+	r.Reproduce, v.reproduce = e.repeat(jobs[0])
+	p, command := jobs[0].Policy, v.baseCommand != ""
+	r.Calls, v.calls = calls(r.Reproduce, p, command), calls(v.reproduce, p, command)
 }
 
 // withoutBaseline sets the exit code that --no-baseline asks for.
@@ -188,9 +188,9 @@ func (v *flags) withoutBaseline(e *env, r *result.Judgement, jobs []*job) {
 	switch {
 	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(jobs[0].Root) &&
 		firstBaseline(r, jobs[0]):
-		v.out.exits = new(ExitPass)
+		v.exits = new(ExitPass)
 	case v.noBaseline == "fail" && slices.ContainsFunc(r.Each(), lacks) && r.Report(nil).ExitCode() == ExitNoVerdict:
-		v.out.exits = new(ExitFail)
+		v.exits = new(ExitFail)
 	}
 }
 
@@ -214,12 +214,12 @@ func (v *flags) asked(c *app.Check, j *job) error {
 	if c.Base != nil || c.Screens() {
 		return nil
 	}
-	if _, err := os.Stat(v.baseline); v.baseline != "" && err != nil && (v.out.patch == "" || v.noBaseline == "pass") {
+	if _, err := os.Stat(v.baseline); v.baseline != "" && err != nil && (v.patch == "" || v.noBaseline == "pass") {
 		return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
 			source(v.fs, "baseline"), v.baseline)
 	}
 	switch unknown := len(v.workload) > 0 && j.set.Where == ""; {
-	case v.dryRun, v.from != "" || v.out.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
+	case v.dryRun, v.from != "" || v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
 		return nil
 	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
 		return nil

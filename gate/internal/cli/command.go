@@ -96,14 +96,14 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := a.check(c); err != nil {
 			return err
 		}
-		e.findHost(&v.out.post)
+		e.findHost(v)
 		if c.reads != nil {
 			if done, err := e.confine(out.Context(), c.reads, v, a); done {
 				return err
 			}
 		}
 		if c.formats != nil {
-			if err := v.out.check(e); err != nil && v.bisecting {
+			if err := v.check(e); err != nil && v.bisecting {
 				return forGit(out.Context(), nil, err)
 			} else if err != nil {
 				return err

@@ -11,7 +11,7 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.draws(), Observe: newProgress(e, false).event}
 	c.Tools = v.tools(p)
 	if c.Rule, err = v.rule(); err != nil {
 		return err
@@ -26,5 +26,5 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again("")
-	return v.out.publish(e, r, basis{policy: p.File, looser: v.looser})
+	return v.publish(e, r, basis{policy: p.File, looser: v.looser})
 }

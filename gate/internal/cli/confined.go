@@ -59,14 +59,14 @@ func (e *env) signal() os.Signal {
 }
 
 // written are the files that a command writes beside its report on standard output.
-func (o *outputFlags) written(e *env) []string {
-	files := slices.Clone(o.outputs)
-	for _, f := range o.reports {
+func (v *flags) written(e *env) []string {
+	files := slices.Clone(v.outputs)
+	for _, f := range v.reports {
 		if _, name, ok := strings.Cut(f, "="); ok {
 			files = append(files, name)
 		}
 	}
-	for _, name := range []string{o.patch, e.getenv("GITHUB_OUTPUT"), e.getenv("GITHUB_STEP_SUMMARY"),
+	for _, name := range []string{v.patch, e.getenv("GITHUB_OUTPUT"), e.getenv("GITHUB_STEP_SUMMARY"),
 		e.getenv(handover)} {
 		if name != "" {
 			files = append(files, name)
@@ -77,7 +77,7 @@ func (o *outputFlags) written(e *env) []string {
 
 // readsArguments are the reads of a command whose arguments are files.
 func readsArguments(e *env, v *flags, args arguments) (paths, files []string) {
-	return args.own, v.out.written(e)
+	return args.own, v.written(e)
 }
 
 // readsFrom are the reads of a check, which may be of finished profiles.
@@ -85,7 +85,7 @@ func readsFrom(e *env, v *flags, _ arguments) (paths, files []string) {
 	if v.from == "" {
 		return nil, nil
 	}
-	if files = v.out.written(e); app.GitDir(e.ctx) != "" {
+	if files = v.written(e); app.GitDir(e.ctx) != "" {
 		last := lastFile(e.ctx)
 		os.MkdirAll(filepath.Dir(last), 0o700)
 		files = append(files, last)

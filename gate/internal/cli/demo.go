@@ -25,7 +25,7 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 		}
 		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
 			Policy: thresholds.Default(),
-			Draw:   v.out.draws(), Observe: newProgress(e, true).event}
+			Draw:   v.draws(), Observe: newProgress(e, true).event}
 		var err error
 		r, err = c.Run(ctx)
 		return err
@@ -36,6 +36,6 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	r.Workload, r.Reproduce = "demo", e.again("")
 	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
 		"in your repository, on a machine with a GPU: nsgate init")
-	v.out.exits, v.out.silent = new(ExitPass), true
-	return v.out.publish(e, r, basis{})
+	v.exits, v.silent = new(ExitPass), true
+	return v.publish(e, r, basis{})
 }

@@ -22,7 +22,7 @@ func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 		o.Detail = WayOut(o.Kind, o.Detail)
 		healthy = healthy && o.Mark != doctor.Bad
 	}
-	if v.out.json {
+	if v.json {
 		if err := e.encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
 			return err
 		}

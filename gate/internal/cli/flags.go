@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
@@ -19,54 +20,68 @@ import (
 type flags struct {
 	fs *pflag.FlagSet
 	app.Options
-	out    outputFlags
-	base   baseFlags
 	counts profiler.Selection // launches to count, and what
 
+	// What is measured and judged.
 	workload                           words
-	baseline, from, target, policy     string
-	reason, anchor, dir, ci            string
-	profiler, explain, pages, one      string
-	noGPU, noBaseline, metric, jobName string
+	baseline, from, policy, one        string // one is a workload or kernel alone
+	baseCommand, baseRef, baseDir      string
+	script                             string // that builds a base build
+	profiler, explain, pages, metric   string
+	noGPU, noBaseline, target, jobName string
 	runs                               runPlan
 	unprofiled                         int
 	most                               time.Duration
-	dryRun, count, skip, host          bool
+	dryRun, count, skip, host, paired  bool
 	bisecting, shadow, promote         bool
-	replace, due, improved, force      bool
-	opens, forks                       bool
 
+	// What is printed and written.
+	format, color, annotations, comment string
+	reports, outputs                    []string // reports are FORMAT=FILE
+	patch, patchReason, label           string
+	reason, anchor, dir, ci             string
+	json, summary, verbose, quiet       bool // json is short for --format json
+	checkRun, opens, forks              bool
+	replace, due, improved, force       bool
+
+	formats   []string         // that the command knows
 	usual     runPlan          // where neither --runs nor the policy says
 	by        model.Profiler   // "" for the usual one
 	looser    []string         // limits that variables loosen, in words
 	suggested []measure.Output // of the last workload that was recorded
+	files     []file           // that --output and --report name
+	reproduce string           // on a terminal, "" for what the report says
+	calls     *result.Calls    // likewise
+	exits     *int             // the exit code, nil for that of the verdict
+	saved     bool             // nsgate report finds the report again
+	silent    bool             // in GitHub Actions
 }
 
 // table has the value of each flag, of one that is another in some commands behind their name. Flags without a value
 // are keys of the policy or a workload, see [flags.lay].
 func (v *flags) table() map[string]any {
 	return map[string]any{
-		"accept-label":      &v.out.post.label,
+		"accept-label":      &v.label,
 		"allow-busy":        &v.AllowBusy,
 		"anchor":            &v.anchor,
-		"annotations":       word{&v.out.annotations, autoAlwaysNever},
-		"base-cmd":          (*single)(&v.base.command),
-		"base-dir":          &v.base.dir,
-		"base-ref":          (*single)(&v.base.ref),
+		"annotations":       word{&v.annotations, autoAlwaysNever},
+		"base-cmd":          (*single)(&v.baseCommand),
+		"base-dir":          &v.baseDir,
+		"base-ref":          (*single)(&v.baseRef),
 		"baseline":          (*single)(&v.baseline),
 		"baseline workload": (*single)(&v.one),
 		"bisect":            &v.bisecting,
 		"bisect kernel":     &v.one,
-		"build":             &v.base.build,
-		"check":             &v.out.post.check,
+		"build":             &v.script,
+		"check":             &v.checkRun,
 		"ci":                word{&v.ci, []string{"auto", "github", "gitlab", "none"}},
-		"color":             word{&v.out.color, autoAlwaysNever},
-		"comment":           word{&v.out.post.comment, []string{"false", "true", "always", "failures"}},
+		"color":             word{&v.color, autoAlwaysNever},
+		"comment":           word{&v.comment, []string{"false", "true", "always", "failures"}},
 		"dry-run":           &v.dryRun,
 		"explain":           word{&v.explain, autoAlwaysNever},
 		"force":             &v.force,
 		"fork-comments":     &v.forks,
-		"format":            &v.out.format,
+		"format":            &v.format,
 		"from":              (*single)(&v.from),
 		"gpu-metrics":       &v.GPUMetrics,
 		"history workload":  (*single)(&v.one),
@@ -74,7 +89,7 @@ func (v *flags) table() map[string]any {
 		"if-due":            &v.due,
 		"improved":          &v.improved,
 		"job":               &v.jobName,
-		"json":              &v.out.json,
+		"json":              &v.json,
 		"keep-profiles":     &v.KeepProfiles,
 		"kernel":            &v.counts.Kernels,
 		"launch-count":      &v.counts.Count,
@@ -86,28 +101,28 @@ func (v *flags) table() map[string]any {
 		"no-gpu":            word{&v.noGPU, []string{"fail", "code", "skip"}},
 		"nvtx-range":        &v.counts.Range,
 		"open":              &v.opens,
-		"output":            &v.out.outputs,
-		"paired":            &v.base.paired,
-		"patch":             &v.out.patch,
-		"patch-reason":      &v.out.patchReason,
+		"output":            &v.outputs,
+		"paired":            &v.paired,
+		"patch":             &v.patch,
+		"patch-reason":      &v.patchReason,
 		"policy":            (*single)(&v.policy),
 		"profiler":          word{&v.profiler, tools.Names()},
 		"promote":           &v.promote,
-		"quiet":             &v.out.quiet,
+		"quiet":             &v.quiet,
 		"rank gather":       &v.Gather,
 		"reason":            &v.reason,
 		"replace":           &v.replace,
-		"report":            &v.out.reports,
+		"report":            &v.reports,
 		"runs":              &v.runs,
 		"scrub output":      &v.dir,
 		"section":           &v.counts.Sections,
 		"set":               &v.counts.Set,
 		"shadow":            &v.shadow,
 		"skip-unchanged":    &v.skip,
-		"summary":           &v.out.summary,
+		"summary":           &v.summary,
 		"target":            &v.target,
 		"unprofiled":        &v.unprofiled,
-		"verbose":           &v.out.verbose,
+		"verbose":           &v.verbose,
 		"workload":          &v.workload,
 		argFlag:             &v.TraceArgs,
 		countFlag:           &v.count,
@@ -136,8 +151,7 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	if page == "check" {
 		v.usual = checkRuns
 	}
-	v.out.fs, v.base.fs = fs, fs
-	v.out.formats, v.out.format, v.out.summary = c.formats, "text", true
+	v.formats, v.format, v.summary = c.formats, "text", true
 	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
 	values := v.table()
 	family, _, _ := strings.Cut(page, "-")

@@ -40,14 +40,14 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	case len(all) == 0:
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
 			workload)}
-	case len(all) > 1 && v.out.format != "text":
+	case len(all) > 1 && v.format != "text":
 		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
 	}
 	for i, h := range all {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := render(e, &v.out, h); err != nil {
+		if err := render(e, v, h); err != nil {
 			return err
 		}
 	}

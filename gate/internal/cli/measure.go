@@ -59,8 +59,8 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := newProgress(e, v.out.quiet)
-	v.Live = shown.live && !v.out.quiet
+	shown := newProgress(e, v.quiet)
+	v.Live = shown.live && !v.quiet
 	var jobs []*job
 	for _, w := range chosen {
 		j, err := v.job(e.ctx, p, w, workload, shown.event)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -21,30 +19,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-type outputFlags struct {
-	fs          *pflag.FlagSet
-	formats     []string // that the command knows
-	format      string
-	json        bool     // for --format json
-	reports     []string // FORMAT=FILE
-	outputs     []string
-	annotations string
-	color       string
-	summary     bool // on GitHub
-	patch       string
-	patchReason string
-	verbose     bool
-	quiet       bool
-
-	files     []file        // that --output and --report name
-	reproduce string        // on a terminal, "" for what the report says
-	calls     *result.Calls // likewise
-	exits     *int          // the exit code, nil for that of the verdict
-	saved     bool          // nsgate report finds the report again
-	silent    bool          // in GitHub Actions
-	post      postFlags
-}
-
 // file is a file to write a report to, and how it was asked for.
 type file struct{ format, name, flag string }
 
@@ -54,67 +28,67 @@ var autoAlwaysNever = []string{"auto", "always", "never"}
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
 
 // known refuses a format that the command does not know.
-func (o *outputFlags) known(source, format string) error {
-	if slices.Contains(o.formats, format) {
+func (v *flags) known(source, format string) error {
+	if slices.Contains(v.formats, format) {
 		return nil
 	}
-	near := meant("", format, o.formats)
-	if long := shortNames[format]; slices.Contains(o.formats, long) {
+	near := meant("", format, v.formats)
+	if long := shortNames[format]; slices.Contains(v.formats, long) {
 		near = "did you mean " + long + "? "
 	}
-	return usageError("%s: unknown format %q; %sknown are %s", source, format, near, strings.Join(o.formats, ", "))
+	return usageError("%s: unknown format %q; %sknown are %s", source, format, near, strings.Join(v.formats, ", "))
 }
 
 // contradicting refuses flags that exclude each other, or need another.
-func (o *outputFlags) contradicting() error {
+func (v *flags) contradicting() error {
 	switch {
-	case o.post.label != "" && o.patch == "":
-		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(o.fs, "accept-label"))
-	case o.quiet && o.verbose:
+	case v.label != "" && v.patch == "":
+		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(v.fs, "accept-label"))
+	case v.quiet && v.verbose:
 		return usageError("--quiet and --verbose contradict each other")
 	}
 	return nil
 }
 
 // check refuses values that would only come to light after the measurement.
-func (o *outputFlags) check(e *env) error {
+func (v *flags) check(e *env) error {
 	switch {
-	case o.json && o.fs.Changed("format") && o.format != "json":
-		return usageError("--json and --format %s contradict each other", o.format)
-	case o.json:
-		o.format = "json"
+	case v.json && v.fs.Changed("format") && v.format != "json":
+		return usageError("--json and --format %s contradict each other", v.format)
+	case v.json:
+		v.format = "json"
 	}
-	if err := o.contradicting(); err != nil {
+	if err := v.contradicting(); err != nil {
 		return err
 	}
-	if err := o.known(source(o.fs, "format"), o.format); err != nil {
+	if err := v.known(source(v.fs, "format"), v.format); err != nil {
 		return err
 	}
-	if o.format == "html" && e.Out.Columns() > 0 {
+	if v.format == "html" && e.Out.Columns() > 0 {
 		return usageError("%s html: a page is for a browser, not for a terminal; write it with --output page.html, or "+
-			"open the last one with nsgate report --open", source(o.fs, "format"))
+			"open the last one with nsgate report --open", source(v.fs, "format"))
 	}
-	for _, name := range o.outputs {
+	for _, name := range v.outputs {
 		format := report.FormatOf(name)
 		if format == "" {
-			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s", source(o.fs, "output"), name, strings.Join(o.formats, ", "))
+			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s", source(v.fs, "output"), name, strings.Join(v.formats, ", "))
 		}
-		o.files = append(o.files, file{format, name, source(o.fs, "output")})
+		v.files = append(v.files, file{format, name, source(v.fs, "output")})
 	}
-	for _, f := range o.reports {
-		flag := source(o.fs, "report")
+	for _, f := range v.reports {
+		flag := source(v.fs, "report")
 		format, name, ok := strings.Cut(f, "=")
 		if !ok || name == "" {
-			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(o.formats, ", "))
+			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(v.formats, ", "))
 		}
-		if err := o.known(flag, format); err != nil {
+		if err := v.known(flag, format); err != nil {
 			return err
 		}
-		o.files = append(o.files, file{format, name, flag})
+		v.files = append(v.files, file{format, name, flag})
 	}
-	written := o.files
-	if o.patch != "" {
-		written = append(slices.Clone(written), file{name: o.patch, flag: source(o.fs, "patch")})
+	written := v.files
+	if v.patch != "" {
+		written = append(slices.Clone(written), file{name: v.patch, flag: source(v.fs, "patch")})
 	}
 	for _, f := range written {
 		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name)); err != nil {
@@ -125,24 +99,24 @@ func (o *outputFlags) check(e *env) error {
 }
 
 // render prints a value in the format that was asked for.
-func render[V report.Value](e *env, o *outputFlags, value V) error {
+func render[V report.Value](e *env, o *flags, value V) error {
 	return report.Render(o.format, e.Out, value, o.options(e))
 }
 
 // draws reports whether a page with pictures is asked for.
-func (o *outputFlags) draws() bool {
-	return o.format == "html" || slices.ContainsFunc(o.files, func(f file) bool { return f.format == "html" })
+func (v *flags) draws() bool {
+	return v.format == "html" || slices.ContainsFunc(v.files, func(f file) bool { return f.format == "html" })
 }
 
 // options are how a report looks on standard output.
-func (o *outputFlags) options(e *env) report.Options {
-	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ASCII: ascii(e.getenv),
-		ShowAll: "--verbose", Ways: o.ways(), Version: thisBuild().Version}
+func (v *flags) options(e *env) report.Options {
+	return report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: v.quiet, ASCII: ascii(e.getenv),
+		ShowAll: "--verbose", Ways: v.ways(), Version: thisBuild().Version}
 }
 
 // ways are the commands that show more of a report that was kept.
-func (o *outputFlags) ways() [][2]string {
-	if !o.saved {
+func (v *flags) ways() [][2]string {
+	if !v.saved {
 		return nil
 	}
 	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
@@ -158,11 +132,11 @@ type basis struct {
 
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
-func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
+func (v *flags) publish(e *env, j *result.Judgement, by basis) error {
 	for _, w := range j.Each() {
 		way := ways[model.Kind(w.ReasonKey)]
-		if w.Measured != nil && o.patch != "" {
-			way = o.apply()
+		if w.Measured != nil && v.patch != "" {
+			way = v.apply()
 		}
 		showWay(way, w.Next)
 	}
@@ -172,38 +146,38 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 	for _, n := range notices {
 		j.Warnings = append(j.Warnings, n.Message)
 	}
-	options := o.options(e)
+	options := v.options(e)
 	if e.Out.Columns() > 0 {
-		options.Reproduce = o.reproduce
+		options.Reproduce = v.reproduce
 	}
-	options.Locate, options.Source, options.ExitCode = locate(e), sourceHost(e), o.exits
+	options.Locate, options.Source, options.ExitCode = locate(e), sourceHost(e), v.exits
 	var failed error
 	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
-	if e.Out.Columns() > 0 && o.calls != nil {
-		printed.Calls = o.calls
+	if e.Out.Columns() > 0 && v.calls != nil {
+		printed.Calls = v.calls
 	}
 	shown := printed
-	if o.format != "text" {
+	if v.format != "text" {
 		shown = stored
 	}
-	if err := report.Render(o.format, e.Out, shown, options); err != nil {
+	if err := report.Render(v.format, e.Out, shown, options); err != nil {
 		failed = err
 	}
-	failed = cmp.Or(failed, o.writeFiles(stored, options))
-	if o.patch != "" && offered(j) {
-		if err := o.writePatch(e, j, by, home); err != nil {
-			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
+	failed = cmp.Or(failed, v.writeFiles(stored, options))
+	if v.patch != "" && offered(j) {
+		if err := v.writePatch(e, j, by, home); err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(v.fs, "patch"), err))
 		}
 	}
 	verdict := &exit{code: printed.ExitCode(), err: failed}
-	if o.exits != nil {
-		verdict.code = *o.exits
+	if v.exits != nil {
+		verdict.code = *v.exits
 	}
-	if err := o.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv,
+	if err := v.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv,
 		Locate: options.Locate, Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	o.posted(e, stored, verdict.code, options)
+	v.posted(e, stored, verdict.code, options)
 	switch passed := verdict.code == ExitPass; {
 	case passed && verdict.err == nil:
 		return nil
@@ -214,10 +188,10 @@ func (o *outputFlags) publish(e *env, j *result.Judgement, by basis) error {
 }
 
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
-func (o *outputFlags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
+func (v *flags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
 	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source,
 		Version: printed.Version, ExitCode: printed.ExitCode}
-	for _, f := range o.files {
+	for _, f := range v.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
@@ -235,34 +209,34 @@ func refused(kind string) int {
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.
-func (o *outputFlags) annotate(e *env, r *result.Report, code int, options github.Options) error {
-	if o.silent || o.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
+func (v *flags) annotate(e *env, r *result.Report, code int, options github.Options) error {
+	if v.silent || v.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
 	var summary strings.Builder
-	if o.summary {
+	if v.summary {
 		err := report.Render("markdown", &summary, r, report.Options{Locate: options.Locate, Source: sourceHost(e)})
 		if err != nil {
 			return err
 		}
 	}
 	switch {
-	case o.annotations == "never":
-	case o.format == "text":
+	case v.annotations == "never":
+	case v.format == "text":
 		options.Writer = e.Out.Raw()
 	default:
 		options.Writer = e.Err.Raw()
 	}
 	for i, format := range []string{"json", "html", "markdown"} {
-		if at := slices.IndexFunc(o.files, func(f file) bool { return f.format == format }); at >= 0 {
-			options.Files[i], _ = filepath.Abs(o.files[at].name)
+		if at := slices.IndexFunc(v.files, func(f file) bool { return f.format == format }); at >= 0 {
+			options.Files[i], _ = filepath.Abs(v.files[at].name)
 		}
 	}
 	return github.Publish(r, summary.String(), code, options)
 }
 
-func (o *outputFlags) apply() string {
-	return thresholds.JoinCommand([]string{"git", "apply", o.patch})
+func (v *flags) apply() string {
+	return thresholds.JoinCommand([]string{"git", "apply", v.patch})
 }
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
@@ -272,10 +246,10 @@ func offered(r *result.Judgement) bool {
 
 // patchOf is the patch of the baselines that accept would make. again, where not nil, is the policy for judging the
 // sessions of a report file again.
-func (o *outputFlags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
+func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
-		a := app.Accept{Judgement: w, Reason: o.patchReason, Home: home}
+		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home}
 		switch {
 		case w.Measured != nil:
 			a.Root = root
@@ -300,14 +274,14 @@ func (o *outputFlags) patchOf(e *env, r *result.Judgement, root, home string, ag
 }
 
 // writePatch writes what accept would do to the baselines.
-func (o *outputFlags) writePatch(e *env, r *result.Judgement, by basis, home string) (err error) {
+func (v *flags) writePatch(e *env, r *result.Judgement, by basis, home string) (err error) {
 	patch := by.ready
 	if patch == "" {
-		if patch, err = o.patchOf(e, r, by.root, home, nil); err != nil {
+		if patch, err = v.patchOf(e, r, by.root, home, nil); err != nil {
 			return err
 		}
 	}
-	return writeText(o.patch, patch)
+	return writeText(v.patch, patch)
 }
 
 // locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI
@@ -330,11 +304,11 @@ func sourceHost(e *env) story.Source {
 	return story.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
-func (o *outputFlags) coloured(e *env) bool {
+func (v *flags) coloured(e *env) bool {
 	forced := e.getenv("FORCE_COLOR")
 	switch {
-	case o.color != "auto":
-		return o.color == "always"
+	case v.color != "auto":
+		return v.color == "always"
 	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
 		return false
 	}

@@ -18,31 +18,26 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// postFlags are the flags for posting a report to the code host.
-type postFlags struct {
-	comment, label string
-	check          bool
-}
-
 // handover is the variable with the file in which a confined child leaves the post for its parent.
 const handover = "NSGATE_HANDOVER"
 
 // maxPost bounds that file, in bytes.
 const maxPost = 8 << 20
 
-func (p *postFlags) asked() bool { return p.check || p.comment != "false" && p.comment != "" }
+// posts reports whether the report is posted.
+func (v *flags) posts() bool { return v.checkRun || v.comment != "false" && v.comment != "" }
 
 // findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
 // from that. An error is a warning: it changes no verdict.
-func (e *env) findHost(p *postFlags) {
-	if p.asked() || p.label != "" {
+func (e *env) findHost(v *flags) {
+	if v.posts() || v.label != "" {
 		e.event = codehost.ReviewOf(e.getenv)
 	}
 	if e.confined {
 		return
 	}
 	os.Unsetenv(handover)
-	if !p.asked() {
+	if !v.posts() {
 		return
 	}
 	host, err := codehost.New(e.getenv)
@@ -56,12 +51,12 @@ func (e *env) findHost(p *postFlags) {
 }
 
 // posted posts a report, or leaves it to the parent of this process, which has the network.
-func (o *outputFlags) posted(e *env, r *result.Report, code int, options report.Options) {
+func (v *flags) posted(e *env, r *result.Report, code int, options report.Options) {
 	file := e.getenv(handover)
-	if !o.post.asked() || e.host == nil && (!e.confined || file == "") {
+	if !v.posts() || e.host == nil && (!e.confined || file == "") {
 		return
 	}
-	p := o.postOf(e, r, code, options)
+	p := v.postOf(e, r, code, options)
 	if e.host != nil {
 		e.send(p)
 		return
@@ -73,20 +68,20 @@ func (o *outputFlags) posted(e *env, r *result.Report, code int, options report.
 }
 
 // postOf is a report in the forms of the code host.
-func (o *outputFlags) postOf(e *env, r *result.Report, code int, options report.Options) codehost.Post {
+func (v *flags) postOf(e *env, r *result.Report, code int, options report.Options) codehost.Post {
 	whole := report.Options{Locate: options.Locate, Source: options.Source, ExitCode: &code}
-	p := codehost.Post{Subject: r.Workload, Update: o.post.comment == "failures" && code == ExitPass}
-	if o.post.comment != "false" {
+	p := codehost.Post{Subject: r.Workload, Update: v.comment == "failures" && code == ExitPass}
+	if v.comment != "false" {
 		pages := report.Pages{Run: e.event.Run}
 		for _, w := range r.Each() {
 			pages.Accept = cmp.Or(pages.Accept, w.Accept)
 		}
-		if o.patch != "" {
-			pages.Accept = o.apply()
+		if v.patch != "" {
+			pages.Accept = v.apply()
 		}
 		p.Comment = report.Comment(r, whole, pages)
 	}
-	if !o.post.check {
+	if !v.checkRun {
 		return p
 	}
 	for _, w := range r.Each() {
@@ -142,16 +137,16 @@ func (e *env) runConfined(ctx context.Context, stdout, stderr *os.File) (code in
 }
 
 // accepted passes a gate that fails and whose pull request carries the label, with the reason for its patch.
-func (o *outputFlags) accepted(e *env, r *result.Judgement) {
-	by, ok := e.event.Labelled(o.post.label)
-	if o.post.label == "" || !ok || r.Verdict != result.Fail {
+func (v *flags) accepted(e *env, r *result.Judgement) {
+	by, ok := e.event.Labelled(v.label)
+	if v.label == "" || !ok || r.Verdict != result.Fail {
 		return
 	}
-	reason := "label " + o.post.label
+	reason := "label " + v.label
 	if by != "" {
 		reason += " by " + by
 	}
-	o.exits, o.patchReason = new(ExitPass), cmp.Or(o.patchReason, reason)
+	v.exits, v.patchReason = new(ExitPass), cmp.Or(v.patchReason, reason)
 	r.Warnings = append(r.Warnings, "accepted ("+reason+
 		"): the gate passes with exit code 0, and its patch takes the change into the baseline")
 }

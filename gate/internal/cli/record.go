@@ -89,10 +89,10 @@ func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error 
 		}
 		return err
 	}
-	if several && !v.out.quiet {
+	if several && !v.quiet {
 		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}
-	printRecorded(e.Out, done, width(e), v.out.quiet)
+	printRecorded(e.Out, done, width(e), v.quiet)
 	v.suggested = done.Suggested
 	return nil
 }

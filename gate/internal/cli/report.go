@@ -16,7 +16,7 @@ import (
 )
 
 func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
-	v.out.saved = len(args.own) == 0
+	v.saved = len(args.own) == 0
 	r, file, err := e.savedReport(args)
 	if err != nil {
 		return err
@@ -27,12 +27,12 @@ func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 		}
 	}
 	by := basis{policy: findUp(policyFile)}
-	if v.out.patch != "" && offered(r) {
+	if v.patch != "" && offered(r) {
 		p, err := v.load()
 		if err != nil {
 			return err
 		}
-		if by.ready, err = v.out.patchOf(e, r, "", policyDir(p.File), p); err != nil {
+		if by.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
@@ -40,7 +40,7 @@ func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 	if v.opens {
 		return v.open(e, r, by)
 	}
-	return v.out.publish(e, r, by)
+	return v.publish(e, r, by)
 }
 
 // resume adds the commands that go on from a report of a file.
@@ -51,7 +51,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	}
 	for _, w := range r.Each() {
 		own := len(w.Next) // of a report that was judged again
-		offerAccept(w, file, &v.out, v.out.saved, len(r.Workloads) > 0)
+		offerAccept(w, file, v, v.saved, len(r.Workloads) > 0)
 		switch {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]
@@ -108,9 +108,9 @@ func (v *flags) open(e *env, r *result.Judgement, by basis) error {
 	if err != nil {
 		return err
 	}
-	v.out.files = append(v.out.files, file{"html", page, "--open"})
-	v.out.quiet = true
-	verdict := v.out.publish(e, r, by)
+	v.files = append(v.files, file{"html", page, "--open"})
+	v.quiet = true
+	verdict := v.publish(e, r, by)
 	if _, err := os.Stat(page); err != nil {
 		return verdict
 	}

@@ -19,7 +19,7 @@ import (
 
 func show(ctx context.Context, e *env, v *flags, args arguments) error {
 	if app.HoldsDeviceCode(args.own[0]) {
-		return showCode(e, args.own[0], &v.out)
+		return showCode(e, args.own[0], v)
 	}
 	rule, err := v.rule()
 	if err != nil {
@@ -29,10 +29,10 @@ func show(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return render(e, &v.out, summary)
+	return render(e, v, summary)
 }
 
-func showCode(e *env, path string, out *outputFlags) error {
+func showCode(e *env, path string, v *flags) error {
 	code, err := app.ReadDeviceCode(".", path)
 	if err != nil {
 		return err
@@ -40,13 +40,13 @@ func showCode(e *env, path string, out *outputFlags) error {
 	for _, u := range code.Unreadable {
 		fmt.Fprintln(e.Err, "nsgate: not read:", report.Clean(u))
 	}
-	switch out.format {
+	switch v.format {
 	case "json":
 		err = encodeCode(e.Out.As(terminal.JSON), code)
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code)
-			err = report.List(e.Out, title, codeTitles, codeRows(listed, out.options(e).Verbose), out.options(e))
+			err = report.List(e.Out, title, codeTitles, codeRows(listed, v.options(e).Verbose), v.options(e))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")

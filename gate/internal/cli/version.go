@@ -13,7 +13,7 @@ import (
 )
 
 func printVersion(_ context.Context, e *env, v *flags, _ arguments) error {
-	if v.out.json {
+	if v.json {
 		return json.NewEncoder(e.Out.As(terminal.JSON)).Encode(thisBuild())
 	}
 	fmt.Fprintln(e.Out, versionLine())
