@@ -1,9 +1,16 @@
 package app
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/thresholds"
@@ -68,4 +75,82 @@ func (j *Job) spent(head []model.Session) *result.Spent {
 	out.Run = insight.RunParts(model.Timed(head))
 	j.Tell(Event{Stage: run.Spent, Text: out.String()})
 	return &out
+}
+
+// sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
+// fills in the commit and the environment that recordings of counters lack.
+func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
+	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
+	if err != nil {
+		return nil, nil, err
+	}
+	base, head = cut[1], cut[2]
+	for i := range base {
+		base[i].Commit = m.BaseCommit
+		base[i].Longest = max(base[i].Longest, m.Longest)
+		m.place(&base[i])
+	}
+	for i := range head {
+		head[i].Longest = max(head[i].Longest, m.Longest)
+		m.place(&head[i])
+		if head[i].Commit == "" {
+			head[i].Commit = m.commit(ctx)
+		}
+	}
+	return base, head, nil
+}
+
+// commit is the commit that is checked out here, "" with a warning where git refuses the repository.
+func (m *Measurement) commit(ctx context.Context) string {
+	if m.here == nil {
+		m.here = func() (string, error) { return commit(ctx) }
+	}
+	id, err := m.here()
+	if w := fmt.Sprintf("the commit of this checkout is not known: %v", err); err != nil && !slices.Contains(m.Warnings, w) {
+		m.Warnings = append(m.Warnings, w)
+	}
+	return id
+}
+
+// place fills in the environment of a session measured here, which pages of counters omit.
+func (m *Measurement) place(s *model.Session) {
+	if at := m.Place; at.Tool != "" {
+		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
+	}
+}
+
+// kernels lists the short names of the kernels of sessions, without repetition.
+func kernels(sessions []model.Session) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range sessions {
+		for i, x := range s.Series {
+			if x.Subject.Scope != measure.ScopeKernel || i > 0 && x.Subject == s.Series[i-1].Subject {
+				continue
+			}
+			if n := x.Subject.Short(); !seen[n] {
+				names, seen[n] = append(names, n), true
+			}
+		}
+	}
+	return names
+}
+
+// keepKernels restricts sessions to kernels of these short names, all where there are none.
+func keepKernels(kernels []string, sessions []model.Session) []model.Session {
+	if len(kernels) == 0 {
+		return sessions
+	}
+	sessions = slices.Clone(sessions)
+	for i := range sessions {
+		sessions[i].Series = slices.DeleteFunc(slices.Clone(sessions[i].Series), func(x model.Series) bool {
+			return x.Subject.Scope == measure.ScopeKernel && !profiler.Selects(kernels, x.Subject.Short())
+		})
+	}
+	return sessions
+}
+
+// list joins names in order, without repetition.
+func list(words []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

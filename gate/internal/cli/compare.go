@@ -2,8 +2,14 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/demo"
+	"github.com/nsgate/nsgate/gate/internal/output"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func compare(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -27,4 +33,32 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	}
 	r.Reproduce = e.again("")
 	return v.publish(e, r, basis{policy: p.File, looser: v.looser})
+}
+
+// runDemo judges the recordings in the binary, by the defaults.
+func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
+	files, err := demo.Files()
+	if err != nil {
+		return err
+	}
+	var r *result.Judgement
+	err = proc.InPrivate(func(dir string) error {
+		if err := output.Tree(dir, files); err != nil {
+			return err
+		}
+		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
+			Policy: thresholds.Default(),
+			Draw:   v.draws(), Observe: newProgress(e, true).event}
+		var err error
+		r, err = c.Run(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.Workload, r.Reproduce = "demo", e.again("")
+	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
+		"in your repository, on a machine with a GPU: nsgate init")
+	v.exits, v.silent = new(ExitPass), true
+	return v.publish(e, r, basis{})
 }

@@ -114,3 +114,19 @@ func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	}
 	return rows
 }
+
+func scrub(ctx context.Context, e *env, v *flags, args arguments) error {
+	if v.dir == "" {
+		return usageError("--output is needed: name a directory that is not there yet")
+	}
+	rule, err := v.rule()
+	if err != nil {
+		return err
+	}
+	sessions, err := app.Scrub(ctx, profile.Tools{Exe: v.Exe}, rule, args.own[0], v.dir)
+	if err != nil {
+		return noVerdict(e, "scrubbed", err)
+	}
+	fmt.Fprintf(e.Out, "%s holds %s\n", report.Clean(v.dir), recorded(sessions))
+	return nil
+}
