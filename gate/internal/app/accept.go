@@ -210,15 +210,7 @@ type moves struct {
 
 func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}, improved: a.Improved}
-	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
-	for _, x := range head.Series {
-		has[x.Subject] = true
-	}
-	for i := range live {
-		for _, x := range live[i].Series {
-			had[x.Subject] = true
-		}
-	}
+	has, had := subjects(*head), subjects(live...)
 	old := m.findings(a.changed())
 	for x := range had {
 		if x.Scope == measure.ScopeKernel && !has[x] && old[x.Name] {
@@ -237,8 +229,24 @@ func (a Accept) moves(head *model.Session, live []model.Session) moves {
 			}
 		}
 	}
-	m.addRoles(append(slices.Clone(live), *head))
+	for _, s := range append(slices.Clone(live), *head) {
+		for _, x := range s.Series {
+			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
+				m.roles = append(m.roles, x.Role)
+			}
+		}
+	}
 	return m
+}
+
+func subjects(sessions ...model.Session) map[measure.Subject]bool {
+	out := map[measure.Subject]bool{}
+	for i := range sessions {
+		for _, x := range sessions[i].Series {
+			out[x.Subject] = true
+		}
+	}
+	return out
 }
 
 // findings takes the subjects of findings that differ, and returns the names of kernels that others replaced.
@@ -253,17 +261,6 @@ func (m *moves) findings(changed []*result.Finding) (old map[string]bool) {
 		}
 	}
 	return old
-}
-
-// addRoles lists the paths of the ranges around what changed.
-func (m *moves) addRoles(sessions []model.Session) {
-	for _, s := range sessions {
-		for _, x := range s.Series {
-			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
-				m.roles = append(m.roles, x.Role)
-			}
-		}
-	}
 }
 
 // differs reports whether a finding says that something is not as it was.

@@ -50,8 +50,6 @@ type Check struct {
 	Draw bool
 	// CodeOnly compares device code alone, which takes no GPU.
 	CodeOnly bool
-	// Gates is the number of checks that are judged as one gate and share the policy's error, at least 1.
-	Gates int
 
 	sinceAnchor []model.Session // since the anchor of the baseline
 }
@@ -110,15 +108,6 @@ func (c *Check) own() Baselines {
 func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	if c.CodeOnly {
 		return checkCode(ctx, c)
-	}
-	if c.Live != nil {
-		c.Live.Partial = c.Gates <= 1
-	}
-	if c.Gates > 1 {
-		policy := *c.Policy
-		policy.Alpha /= float64(c.Gates)
-		c.Policy = &policy
-		c.Begin("workload " + c.Workload)
 	}
 	if r := c.unchanged(ctx); r != nil {
 		return r, nil

@@ -47,7 +47,9 @@ func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok boo
 		return r, false
 	}
 	if file := getenv("GITHUB_EVENT_PATH"); file != "" {
-		r.Target = eventBase(file)
+		if sha := readEvent(file).PullRequest.Base.SHA; commitID().MatchString(sha) {
+			r.Target = sha
+		}
 	}
 	var err error
 	if r.repository, err = git.Open(ctx, top); err == nil {
@@ -69,19 +71,16 @@ type Edit struct {
 	How string
 }
 
-// Judged are the baselines (directories) and policy files that judge a change. "" is left out.
-type Judged struct{ Baselines, Policies []string }
-
-// Edits says which of the files the change under review edits, since it left its target. known is false where git does
-// not know that.
-func (r Review) Edits(ctx context.Context, by Judged) (edits []Edit, known bool) {
+// Edits says which of the baselines (directories) and policy files, without "", the change under review edits since it
+// left its target. known is false where git does not know that.
+func (r Review) Edits(ctx context.Context, baselines, policies []string) (edits []Edit, known bool) {
 	if r.base == "" {
 		return nil, false
 	}
 	for _, judged := range []struct {
 		what  string
 		files []string
-	}{{"baseline", by.Baselines}, {"policy", by.Policies}} {
+	}{{"baseline", baselines}, {"policy", policies}} {
 		for _, file := range judged.files {
 			if file == "" {
 				continue
@@ -211,14 +210,6 @@ func (r Review) leftAt(ctx context.Context) string {
 		}
 	}
 	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch)
-}
-
-// eventBase is the commit of the target that the event of a workflow on GitHub names, "" for none.
-func eventBase(file string) string {
-	if sha := readEvent(file).PullRequest.Base.SHA; commitID().MatchString(sha) {
-		return sha
-	}
-	return ""
 }
 
 // event is the event of a workflow on GitHub, as far as it is needed.

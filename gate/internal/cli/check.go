@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
@@ -46,7 +47,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	var all []*result.Judgement
 	for _, c := range checks {
-		c.CodeOnly = lacking != nil && v.noGPU == "code"
+		if c.CodeOnly = lacking != nil && v.noGPU == "code"; len(checks) > 1 && !c.CodeOnly {
+			c.Begin("workload " + c.Workload)
+		}
 		if r, err = c.Run(ctx); err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 	for _, j := range jobs {
 		c := &app.Check{
 			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.paired, Profiler: v.by, Kernels: v.counts.Kernels,
-			Explain: app.Explain(v.explain), Draw: v.draws(), Gates: len(jobs),
+			Explain: app.Explain(v.explain), Draw: v.draws(),
 		}
 		if c.SkipUnchanged = j.set.SkipUnchanged; v.fs.Changed("skip-unchanged") {
 			c.SkipUnchanged = v.skip
@@ -140,11 +143,15 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
-		if m := j.Live; m != nil && v.by.ByLaunch() {
-			if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
-				return nil, nil, err
+		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
+		if m := j.Live; m != nil {
+			m.Partial = len(jobs) == 1
+			if v.by.ByLaunch() {
+				if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
+					return nil, nil, err
+				}
+				m.Counters = &v.counts
 			}
-			m.Counters = &v.counts
 		}
 		if err := cmp.Or(v.asked(c, j), v.judgeable(c, j)); err != nil {
 			return nil, nil, err
@@ -159,7 +166,9 @@ func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
 	several := len(jobs) > 1
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
-		w.Baseline = relativeToPolicy(jobs[0].Policy.File, w.Baseline)
+		if w.Baseline != "" { // the report does not depend on where nsgate was started
+			w.Baseline = cmp.Or(git.Within(policyDir(jobs[0].Policy.File), w.Baseline), w.Baseline)
+		}
 	}
 	saved = saved || several && saveLast(e.ctx, r)
 	v.saved = saved

@@ -42,20 +42,19 @@ func helpText(page string, further ...string) string {
 	return strings.NewReplacer(further...).Replace(string(text))
 }
 
-// topicsOf lists the topics of a part of the manual.
-func topicsOf(g manual.Group) string {
-	text := "  " + g.Title + "\n"
-	for _, name := range g.Topics {
-		t, _ := manual.Lookup(name)
-		text += fmt.Sprintf("    %-18s \t%s\n", t.Name, t.Title)
-	}
-	return text
-}
-
 // lists are the lines such as {inputs} of a help text, each with the function that makes its replacement: every start
 // of nsgate reads all help texts, and few have such a line.
 var lists = map[string]func() string{
-	"{topics}\n": func() string { return strings.Join(mapped(manual.Groups, topicsOf), "\n") },
+	"{topics}\n": func() string {
+		return strings.Join(mapped(manual.Groups, func(g manual.Group) string {
+			text := "  " + g.Title + "\n"
+			for _, name := range g.Topics {
+				t, _ := manual.Lookup(name)
+				text += fmt.Sprintf("    %-18s \t%s\n", t.Name, t.Title)
+			}
+			return text
+		}), "\n")
+	},
 	"{inputs}\n": func() string {
 		return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
 			if f.Needs != "" {

@@ -88,21 +88,20 @@ func (v *flags) single(e *env, workload []string) (*job, error) {
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
 func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
-	written := w
+	if err := v.lay(workloadNames, w.Set); err != nil {
+		return nil, err
+	}
+	written := w // what a baseline stores of the settings does not depend on where nsgate was started
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
+	if w.Gather != "" && !filepath.IsAbs(w.Gather) && !v.fs.Changed("gather") {
+		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
+	}
 	if w.Server != nil {
 		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
 	}
-	if w.Gather != "" && !filepath.IsAbs(w.Gather) {
-		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
-	}
-	if err := cmp.Or(v.lay(workloadNames, w.Set), v.lay(workloadNames, written.Set)); err != nil {
-		return nil, err
-	}
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(v.baseline, p.File), Observe: progress,
-		Policy: p.For(w.Name),
-		Rule:   profile.Rule{Warmup: w.Warmup, Step: w.Step},
-		Code:   app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
+		Policy: p.For(w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
+		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
 	var err error
 	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
@@ -118,31 +117,34 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p)}
 		return j, nil
 	}
-	own := v.Options
-	own.Profiler = tools.Profiler(string(v.by))
+	return j, v.live(j, written)
+}
+
+// live makes the job one whose workload is run. written are its settings as the file and the flags give them.
+func (v *flags) live(j *job, written thresholds.Workload) (err error) {
+	w, own := &j.set, v.Options
+	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
+	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
-	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
-	if own.Starts, err = starts(&w, j.Policy); err != nil {
-		return nil, err
+	for _, o := range w.Outputs {
+		own.Outputs = append(own.Outputs, o.Output)
 	}
-	if own.Gather, err = v.gather(&w); err != nil {
-		return nil, err
+	if own.Starts, err = starts(w, j.Policy); err != nil {
+		return err
 	}
-	own.Ranks = w.Ranks
+	if own.Gather, err = v.gather(w); err != nil {
+		return err
+	}
 	if own.Gather != "" {
 		j.build.Launcher = w.Launcher
 	} else {
 		j.launcher, j.build.Command = w.Launcher, slices.Concat(w.Launcher, j.build.Command)
 	}
-	for _, o := range w.Outputs {
-		own.Outputs = append(own.Outputs, o.Output)
-	}
-	own.Results = w.ResultFiles()
 	if s := w.Server; s != nil {
 		if v.by.ByLaunch() {
-			return nil, timeOnly(s.Where)
+			return timeOnly(s.Where)
 		}
 		j.build.Server = s.Command
 		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
@@ -150,24 +152,19 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 			own.Server.Stop = syscall.SIGTERM
 		}
 	}
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: progress, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
-		v.begin(j, written, own)
+		more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
+		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
+			j.Tell(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
+				" are not known, and no check of it is skipped: " + err.Error()})
+		}
 	}
-	j.Live.Unprofiled, err = v.share(&w, cmp.Or(v.runs.first, j.looks[0]))
-	return j, err
-}
-
-// begin hashes the inputs of a job before it is measured. written are its settings as the file and the flags give them.
-func (v *flags) begin(j *job, written thresholds.Workload, own app.Options) {
-	more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
-	if err := j.Code.Inputs.Begin(j.set.Dir, written, more); err != nil {
-		j.Observe(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
-			" are not known, and no check of it is skipped: " + err.Error()})
-	}
+	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.first, j.looks[0]))
+	return err
 }
 
 // timeOnly says that launches of a server are not profiled one by one.

@@ -27,7 +27,7 @@ func (e *env) editsBaselines(root string) bool {
 	if review == nil {
 		return false
 	}
-	edits, known := review.Edits(e.ctx, app.Judged{Baselines: []string{root}})
+	edits, known := review.Edits(e.ctx, []string{root}, nil)
 	return !known || len(edits) > 0
 }
 
@@ -54,7 +54,7 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
-	edits, known := review.Edits(e.ctx, app.Judged{Baselines: baselines, Policies: policies})
+	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
 		return []github.Notice{{
 			Title:   title,

@@ -110,16 +110,12 @@ func (v *flags) draws() bool {
 
 // options are how a report looks on standard output.
 func (v *flags) options(e *env) report.Options {
-	return report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: v.quiet, ASCII: ascii(e.getenv),
-		ShowAll: "--verbose", Ways: v.ways(), Version: thisBuild().Version}
-}
-
-// ways are the commands that show more of a report that was kept.
-func (v *flags) ways() [][2]string {
-	if !v.saved {
-		return nil
+	o := report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1",
+		Quiet: v.quiet, ASCII: ascii(e.getenv), ShowAll: "--verbose", Version: thisBuild().Version}
+	if v.saved {
+		o.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 	}
-	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
+	return o
 }
 
 // basis is the policy and the baselines of a report.

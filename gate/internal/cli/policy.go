@@ -250,12 +250,3 @@ func baselineRoot(given, policy string) string {
 	}
 	return filepath.Join(policyDir(policy), app.DefaultRoot)
 }
-
-// relativeToPolicy names a directory relative to that of the policy file, so that a report does not depend on where nsgate was started.
-// A directory outside of that is returned as it is.
-func relativeToPolicy(policy, dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return cmp.Or(git.Within(policyDir(policy), dir), dir)
-}

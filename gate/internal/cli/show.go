@@ -1,20 +1,15 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 func show(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -42,7 +37,7 @@ func showCode(e *env, path string, v *flags) error {
 	}
 	switch v.format {
 	case "json":
-		err = encodeCode(e.Out.As(terminal.JSON), code)
+		err = e.encode(code)
 	case "text":
 		if len(code.Code) > 0 {
 			title, listed := firstKernels(code.Code)
@@ -55,35 +50,6 @@ func showCode(e *env, path string, v *flags) error {
 		return &exit{code: ExitNoVerdict}
 	}
 	return err
-}
-
-// encodeCode writes device code as JSON, a kernel at a time: PyTorch's library holds 128,000.
-func encodeCode(to io.Writer, code *app.DeviceCode) error {
-	frame := *code
-	frame.Code = []devicecode.Kernel{}
-	text, err := json.MarshalIndent(frame, "", "  ")
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(to)
-	head, tail, _ := strings.Cut(string(text), "[]")
-	w.WriteString(head)
-	before := "[\n    "
-	for _, k := range code.Code {
-		one, err := json.MarshalIndent(k, "    ", "  ")
-		if err != nil {
-			return err
-		}
-		w.WriteString(before)
-		w.Write(one)
-		before = ",\n    "
-	}
-	end := "\n  ]"
-	if len(code.Code) == 0 {
-		end = "[]"
-	}
-	fmt.Fprintln(w, end+tail)
-	return w.Flush()
 }
 
 // firstKernels are the kernels that are listed as text, with the title of the list.
