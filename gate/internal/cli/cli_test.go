@@ -18,12 +18,12 @@ import (
 func TestHelpHasExamples(t *testing.T) {
 	for _, c := range commands() {
 		var out bytes.Buffer
-		if code := Main(t.Context(), []string{c.name(), "--help"}, Streams{Out: &out, Err: io.Discard}); code != ExitPass {
-			t.Errorf("%s --help ends with %d", c.name(), code)
+		if code := Main(t.Context(), []string{c.name, "--help"}, Streams{Out: &out, Err: io.Discard}); code != ExitPass {
+			t.Errorf("%s --help ends with %d", c.name, code)
 		}
 		_, examples, found := strings.Cut(out.String(), "\nExamples")
-		if !found || !strings.Contains(examples, "nsgate "+c.name()) {
-			t.Errorf("%s --help has no example:\n%s", c.name(), out.String())
+		if !found || !strings.Contains(examples, "nsgate "+c.name) {
+			t.Errorf("%s --help has no example:\n%s", c.name, out.String())
 		}
 	}
 }

@@ -20,14 +20,13 @@ import (
 
 // Names of flags that several commands have, in the order of the help.
 const (
-	cutNames     = "warmup step"
-	measureNames = "workload baseline runs unprofiled timeout starts " + cutNames + " " + exeFlag + " " + argFlag +
+	cutNames     = "warmup step"                                    // keys of a workload, of how traces are cut
+	keyNames     = cutNames + " timeout starts gather ranks budget" // keys of a workload
+	readNames    = " " + cutNames + " " + exeFlag
+	measureNames = "workload baseline runs unprofiled timeout starts" + readNames + " " + argFlag +
 		" memory-usage allow-busy keep-profiles gather ranks dry-run"
-	// workloadNames are keys of a workload.
-	workloadNames = "warmup step timeout starts gather ranks budget"
-	launchNames   = " kernel launch-skip launch-count set section nvtx-range"
-	// limitNames are keys of the policy.
-	limitNames  = " threshold step-threshold alpha cost undecided"
+	launchNames = " kernel launch-skip launch-count set section nvtx-range"
+	limitNames  = " threshold step-threshold alpha cost undecided" // keys of the policy
 	policyNames = " policy" + limitNames
 	lookNames   = " format json color verbose"
 	shownNames  = lookNames + " quiet"
@@ -39,74 +38,51 @@ const (
 
 // commands are the subcommands, in the order of the help.
 func commands() []*command {
-	schemas := manual.Schemas()
-	shells := []string{"bash", "zsh", "fish", "powershell"}
+	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
 	return []*command{
-		{use: "record [flags] [-- WORKLOAD…]", summary: "measure the workload and write, or extend, its baseline", workload: true,
-			flags: measureNames + " from gpu-metrics " + countFlag + launchNames + " reason replace if-due anchor policy quiet",
-			run:   record},
-		{use: "check [flags] [-- WORKLOAD…]", workload: true,
-			summary: "measure the workload and judge it against the committed baseline or a base build",
-			flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir paired profiler" + launchNames +
-				" explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames + reportNames + patchNames + postNames +
-				" accept-label", formats: reports, reads: readsFrom, run: check},
-		{use: "compare [flags] BASE HEAD", summary: "judge from profiles or saved sessions, no GPU needed", own: 2,
-			wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
-			flags:   policyNames + " " + cutNames + " " + exeFlag + " " + pagesFlag + reportNames + postNames,
-			formats: reports, reads: readsArguments, run: compare},
-		{use: "accept [flags] [REPORT]", summary: "take what a report says has changed into the baseline", own: 1,
-			optional: true, wants: "one saved report", flags: "reason improved baseline force anchor workload", run: accept},
-		{use: "baseline [flags]", summary: "list the committed sessions, show, compare and remove them",
-			flags: storeNames + lookNames, formats: sessions, run: listBaselines, parts: []*command{
-				{use: "list [flags]", summary: "list the committed sessions, newest first", flags: storeNames + lookNames,
-					formats: sessions, run: listBaselines},
-				{use: "show [flags] ID", summary: "summarize one session", own: 1, wants: "one session",
-					flags: storeNames + lookNames, formats: sessions, run: showSession},
-				{use: "diff [flags] ID ID", summary: "judge one session against another under the policy", own: 2,
-					wants: "two sessions", flags: storeNames + lookNames, formats: sessions, run: diffSessions},
-				{use: "rename OLD NEW", summary: "give the baselines of a workload another name", own: 2,
-					wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"}, flags: "baseline policy", run: renameBaselines},
-				{use: "remove --reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1,
-					wants: "one session", flags: storeNames + " reason", run: removeSession},
-			}},
-		{use: "calibrate [flags] [-- WORKLOAD…]", summary: "measure the noise here, and how many runs a limit needs",
-			workload: true, flags: measureNames + " from host" + policyNames + shownNames,
+		{name: "record", workload: true, flags: measureNames + " from gpu-metrics " + countFlag + launchNames +
+			" reason replace if-due anchor policy quiet", run: record},
+		{name: "check", workload: true, flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir" +
+			" paired profiler" + launchNames + " explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames +
+			reportNames + patchNames + postNames + " accept-label", formats: reports, reads: readsFrom, run: check},
+		{name: "compare", own: 2, wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
+			flags: policyNames + readNames + " " + pagesFlag + reportNames + postNames, formats: reports,
+			reads: readsArguments, run: compare},
+		{name: "accept", own: 1, optional: true, wants: "one saved report",
+			flags: "reason improved baseline force anchor workload", run: accept},
+		{name: "baseline", flags: storeNames + lookNames, formats: sessions, run: listBaselines, parts: []*command{
+			{name: "list", flags: storeNames + lookNames, formats: sessions, run: listBaselines},
+			{name: "show", own: 1, wants: "one session", flags: storeNames + lookNames, formats: sessions, run: showSession},
+			{name: "diff", own: 2, wants: "two sessions", flags: storeNames + lookNames, formats: sessions, run: diffSessions},
+			{name: "rename", own: 2, wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"},
+				flags: "baseline policy", run: renameBaselines},
+			{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason", run: removeSession},
+		}},
+		{name: "calibrate", workload: true, flags: measureNames + " from host" + policyNames + shownNames,
 			formats: report.Formats(report.Calibration), run: calibrate},
-		{use: "history [flags] [FILE…]", summary: "show how the workload changed over the sessions of its baseline",
-			own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
+		{name: "history", own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
 			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History), reads: readsArguments,
 			run: showHistory},
-		{use: "bisect [flags] GOOD BAD [-- WORKLOAD…]", summary: "find the commit that made the workload slower", own: 2,
-			workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
+		{name: "bisect", own: 2, workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
 			flags:   measureNames + " build kernel metric max-time explain" + policyNames + shownNames,
 			formats: report.Formats(report.Bisection), run: findCommit},
-		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording",
-			flags: cutNames + " " + exeFlag + lookNames, formats: report.Formats(report.Summary), reads: readsArguments, run: show},
-		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1,
-			wants: "one recording", flags: cutNames + " " + exeFlag + " output", run: scrub},
-		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true,
-			wants: "at most one saved report", flags: policyNames + reportNames + postNames + patchNames + " open",
+		{name: "show", own: 1, wants: "one recording", flags: readNames + lookNames,
+			formats: report.Formats(report.Summary), reads: readsArguments, run: show},
+		{name: "scrub", own: 1, wants: "one recording", flags: readNames + " output", run: scrub},
+		{name: "report", own: 1, optional: true, wants: "at most one saved report",
+			flags:   policyNames + reportNames + postNames + patchNames + " open",
 			formats: reports, reads: readsArguments, run: showReport},
-		{use: "rank [flags] -- PROGRAM…", workload: true,
-			summary: "run one rank of a job under the profiler, inside srun, mpirun or torchrun",
-			flags:   "gather job ranks " + exeFlag + " " + argFlag, run: runRank},
-		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1,
-			optional: true, wants: "one file", flags: policyNames + " promote target baseline", run: showPolicy},
-		{use: "explain WORD", summary: "say what a word of a report means: an outcome, a metric, a reason", own: 1,
-			wants: "one word", run: explainWord},
-		{use: "demo [flags]", summary: "judge two recordings that are in the binary: what a report looks like",
-			flags: reportNames, formats: reports, run: runDemo},
-		{use: "init [flags] [-- WORKLOAD…]", workload: true,
-			summary: "write an nsgate.toml and CI files to start from, and record a baseline",
-			flags:   "ci fork-comments dry-run force", run: initialize},
-		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it",
-			flags: exeFlag + " baseline policy json", run: examine},
-		{use: "schema " + strings.Join(schemas, "|"), own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
-			summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", run: printSchema},
-		{use: "completion " + strings.Join(shells, "|"), own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells,
-			summary: "print a script that completes commands, flags and their values in a shell", run: printCompletion},
-		{use: "version [flags]", summary: "print the version", flags: "json", run: printVersion},
+		{name: "rank", workload: true, flags: "gather job ranks " + exeFlag + " " + argFlag, run: runRank},
+		{name: "policy", own: 1, optional: true, wants: "one file", flags: policyNames + " promote target baseline",
+			run: showPolicy},
+		{name: "explain", own: 1, wants: "one word", run: explainWord},
+		{name: "demo", flags: reportNames, formats: reports, run: runDemo},
+		{name: "init", workload: true, flags: "ci fork-comments dry-run force", run: initialize},
+		{name: "doctor", flags: exeFlag + " baseline policy json", run: examine},
+		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas, run: printSchema},
+		{name: "completion", own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells, run: printCompletion},
+		{name: "version", flags: "json", run: printVersion},
 	}
 }
 
@@ -170,10 +146,10 @@ func unknownFlag(c *cobra.Command, err error) error {
 	return usageError("%w; %s%s --help lists the flags", err, near, c.CommandPath())
 }
 
+// command is a subcommand; help/NAME.txt begins with its usage and its summary.
 type command struct {
-	use     string // name and usage
-	summary string // one line
-	flags   string // names of its flags, in the order of the help
+	name  string
+	flags string // names of its flags, in the order of the help
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
 	own      int
 	optional bool
@@ -187,17 +163,12 @@ type command struct {
 	run      func(ctx context.Context, e *env, v *flags, args arguments) error
 }
 
-func (c *command) name() string {
-	name, _, _ := strings.Cut(c.use, " ")
-	return name
-}
-
 // check refuses other arguments than the command takes.
 func (a arguments) check(c *command) error {
-	name := c.name()
+	name := c.name
 	switch n := len(a.own); {
 	case n > 0 && len(c.parts) > 0:
-		known := mapped(c.parts, (*command).name)
+		known := mapped(c.parts, func(p *command) string { return p.name })
 		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
 	case n > c.own && c.workload:
 		return c.misplaced(a.own)
@@ -218,20 +189,24 @@ func (a arguments) check(c *command) error {
 // misplaced is the error for a program among the arguments, not after "--".
 func (c *command) misplaced(words []string) error {
 	line := slices.Insert(slices.Clone(words[:c.own+1]), c.own, "--")
-	return usageError("unexpected argument %q; put the program after --: nsgate %s %s …", words[c.own], c.name(),
+	return usageError("unexpected argument %q; put the program after --: nsgate %s %s …", words[c.own], c.name,
 		thresholds.JoinCommand(line))
 }
 
 // cobra is the command as part of the tree; above is the name of the command it is a part of, with a hyphen.
 func (c *command) cobra(e *env, above string) *cobra.Command {
-	text, examples, _ := strings.Cut(helpText(above+c.name()), "\nExamples:\n\n")
-	out := &cobra.Command{Use: c.use, Short: c.summary, Long: text, Example: examples, Args: cobra.ArbitraryArgs, ValidArgs: c.words, DisableFlagsInUseLine: true}
+	page := helpText(above+c.name, "{words}", strings.Join(c.words, "|"))
+	head, page, _ := strings.Cut(page, "\n\n")
+	use, summary, _ := strings.Cut(head, "\n")
+	text, examples, _ := strings.Cut(page, "\nExamples:\n\n")
+	out := &cobra.Command{Use: use, Short: summary, Long: text, Example: examples, Args: cobra.ArbitraryArgs,
+		ValidArgs: c.words, DisableFlagsInUseLine: true}
 	for _, p := range c.parts {
-		out.AddCommand(p.cobra(e, c.name()+"-"))
+		out.AddCommand(p.cobra(e, c.name+"-"))
 	}
 	fs := out.Flags()
 	fs.SortFlags = false
-	v := c.bindFlags(above+c.name(), fs)
+	v := c.bindFlags(above+c.name, fs)
 	fs.BoolP("help", "h", false, "show this help; --help all explains every flag")
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

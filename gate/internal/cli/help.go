@@ -22,8 +22,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// helps are the texts of --help: help/COMMAND.txt for each command, which ends in examples, and help/nsgate.txt. A line such as
-// {inputs} stands for a list that the code has.
+// helps are the texts of --help: help/COMMAND.txt for each command, which begins with its usage and summary and ends in
+// examples, help/flags.txt and help/nsgate.txt. A line such as {inputs} stands for a list that the code has.
 //
 //go:embed help
 var helps embed.FS

@@ -88,7 +88,7 @@ func (v *flags) single(e *env, workload []string) (*job, error) {
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
 func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
 	progress func(app.Event)) (*job, error) {
-	if err := v.lay(workloadNames, w.Set); err != nil {
+	if err := v.lay(keyNames, w.Set); err != nil {
 		return nil, err
 	}
 	written := w // what a baseline stores of the settings does not depend on where nsgate was started
