@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -72,16 +73,9 @@ func (c *Check) Valid() error {
 
 // Spread reports whether a baseline has enough runs to judge a single run by their spread.
 func (c *Check) Spread() bool {
-	for _, b := range c.own() {
-		runs := 0
-		for i := range b.Sessions {
-			runs += b.Sessions[i].Judged()
-		}
-		if runs >= decide.SpreadRuns {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.own(), func(b Baseline) bool {
+		return (&recorded.Index{Sessions: b.Sessions}).Runs() >= decide.SpreadRuns
+	})
 }
 
 // pick keeps the sessions that the head is compared with.

@@ -16,46 +16,41 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// Review is a change under review, as a CI host describes it.
+// Review is a change under review.
 type Review struct {
-	Branch string // the target, a branch of origin, "" where the host names a commit
-	Commit string // base of the change, "" where the host does not know it
-	Target string // commit of the target by the host's event, "" where it names none
-	Merge  string // the host's own merge of both, which is checked out; "" where the host makes none
-
 	repository git.Repository
-	base       string // base of the change, "" where git does not know it
+	base       string // commit where the change left its target, "" where git does not know it
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
-// Pipelines, Bitbucket or Bamboo, in the repository of the working directory. It is not ok outside of a pull or merge
-// request or a repository. The code of a change can move branches and git's idea of the files: call it before that
-// runs.
-func Reviewed(ctx context.Context, getenv func(string) string) (r Review, ok bool) {
-	top := Repository()
-	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET",
-		"SYSTEM_PULLREQUEST_TARGETBRANCH", "BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
-		r.Branch = cmp.Or(r.Branch, strings.TrimPrefix(getenv(name), "refs/heads/"))
+// Pipelines, Bitbucket or Bamboo, in the repository of the working directory; nil outside of a pull or merge request or
+// a repository. The code of a change can move branches and git's idea of the files: call it before that runs.
+func Reviewed(ctx context.Context, getenv func(string) string) *Review {
+	branch, merge, target, top := "", "", "", Repository()
+	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+		"BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET", "SYSTEM_PULLREQUEST_TARGETBRANCH",
+		"BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
+		branch = cmp.Or(branch, strings.TrimPrefix(getenv(name), "refs/heads/"))
 	}
-	r.Commit = cmp.Or(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"), getenv("BITBUCKET_PR_DESTINATION_COMMIT"))
+	commit := cmp.Or(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"), getenv("BITBUCKET_PR_DESTINATION_COMMIT"))
+	if branch == "" && commit == "" || top == "" {
+		return nil
+	}
 	for _, host := range [][2]string{{"GITHUB_REF", "GITHUB_SHA"}, {"BUILD_SOURCEBRANCH", "BUILD_SOURCEVERSION"}} {
 		if mergeRef().MatchString(getenv(host[0])) {
-			r.Merge = getenv(host[1])
+			merge = getenv(host[1])
 		}
-	}
-	if r.Branch == "" && r.Commit == "" || top == "" {
-		return r, false
 	}
 	if file := getenv("GITHUB_EVENT_PATH"); file != "" {
 		if sha := readEvent(file).PullRequest.Base.SHA; commitID().MatchString(sha) {
-			r.Target = sha
+			target = sha
 		}
 	}
-	var err error
-	if r.repository, err = git.Open(ctx, top); err == nil {
-		r.base = r.leftAt(ctx)
+	in, err := git.Open(ctx, top)
+	if err != nil {
+		return &Review{}
 	}
-	return r, true
+	return &Review{in, leftAt(ctx, in, branch, commit, target, merge)}
 }
 
 // mergeRef matches the ref of GitHub's and Azure's merge of a change with its target.
@@ -73,7 +68,7 @@ type Edit struct {
 
 // Edits says which of the baselines (directories) and policy files, without "", the change under review edits since it
 // left its target. known is false where git does not know that.
-func (r Review) Edits(ctx context.Context, baselines, policies []string) (edits []Edit, known bool) {
+func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits []Edit, known bool) {
 	if r.base == "" {
 		return nil, false
 	}
@@ -189,27 +184,28 @@ func linked(root, name string) string {
 	return ""
 }
 
-// leftAt is the commit where the change under review left its target, "" where git does not know it. The host's own
-// merge, if checked out, has the target as its first parent; a merge by the author proves nothing. The host's statement
-// precedes branches, since the code of a change may move those.
-func (r Review) leftAt(ctx context.Context) string {
+// leftAt is the commit where the change under review left its target, "" where git does not know it: the base that the
+// host names, else by the host's own merge, if checked out, which has the target as its first parent (a merge by the
+// author proves nothing), by the target's commit in the host's event, or by its branch, which the code of a change may
+// move.
+func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merge string) string {
 	ask := func(args ...string) string {
-		out, _ := r.repository.Output(ctx, args...)
+		out, _ := in.Output(ctx, args...)
 		return strings.TrimSpace(out)
 	}
-	if r.Commit != "" {
-		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
+	if commit != "" {
+		return ask("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	}
-	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == r.Merge &&
+	if head := ask("rev-parse", "--verify", "--quiet", "HEAD"); head != "" && head == merge &&
 		ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
 		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
 	}
-	if r.Target != "" {
-		if base := ask("merge-base", "--end-of-options", "HEAD", r.Target); base != "" {
+	if target != "" {
+		if base := ask("merge-base", "--end-of-options", "HEAD", target); base != "" {
 			return base
 		}
 	}
-	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch)
+	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch)
 }
 
 // event is the event of a workflow on GitHub, as far as it is needed.

@@ -13,20 +13,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Result is a file that a history takes: a saved report, or the results of a benchmark harness.
-type Result struct {
-	Report  *result.Report
-	Session *model.Session // nil beside a report
-	File    string
-}
-
 // Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log
-// of the baselines still holds, saved reports on it and results of a harness. None is no error. shallow is true where
-// the clone may lack a part of the log.
-func Histories(ctx context.Context, root, workload string, results []Result) (histories []*history.History,
+// of the baselines still holds, and further moments. None is no error. shallow is true where the clone may lack a part
+// of the log.
+func Histories(ctx context.Context, root, workload string, further []history.Moment) (histories []*history.History,
 	shallow bool, err error) {
 	baselines, err := openBaselines(ctx, BaselinesOf(root, workload), (*baseline.Baseline).ReadAll)
 	if err != nil {
@@ -62,16 +54,8 @@ func Histories(ctx context.Context, root, workload string, results []Result) (hi
 	for _, sessions := range past {
 		add(sessions)
 	}
-	for _, x := range results {
-		switch r := x.Report; {
-		case r == nil:
-			m := history.MomentOf(x.Session)
-			m.File = filepath.Base(x.File)
-			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
-		case r.Workload == "" || r.Workload == workload:
-			m := history.MomentOfReport(r)
-			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
-		}
+	for _, m := range further {
+		moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
 	}
 	for _, of := range moments {
 		h := history.NewHistory(of)

@@ -41,6 +41,9 @@ func (j *Job) Tell(e Event) { tell(j.Observe, e) }
 // Begin tells the observer of something that takes long.
 func (j *Job) Begin(what string) { j.Tell(Event{Stage: run.Begun, Text: what}) }
 
+// Warn tells the observer of a doubt.
+func (j *Job) Warn(text string) { j.Tell(Event{Stage: run.Warning, Text: text}) }
+
 func (j *Job) hint(text string) { j.Tell(Event{Stage: run.Hint, Text: text}) }
 
 // tell passes an event to an observer, which may be nil.

@@ -100,16 +100,11 @@ func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, err
 	return &Measurement{Head: *r, finished: true}, nil
 }
 
-// Server says when a server is ready for its client, and how it ends.
-type Server = run.Server
-
-// Options are the choices of a user about a measurement. With GPUMetrics the GPU's metrics are sampled in runs of their own,
-// [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
-type Options = run.Options
-
 // Live is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
 type Live struct {
-	Options
+	// Options are the choices of a user. With GPUMetrics the GPU's metrics are sampled in runs of their own,
+	// [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
+	run.Options
 	Head Build
 	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
 	Unprofiled float64

@@ -81,7 +81,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 		head = append(head, counted...)
 	}
 	for _, w := range all.Warnings {
-		c.warn(w)
+		c.Warn(w)
 	}
 	c.spent(head)
 	if c.Reason != "" {
@@ -147,8 +147,6 @@ func (c *Record) Commands() []string {
 	return out
 }
 
-func (c *Record) warn(text string) { c.Tell(Event{Stage: run.Warning, Text: text}) }
-
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
 	m := &Measurement{}
@@ -185,7 +183,7 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 	if m.finished {
 		return nil, model.Refuse(model.OutlierRun, next, "a baseline with an outlier would hide changes: %s", namedRuns(first))
 	}
-	c.warn(namedRuns(first) + ", and is measured again: a baseline with it would hide changes")
+	c.Warn(namedRuns(first) + ", and is measured again: a baseline with it would hide changes")
 	if err := m.take(by.Measure(ctx, len(first), nil)); err != nil {
 		return nil, err
 	}
@@ -352,7 +350,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		}
 	}
 	if r.Verdict == result.Fail && len(again) < len(old) {
-		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
+		c.Warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
 	}
 	return nil
 }

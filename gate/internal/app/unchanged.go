@@ -20,7 +20,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -139,7 +138,7 @@ func (c *Check) unchanged(ctx context.Context) *result.Judgement {
 		}
 		why = r.Reason
 	}
-	c.Tell(Event{Stage: run.Warning, Text: "measuring although unchanged checks are skipped: " + why})
+	c.Warn("measuring although unchanged checks are skipped: " + why)
 	return nil
 }
 

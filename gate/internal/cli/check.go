@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -35,7 +34,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		}
 		return err
 	}
-	by := basis{policy: jobs[0].Policy.File, looser: v.looser, root: jobs[0].Root}
+	v.root = jobs[0].Root
 	keep := v.shadowed(e, jobs[0]) // before the code of the change runs
 	lacking := (*result.Judgement)(nil)
 	if v.noGPU != "fail" && v.from == "" {
@@ -43,7 +42,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
 		v.exits = new(ExitPass)
-		return v.publish(e, lacking, by)
+		return v.publish(e, lacking)
 	}
 	var all []*result.Judgement
 	for _, c := range checks {
@@ -63,7 +62,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	v.withoutBaseline(e, r, jobs)
 	v.accepted(e, r)
 	keep(r)
-	return v.publish(e, r, by)
+	return v.publish(e, r)
 }
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
@@ -134,8 +133,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 			c.SkipUnchanged = false
 		case c.SkipUnchanged && e.editsBaselines(j.Root):
 			c.SkipUnchanged = false
-			c.Tell(app.Event{Stage: run.Warning,
-				Text: "the change edits baselines: measuring although unchanged checks are skipped"})
+			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
 		}
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, nil, err

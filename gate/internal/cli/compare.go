@@ -32,7 +32,7 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again("")
-	return v.publish(e, r, basis{policy: p.File, looser: v.looser})
+	return v.publish(e, r)
 }
 
 // runDemo judges the recordings in the binary, by the defaults.
@@ -60,5 +60,5 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
 		"in your repository, on a machine with a GPU: nsgate init")
 	v.exits, v.silent = new(ExitPass), true
-	return v.publish(e, r, basis{})
+	return v.publish(e, r)
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
 // flags are the values of the flags of one command, see [flags.table]. Those that it does not take have no value.
 type flags struct {
 	fs *pflag.FlagSet
-	app.Options
+	run.Options
 	counts profiler.Selection // launches to count, and what
 
 	// What is measured and judged.
@@ -52,6 +53,8 @@ type flags struct {
 	by        model.Profiler   // "" for the usual one
 	looser    []string         // limits that variables loosen, in words
 	suggested []measure.Output // of the last workload that was recorded
+	root      string           // of the baselines, where the first one goes
+	ready     string           // the patch of a report from a file, whose sessions were judged again
 	files     []file           // that --output and --report name
 	reproduce string           // on a terminal, "" for what the report says
 	calls     *result.Calls    // likewise

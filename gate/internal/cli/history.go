@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
@@ -18,18 +20,27 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 	}
 	workload := cmp.Or(v.one, names(p.Workloads), "default")
-	var results []app.Result
+	var saved []history.Moment
 	for _, file := range args.own {
-		x := app.Result{File: file}
-		if x.Session, err = profile.Benchmarks(file); err == nil && x.Session == nil {
-			x.Report, err = readReport(file)
-		}
+		s, err := profile.Benchmarks(file)
 		if err != nil {
 			return err
 		}
-		results = append(results, x)
+		if s != nil {
+			m := history.MomentOf(s)
+			m.File = filepath.Base(file)
+			saved = append(saved, m)
+			continue
+		}
+		r, err := readReport(file)
+		if err != nil {
+			return err
+		}
+		if r.Workload == "" || r.Workload == workload {
+			saved = append(saved, history.MomentOfReport(r))
+		}
 	}
-	all, shallow, err := app.Histories(ctx, baselineRoot(v.baseline, p.File), workload, results)
+	all, shallow, err := app.Histories(ctx, baselineRoot(v.baseline, p.File), workload, saved)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 			return timeOnly(s.Where)
 		}
 		j.build.Server = s.Command
-		own.Server = app.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
+		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
 		if s.Stop == "SIGTERM" {
 			own.Server.Stop = syscall.SIGTERM
 		}
@@ -159,8 +159,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 		written.Command = j.build.Command
 		more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
 		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
-			j.Tell(app.Event{Stage: run.Warning, Text: "the inputs of workload " + j.Workload +
-				" are not known, and no check of it is skipped: " + err.Error()})
+			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
 		}
 	}
 	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.first, j.looks[0]))

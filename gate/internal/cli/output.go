@@ -118,17 +118,9 @@ func (v *flags) options(e *env) report.Options {
 	return o
 }
 
-// basis is the policy and the baselines of a report.
-type basis struct {
-	policy string   // file, "" for none
-	looser []string // limits that variables loosen, in words
-	root   string   // of the baselines, where the first one goes
-	ready  string   // the patch of a report from a file, whose sessions were judged again
-}
-
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
-func (v *flags) publish(e *env, j *result.Judgement, by basis) error {
+func (v *flags) publish(e *env, j *result.Judgement) error {
 	for _, w := range j.Each() {
 		way := ways[model.Kind(w.ReasonKey)]
 		if w.Measured != nil && v.patch != "" {
@@ -136,9 +128,8 @@ func (v *flags) publish(e *env, j *result.Judgement, by basis) error {
 		}
 		showWay(way, w.Next)
 	}
-	home := policyDir(by.policy)
-	notices := ownEdits(e, j, by.policy, by.root)
-	j.Warnings = append(j.Warnings, by.looser...)
+	notices := ownEdits(e, j, v.policy, v.root)
+	j.Warnings = append(j.Warnings, v.looser...)
 	for _, n := range notices {
 		j.Warnings = append(j.Warnings, n.Message)
 	}
@@ -161,7 +152,14 @@ func (v *flags) publish(e *env, j *result.Judgement, by basis) error {
 	}
 	failed = cmp.Or(failed, v.writeFiles(stored, options))
 	if v.patch != "" && offered(j) {
-		if err := v.writePatch(e, j, by, home); err != nil {
+		err := error(nil)
+		if v.ready == "" {
+			v.ready, err = v.patchOf(e, j, v.root, policyDir(v.policy), nil)
+		}
+		if err == nil {
+			err = writeText(v.patch, v.ready)
+		}
+		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(v.fs, "patch"), err))
 		}
 	}
@@ -267,17 +265,6 @@ func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *t
 		all.WriteString(patch)
 	}
 	return all.String(), nil
-}
-
-// writePatch writes what accept would do to the baselines.
-func (v *flags) writePatch(e *env, r *result.Judgement, by basis, home string) (err error) {
-	patch := by.ready
-	if patch == "" {
-		if patch, err = v.patchOf(e, r, by.root, home, nil); err != nil {
-			return err
-		}
-	}
-	return writeText(v.patch, patch)
 }
 
 // locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI

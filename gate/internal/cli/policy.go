@@ -140,6 +140,7 @@ func (v *flags) load() (*thresholds.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.policy = policy.File
 	return policy, v.lay(limitNames, func(key, value, flag string) error {
 		before := *policy
 		err := policy.Set(key, value, flag)

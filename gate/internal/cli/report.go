@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,21 +27,21 @@ func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 			return err
 		}
 	}
-	by := basis{policy: findUp(policyFile)}
+	v.policy = cmp.Or(v.policy, findUp(policyFile))
 	if v.patch != "" && offered(r) {
 		p, err := v.load()
 		if err != nil {
 			return err
 		}
-		if by.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
+		if v.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
 	v.resume(e, r, args)
 	if v.opens {
-		return v.open(e, r, by)
+		return v.open(e, r)
 	}
-	return v.publish(e, r, by)
+	return v.publish(e, r)
 }
 
 // resume adds the commands that go on from a report of a file.
@@ -103,14 +104,14 @@ func pageFile(e *env) (string, error) {
 }
 
 // open writes the page of a report, shows it in the browser where there is one, and prints the verdict and the file.
-func (v *flags) open(e *env, r *result.Judgement, by basis) error {
+func (v *flags) open(e *env, r *result.Judgement) error {
 	page, err := pageFile(e)
 	if err != nil {
 		return err
 	}
 	v.files = append(v.files, file{"html", page, "--open"})
 	v.quiet = true
-	verdict := v.publish(e, r, by)
+	verdict := v.publish(e, r)
 	if _, err := os.Stat(page); err != nil {
 		return verdict
 	}
