@@ -207,7 +207,6 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	fs := out.Flags()
 	fs.SortFlags = false
 	v := c.bindFlags(above+c.name, fs)
-	fs.BoolP("help", "h", false, "show this help; --help all explains every flag")
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's

@@ -141,14 +141,25 @@ func (v *flags) table() map[string]any {
 var shorthands = map[string]string{"output": "o", "quiet": "q", "runs": "n", "threshold": "t", "verbose": "v",
 	"workload": "w"}
 
-// meanings are those of flags in help/flags.txt, of one that is another in some commands behind their name.
-var meanings = sync.OnceValue(func() map[string]string {
-	out := map[string]string{}
+// flagText is what help/flags.txt says of a flag.
+type flagText struct {
+	section, meaning string
+	common           bool // --help shows it of a command with many flags
+}
+
+// flagTexts are those of all flags, of one that is another in some commands behind their name, and the sections.
+var flagTexts = sync.OnceValues(func() (texts map[string]flagText, sections []string) {
+	texts = map[string]flagText{}
 	for line := range strings.Lines(helpText("flags")) {
-		name, usage, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		out[name] = usage
+		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "# "); ok {
+			sections = append(sections, title)
+			continue
+		}
+		name, meaning, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		name, common := strings.CutPrefix(name, "*")
+		texts[name] = flagText{sections[len(sections)-1], meaning, common}
 	}
-	return out
+	return texts, sections
 })
 
 // bindFlags declares the flags of a command; page is its name with those of the commands above it.
@@ -159,13 +170,13 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	}
 	v.formats, v.format, v.summary = c.formats, "text", true
 	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
-	values := v.table()
-	family, _, _ := strings.Cut(page, "-")
+	values, family := v.table(), strings.Split(page, "-")[0]
+	texts, _ := flagTexts()
 	fill := strings.NewReplacer("{formats}", strings.Join(c.formats, ", "), "{runs}", v.usual.String())
 	for _, name := range strings.Fields(c.flags) {
 		value := cmp.Or(values[family+" "+name], values[name])
-		usage := cmp.Or(meanings()[page+" "+name], meanings()[family+" "+name], meanings()[name])
-		bindFlag(fs, name, value, fill.Replace(usage))
+		text := cmp.Or(texts[page+" "+name], texts[family+" "+name], texts[name])
+		bindFlag(fs, name, value, fill.Replace(text.meaning))
 	}
 	fs.SetAnnotation("format", completed, c.formats)
 	if page == "report" { // variables that loosen limits are meant for other commands
@@ -176,6 +187,7 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	if f := fs.Lookup("anchor"); f != nil {
 		f.NoOptDefVal = "yes"
 	}
+	fs.BoolP("help", "h", false, texts["help"].meaning)
 	return v
 }
 

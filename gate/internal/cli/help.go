@@ -78,26 +78,6 @@ func overview(root *cobra.Command, e *env) string {
 	return reflow(helpText("nsgate", "{commands}\n", commands.String()), max(width(e), 40))
 }
 
-// flagGroups are the sections of flags in --help all; other flags come last.
-var flagGroups = []struct {
-	title string
-	flags []string
-}{
-	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "starts", "timeout", "warmup", "step",
-		"memory-usage", "gpu-metrics", "host", "allow-busy",
-		"no-gpu", "dry-run", "keep-profiles", exeFlag, argFlag}},
-	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "base-dir", "paired",
-		"replace", "if-due"}},
-	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "cost", "undecided"}},
-	{countTitle, countFlags},
-	{"What is printed and written", []string{"format",
-		"json", "output", "open", "report", "quiet", "verbose", "color", "annotations", "summary", "comment", "check",
-		"patch", "patch-reason", "accept-label", "reason"}},
-}
-
-// common are the flags that --help shows of a command with many.
-var common = []string{"workload", "runs", "from", "baseline", "base-ref", "build", "policy", "threshold", "format", "output", "patch", "verbose", "quiet", "reason", "dry-run", "help"}
-
 // few is up to how many flags --help shows all of them.
 const few = 12
 
@@ -117,21 +97,19 @@ func commandHelp(c *cobra.Command, columns int, all bool) string {
 		text, _, _ = strings.Cut(text, "\n\n")
 	}
 	b.WriteString("\n" + reflow(text, min(columns, 120)))
+	texts, sections := flagTexts()
 	switch {
 	case n <= few:
 		b.WriteString("\nFlags:\n\n" + usages(c, columns, func(string) bool { return true }))
 	case !all:
-		b.WriteString("\nCommon flags:\n\n" + usages(c, columns, func(flag string) bool { return slices.Contains(common, flag) }))
+		b.WriteString("\nCommon flags:\n\n" + usages(c, columns, func(flag string) bool { return texts[flag].common }))
 		fmt.Fprintf(&b, "\n%s --help all explains all %d flags, and more.\n", c.CommandPath(), n)
 	default:
-		var grouped []string
-		for _, g := range flagGroups {
-			grouped = append(grouped, g.flags...)
-			if part := usages(c, columns, func(flag string) bool { return slices.Contains(g.flags, flag) }); part != "" {
-				b.WriteString("\n" + g.title + ":\n\n" + part)
+		for _, title := range sections {
+			if part := usages(c, columns, func(flag string) bool { return texts[flag].section == title }); part != "" {
+				b.WriteString("\n" + title + ":\n\n" + part)
 			}
 		}
-		b.WriteString("\nFurther flags:\n\n" + usages(c, columns, func(flag string) bool { return !slices.Contains(grouped, flag) }))
 	}
 	return b.String()
 }

@@ -21,12 +21,6 @@ const (
 	counting = "--profiler ncu"
 )
 
-// countTitle is the section on counters in --help all, countFlags are its flags.
-const countTitle = "Nsight Compute"
-
-var countFlags = []string{countFlag, "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set",
-	"section", "explain", pagesFlag}
-
 // bothPages are the pages of baseline and head in the value of [pagesFlag].
 func bothPages(value string) (pages [2]string, err error) {
 	base, head, _ := strings.Cut(value, ",")
