@@ -3,17 +3,23 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // reads are the paths of others that a command reads, nil where it reads none, and the files that it writes. It then
@@ -95,4 +101,137 @@ func readsFrom(e *env, v *flags, _ arguments) (paths, files []string) {
 		files = append(files, filepath.Join(root, app.ShadowFile))
 	}
 	return []string{v.from}, files
+}
+
+// handover is the variable with the file in which a confined child leaves the post for its parent.
+const handover = "NSGATE_HANDOVER"
+
+// maxPost bounds that file, in bytes.
+const maxPost = 8 << 20
+
+// posts reports whether the report is posted.
+func (v *flags) posts() bool { return v.checkRun || v.comment != "false" && v.comment != "" }
+
+// findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
+// from that. An error is a warning: it changes no verdict.
+func (e *env) findHost(v *flags) {
+	if v.posts() || v.label != "" {
+		e.event = codehost.ReviewOf(e.getenv)
+	}
+	if e.confined {
+		return
+	}
+	os.Unsetenv(handover)
+	if !v.posts() {
+		return
+	}
+	host, err := codehost.New(e.getenv)
+	codehost.Hide(os.Unsetenv)
+	if err != nil {
+		fmt.Fprintln(e.Err, "nsgate:", err)
+		return
+	}
+	host.ForFork = "nsgate init --fork-comments"
+	e.host = host
+}
+
+// posted posts a report, or leaves it to the parent of this process, which has the network.
+func (v *flags) posted(e *env, r *result.Report, code int, options report.Options) {
+	file := e.getenv(handover)
+	if !v.posts() || e.host == nil && (!e.confined || file == "") {
+		return
+	}
+	p := v.postOf(e, r, code, options)
+	if e.host != nil {
+		e.send(p)
+		return
+	}
+	err := writeFile(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
+	if err != nil {
+		fmt.Fprintln(e.Err, "nsgate: the report was not posted:", err)
+	}
+}
+
+// postOf is a report in the forms of the code host.
+func (v *flags) postOf(e *env, r *result.Report, code int, options report.Options) codehost.Post {
+	whole := report.Options{Locate: options.Locate, Source: options.Source, ExitCode: &code}
+	p := codehost.Post{Subject: r.Workload, Update: v.comment == "failures" && code == ExitPass}
+	if v.comment != "false" {
+		pages := report.Pages{Run: e.event.Run}
+		for _, w := range r.Each() {
+			pages.Accept = cmp.Or(pages.Accept, w.Accept)
+		}
+		if v.patch != "" {
+			pages.Accept = v.apply()
+		}
+		p.Comment = report.Comment(r, whole, pages)
+	}
+	if !v.checkRun {
+		return p
+	}
+	for _, w := range r.Each() {
+		conclusion := "success"
+		switch failed := code != ExitPass && (len(r.Workloads) == 0 || w.ExitCode() != ExitPass); {
+		case failed:
+			conclusion = "failure"
+		case w.Verdict == result.NoVerdict || w.Shadow && w.Verdict == result.Fail:
+			conclusion = "neutral"
+		}
+		var summary strings.Builder
+		report.Render("markdown", &summary, w, whole) // a strings.Builder takes everything
+		name := report.Elide(report.Clean(cmp.Or(w.Workload, "default")), 80)
+		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name, Conclusion: conclusion,
+			Title: report.Headline(w, whole), Summary: summary.String()})
+	}
+	return p
+}
+
+// send posts, and warns about what was not posted. The verdict stays.
+func (e *env) send(p codehost.Post) {
+	for _, err := range e.host.Send(e.ctx, p) {
+		fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
+	}
+}
+
+// runConfined runs the command of a reader in a child without network, and sends the post that the child leaves.
+func (e *env) runConfined(ctx context.Context, stdout, stderr *os.File) (code int, err error) {
+	ran := false
+	run := func() error {
+		ran = true
+		code, err = confine.Run(ctx, func() os.Signal { return e.signal() }, proc.HiddenArg, e.line, stdout, stderr)
+		return err
+	}
+	if e.host == nil {
+		return code, run()
+	}
+	private := proc.InPrivate(func(dir string) error {
+		file := filepath.Join(dir, "post.json")
+		if err := os.Setenv(handover, file); err != nil || run() != nil {
+			return err
+		}
+		var p codehost.Post
+		if text, err := input.Read(file, maxPost); err == nil && json.Unmarshal(text, &p) == nil {
+			e.send(p)
+		}
+		return nil
+	})
+	if !ran {
+		err = private
+	}
+	return code, err
+}
+
+// accepted passes a gate that fails and whose pull request carries the label, with the reason for its patch.
+func (v *flags) accepted(e *env, r *result.Judgement) {
+	by, ok := e.event.Labelled(v.label)
+	if v.label == "" || !ok || r.Verdict != result.Fail {
+		return
+	}
+	reason := "label " + v.label
+	if by != "" {
+		reason += " by " + by
+	}
+	v.exits, v.patchReason = new(ExitPass), cmp.Or(v.patchReason, reason)
+	r.Warnings = append(r.Warnings, "accepted ("+reason+
+		"): the gate passes with exit code 0, and its patch takes the change into the baseline")
 }

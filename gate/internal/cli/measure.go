@@ -11,7 +11,9 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/bisect"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -287,4 +289,70 @@ func printCommands(e *env, several bool, workload string, lines []string) error 
 	}
 	_, err := fmt.Fprintln(e.Out.As(terminal.Data), strings.Join(lines, "\n"))
 	return err
+}
+
+func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
+	j, err := v.single(e, args.workload)
+	if err != nil {
+		return err
+	}
+	if err := v.fixed(j, "calibration"); err != nil {
+		return err
+	}
+	switch {
+	case v.AllowBusy:
+		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
+	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
+		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
+	}
+	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs, Runs: v.runs.first, Host: v.host}
+	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {
+		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
+	}
+	if v.dryRun {
+		return printCommands(e, false, j.Workload, j.Live.Commands([]int{c.Measured()}, nil))
+	}
+	answer, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	showWay(ways[model.Kind(answer.ReasonKey)], answer.Next)
+	if err := render(e, v, answer); err != nil {
+		return err
+	}
+	if !answer.Sound {
+		return &exit{code: refused(answer.ReasonKey)}
+	}
+	return nil
+}
+
+func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
+	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
+		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
+	}
+	j, err := v.single(e, args.workload)
+	if err != nil {
+		return err
+	}
+	if v.dryRun {
+		return printCommands(e, false, j.Workload, j.Live.Commands(j.looks, &j.build))
+	}
+	b, err := bisect.Bisect{
+		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
+		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
+	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := render(e, v, b); err != nil {
+		return err
+	}
+	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {
+		code := ExitNoVerdict
+		if b.Ends != nil {
+			code = refused(b.Ends.ReasonKey)
+		}
+		return &exit{code: code}
+	}
+	return nil
 }

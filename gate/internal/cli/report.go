@@ -3,16 +3,24 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -135,4 +143,145 @@ func browser(system string, getenv func(string) string) (program string, args []
 		return "xdg-open", nil
 	}
 	return "", nil
+}
+
+// The last report is kept in git's own directory, where it is never committed, for this user alone.
+
+// lastFile is where the last report is kept, "" outside of a repository.
+func lastFile(ctx context.Context) string {
+	dir := app.GitDir(ctx)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "nsgate", "last.json")
+}
+
+// saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.
+func saveLast(ctx context.Context, r *result.Judgement) bool {
+	file, root := lastFile(ctx), app.Repository()
+	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
+		return false
+	}
+	kept := *r
+	if within := git.Within(root, r.Baseline); r.Baseline != "" && within != "" {
+		kept.Baseline = within
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return false
+	}
+	err := writeFile(file, func(w io.Writer) error {
+		return report.Render("json", w, kept.Report(nil), report.Options{Verbose: true})
+	})
+	if err != nil {
+		os.Remove(file)
+		return false
+	}
+	return os.Chmod(file, 0o600) == nil
+}
+
+// savedReport reads the report that the arguments name, or the last one of this repository, without the commands in it.
+func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err error) {
+	if len(args.own) > 0 {
+		read, err := readReport(args.own[0])
+		return found(read), args.own[0], err
+	}
+	if file = lastFile(e.ctx); file == "" {
+		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept", e.command.Name())
+	}
+	read, err := readReport(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = usageError("no report was kept in this repository; check first, or name a saved report")
+	case err != nil:
+		err = fmt.Errorf("%w; check again, or name a saved report", err)
+	}
+	return found(read), file, err
+}
+
+// found is the judgement of a saved report, without the commands in it; nil for none.
+func found(r *result.Report) *result.Judgement {
+	if r == nil {
+		return nil
+	}
+	j := r.Judgement()
+	for _, x := range append(j.Workloads, j) {
+		x.Next, x.Reproduce, x.Accept, x.Calls = nil, "", "", nil
+	}
+	return j
+}
+
+// keptBaseline is the directory of the baseline of a report that was kept, "" for none.
+func keptBaseline(r *result.Judgement) string {
+	dir := r.Baseline
+	if dir == "" {
+		return ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(app.Repository(), filepath.FromSlash(dir))
+	}
+	return cmp.Or(git.Within(".", dir), dir)
+}
+
+func readReport(file string) (*result.Report, error) {
+	f, err := input.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return saved.Read(f, file)
+}
+
+// writeFile writes a file whole or not at all. A pipe or device, such as /dev/stdout, is written to directly.
+func writeFile(name string, write func(io.Writer) error) error {
+	if !special(name) {
+		return unwritten(name, output.Whole(name, 0o644, write))
+	}
+	f, err := output.Special(name)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
+	}
+	return unwritten(name, err)
+}
+
+// writeText writes a text like [writeFile].
+func writeText(name, text string) error {
+	return writeFile(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// special reports whether a file is there and is a pipe, a device or the like.
+func special(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// writable is the error that [writeFile] would have, as far as it can be foreseen.
+func writable(name string) error {
+	if special(name) {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory; name a file", name)
+	}
+	return unwritten(name, output.Possible(filepath.Dir(name)))
+}
+
+// unwritten names the file and the next step, where the system's error would name a temporary file; nil stays nil.
+func unwritten(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno
+	}
+	next := "name a file in a directory that can be written"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		next = fmt.Sprintf("make room in %s, or name a file elsewhere", filepath.Dir(name))
+	case errors.Is(err, fs.ErrNotExist):
+		next = fmt.Sprintf("make the directory %s first", filepath.Dir(name))
+	}
+	return fmt.Errorf("%s cannot be written: %w; %s", name, err, next)
 }
