@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -146,21 +147,13 @@ func (v *flags) load() (*thresholds.Policy, error) {
 		err := policy.Set(key, value, flag)
 		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold ||
 			policy.StepThreshold > before.StepThreshold || policy.Cost > before.Cost) {
+			settings := before.Settings()
+			at := slices.IndexFunc(settings, func(s thresholds.Setting) bool { return s.Table == "" && s.Name == key })
 			v.looser = append(v.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, value, key,
-				setting(&before, key)))
+				settings[at].Value))
 		}
 		return err
 	})
-}
-
-// setting is the printed value of a key at the top of a policy file.
-func setting(p *thresholds.Policy, key string) string {
-	for _, s := range p.Settings() {
-		if s.Table == "" && s.Name == key {
-			return s.Value
-		}
-	}
-	return ""
 }
 
 // findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/thresholds"
@@ -23,22 +22,17 @@ func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 	if err := v.lay("ranks", w.Set); err != nil {
 		return err
 	}
-	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, jobOfLauncher(e.getenv)), Getenv: e.getenv}
+	job := "job" // with what its launcher has given all ranks: "job-4711-0"
+	for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID"} {
+		if id := e.getenv(name); id != "" {
+			job += "-" + id
+		}
+	}
+	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, job), Getenv: e.getenv}
 	o.Exe, o.Ranks, o.Order.Options.Args = v.Exe, w.Ranks, v.TraceArgs
 	code, err := o.Run(args.workload)
 	if err != nil {
 		fmt.Fprintf(e.Err, "nsgate rank: %v\n", err)
 	}
 	return &exit{code: code, passed: true}
-}
-
-// jobOfLauncher is a name for the job that its launcher has given all ranks: "job-4711-0".
-func jobOfLauncher(getenv func(string) string) string {
-	parts := []string{"job"}
-	for _, name := range []string{"SLURM_JOB_ID", "SLURM_STEP_ID"} {
-		if v := getenv(name); v != "" {
-			parts = append(parts, v)
-		}
-	}
-	return strings.Join(parts, "-")
 }

@@ -97,28 +97,19 @@ func (v *flags) again(ctx context.Context, e *env, r *result.Judgement, file str
 	return judged, nil
 }
 
-// pageFile is where report --open writes its page, beside the last report.
-func pageFile(e *env) (string, error) {
-	last := lastFile(e.ctx)
-	if last == "" {
-		return "", usageError("--open keeps the page in git's own directory, and here is no git repository: write it with " +
+// open writes the page of a report beside the last report, shows it in the browser where there is one, and prints the
+// verdict and the file.
+func (v *flags) open(e *env, r *result.Judgement) error {
+	dir := filepath.Dir(lastFile(e.ctx))
+	if dir == "." {
+		return usageError("--open keeps the page in git's own directory, and here is no git repository: write it with " +
 			"--output page.html")
 	}
-	dir := filepath.Dir(last)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("--open: %w; write the page with --output page.html", err)
+		return fmt.Errorf("--open: %w; write the page with --output page.html", err)
 	}
-	return filepath.Join(dir, "last.html"), nil
-}
-
-// open writes the page of a report, shows it in the browser where there is one, and prints the verdict and the file.
-func (v *flags) open(e *env, r *result.Judgement) error {
-	page, err := pageFile(e)
-	if err != nil {
-		return err
-	}
-	v.files = append(v.files, file{"html", page, "--open"})
-	v.quiet = true
+	page := filepath.Join(dir, "last.html")
+	v.files, v.quiet = append(v.files, file{"html", page, "--open"}), true
 	verdict := v.publish(e, r)
 	if _, err := os.Stat(page); err != nil {
 		return verdict
