@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +27,37 @@ func TestHelpHasExamples(t *testing.T) {
 		if !found || !strings.Contains(examples, "nsgate "+c.name) {
 			t.Errorf("%s --help has no example:\n%s", c.name, out.String())
 		}
+	}
+}
+
+// TestFlagTexts wants a text for each flag and a flag for each text, and no flag without a value but keys of the policy
+// or a workload.
+func TestFlagTexts(t *testing.T) {
+	texts, _ := flagTexts()
+	unused, keys := maps.Clone(texts), strings.Fields(keyNames+limitNames)
+	var visit func(above string, commands []*command)
+	visit = func(above string, commands []*command) {
+		for _, c := range commands {
+			page := above + c.name
+			family, _, _ := strings.Cut(page, "-")
+			values := c.bindFlags(page, pflag.NewFlagSet(c.name, pflag.ContinueOnError)).table()
+			for _, name := range strings.Fields(c.flags + " help") {
+				for _, key := range []string{page + " " + name, family + " " + name, name} {
+					delete(unused, key)
+				}
+				if texts[name].meaning == "" {
+					t.Errorf("help/flags.txt has no text of --%s", name)
+				}
+				if values[name] == nil && values[family+" "+name] == nil && name != "help" && !slices.Contains(keys, name) {
+					t.Errorf("--%s of %s has no value and is no key", name, c.name)
+				}
+			}
+			visit(c.name+"-", c.parts)
+		}
+	}
+	visit("", commands())
+	if len(unused) > 0 {
+		t.Errorf("help/flags.txt has texts of flags that no command has: %v", slices.Sorted(maps.Keys(unused)))
 	}
 }
 
