@@ -24,7 +24,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
 	e.reviewed() // before the code of the change runs
-	jobs, checks, err := v.request(ctx, e, args.workload)
+	checks, err := v.request(ctx, e, args.workload)
 	if err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		}
 		return err
 	}
-	v.root = jobs[0].Root
-	keep := v.shadowed(e, jobs[0]) // before the code of the change runs
+	v.root = checks[0].Root
+	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	lacking := (*result.Judgement)(nil)
 	if v.noGPU != "fail" && v.from == "" {
 		lacking = app.NoGPU(ctx)
@@ -58,8 +58,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	}
-	v.complete(e, r, jobs)
-	v.withoutBaseline(e, r, jobs)
+	v.complete(e, r, checks)
+	v.withoutBaseline(e, r, checks[0])
 	v.accepted(e, r)
 	keep(r)
 	return v.publish(e, r)
@@ -67,8 +67,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
 // that failed keeps its exit code and does not count.
-func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
-	if v.bisecting || !v.shadow && (!j.Policy.Shadow || v.fs.Changed("shadow")) {
+func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
+	if v.bisecting || !v.shadow && (!c.Policy.Shadow || v.fs.Changed("shadow")) {
 		return func(*result.Judgement) {}
 	}
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
@@ -89,10 +89,10 @@ func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
 		switch {
 		case err != nil:
 		case commit == "" || e.reviewed() != nil:
-			score, err = app.ReadScore(j.Root)
+			score, err = app.ReadScore(c.Root)
 		default:
 			verdict := map[int]string{ExitPass: "pass", ExitFail: "fail"}[code]
-			score, err = app.KeepScore(e.ctx, j.Root, commit, cmp.Or(verdict, "no-verdict"))
+			score, err = app.KeepScore(e.ctx, c.Root, commit, cmp.Or(verdict, "no-verdict"))
 		}
 		if err != nil {
 			r.Warnings = append(r.Warnings, "the score of the gate in shadow is not kept: "+err.Error())
@@ -107,17 +107,17 @@ func (v *flags) shadowed(e *env, j *job) func(*result.Judgement) {
 }
 
 // request is the checks that the flags ask for, one for each workload.
-func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job, []*app.Check, error) {
+func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
 	if err := v.checkCounts(v.by.ByLaunch()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	jobs, err := v.resolve(e, workload)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if v.baseCommand != "" && len(jobs) > 1 {
-		return nil, nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
+		return nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 	}
 	var checks []*app.Check
 	for _, j := range jobs {
@@ -136,7 +136,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
 		}
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
@@ -146,55 +146,55 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*job,
 			m.Partial = len(jobs) == 1
 			if v.by.ByLaunch() {
 				if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
-					return nil, nil, err
+					return nil, err
 				}
 				m.Counters = &v.counts
 			}
 		}
-		if err := cmp.Or(v.asked(c, j), v.judgeable(c, j)); err != nil {
-			return nil, nil, err
+		if err := cmp.Or(v.asked(c, j), v.judgeable(c)); err != nil {
+			return nil, err
 		}
 		checks = append(checks, c)
 	}
-	return jobs, checks, nil
+	return checks, nil
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *flags) complete(e *env, r *result.Judgement, jobs []*job) {
-	several := len(jobs) > 1
+func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
+	several := len(checks) > 1
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
 		if w.Baseline != "" { // the report does not depend on where nsgate was started
-			w.Baseline = cmp.Or(git.Within(policyDir(jobs[0].Policy.File), w.Baseline), w.Baseline)
+			w.Baseline = cmp.Or(git.Within(policyDir(checks[0].Policy.File), w.Baseline), w.Baseline)
 		}
 	}
 	saved = saved || several && saveLast(e.ctx, r)
 	v.saved = saved
 	for i, w := range r.Each() {
 		offerAccept(w, "", v, saved, several)
-		w.Next = append(w.Next, others(w, jobs[i])...)
+		w.Next = append(w.Next, others(w, checks[i])...)
 		if several {
-			w.Reproduce = e.again(jobs[i].Workload)
-			w.Calls = calls(w.Reproduce, jobs[i].Policy, false)
+			w.Reproduce = e.again(checks[i].Workload)
+			w.Calls = calls(w.Reproduce, checks[i].Policy, false)
 		}
 	}
 	if several {
 		r.Reproduce = e.again("")
 		return
 	}
-	r.Reproduce, v.reproduce = e.repeat(jobs[0])
-	p, command := jobs[0].Policy, v.baseCommand != ""
+	r.Reproduce, v.reproduce = e.repeat(checks[0])
+	p, command := checks[0].Policy, v.baseCommand != ""
 	r.Calls, v.calls = calls(r.Reproduce, p, command), calls(v.reproduce, p, command)
 }
 
 // withoutBaseline sets the exit code that --no-baseline asks for.
-func (v *flags) withoutBaseline(e *env, r *result.Judgement, jobs []*job) {
+func (v *flags) withoutBaseline(e *env, r *result.Judgement, c *app.Check) {
 	lacks := func(w *result.Judgement) bool {
 		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
 	}
 	switch {
-	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(jobs[0].Root) &&
-		firstBaseline(r, jobs[0]):
+	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(c.Root) &&
+		firstBaseline(r, c):
 		v.exits = new(ExitPass)
 	case v.noBaseline == "fail" && slices.ContainsFunc(r.Each(), lacks) && r.Report(nil).ExitCode() == ExitNoVerdict:
 		v.exits = new(ExitFail)
@@ -203,14 +203,14 @@ func (v *flags) withoutBaseline(e *env, r *result.Judgement, jobs []*job) {
 
 // firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
 // of a name that nothing has any more: the change under review has deleted or renamed it.
-func firstBaseline(r *result.Judgement, j *job) bool {
-	known := mapped(j.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
+func firstBaseline(r *result.Judgement, c *app.Check) bool {
+	known := mapped(c.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
 	for _, w := range r.Each() {
 		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(j.Root), func(name string) bool { return !slices.Contains(known, name) })
+	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool { return !slices.Contains(known, name) })
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
@@ -241,16 +241,16 @@ func (v *flags) asked(c *app.Check, j *job) error {
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
-func (v *flags) judgeable(c *app.Check, j *job) error {
+func (v *flags) judgeable(c *app.Check) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := j.looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
+	lone := c.Looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && v.from == "" && len(c.Kernels) == 0:
 		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
 			"with, "+
-			"or name kernels with --kernel", j.Workload, j.Root, countFlag)
+			"or name kernels with --kernel", c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	case lone && c.Base == nil && !c.Spread():
@@ -261,12 +261,12 @@ func (v *flags) judgeable(c *app.Check, j *job) error {
 }
 
 // others names the workloads that have a baseline if the checked one has none.
-func others(r *result.Judgement, j *job) []string {
-	have := app.WorkloadsIn(j.Root)
+func others(r *result.Judgement, c *app.Check) []string {
+	have := app.WorkloadsIn(c.Root)
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
 	}
-	return []string{meant("--workload ", j.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
+	return []string{meant("--workload ", c.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
 }
 
 // untestable is the exit code that makes git bisect run skip a commit. Others from 1 to 127 call it bad.

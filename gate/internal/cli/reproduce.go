@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -78,12 +79,12 @@ func (e *env) elided() *strings.Replacer {
 // repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the
 // policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal has that of its
 // user, as those of builds, unless it holds a value of the environment.
-func (e *env) repeat(j *job) (stored, shown string) {
+func (e *env) repeat(c *app.Check) (stored, shown string) {
 	shown = e.repeated("", func(flag, value string) bool {
 		return secretive(flag, value) && (flag == argFlag || e.carries([]string{value}))
 	})
 	command := e.args.workload
-	w, ok := j.Policy.Workload(j.Workload)
+	w, ok := c.Policy.Workload(c.Workload)
 	if command != nil && !(ok && slices.Equal(w.Command, command)) && !e.carries(command) {
 		shown += " -- " + thresholds.JoinCommand(command)
 	}
