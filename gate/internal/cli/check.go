@@ -125,13 +125,10 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.paired, Profiler: v.by, Kernels: v.counts.Kernels,
 			Explain: app.Explain(v.explain), Draw: v.draws(),
 		}
-		if c.SkipUnchanged = j.set.SkipUnchanged; v.fs.Changed("skip-unchanged") {
-			c.SkipUnchanged = v.skip
+		if !v.fs.Changed("skip-unchanged") {
+			v.skip = j.set.SkipUnchanged
 		}
-		switch {
-		case c.SkipUnchanged && v.bisecting:
-			c.SkipUnchanged = false
-		case c.SkipUnchanged && e.editsBaselines(j.Root):
+		if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
 			c.SkipUnchanged = false
 			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
 		}
