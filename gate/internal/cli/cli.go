@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -37,6 +38,7 @@ func Main(parent context.Context, args []string, s Streams) int {
 	e := &env{Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
 		getenv: os.Getenv, environ: os.Environ, line: args, confined: confined}
 	defer e.listen(parent)()
+	e.reviewed = sync.OnceValue(func() *app.Review { return app.Reviewed(e.ctx, e.getenv) })
 	root := root(e)
 	root.SetArgs(args)
 	root.SetContext(e.ctx)
@@ -123,18 +125,17 @@ type env struct {
 	ctx      context.Context // ends at the first signal; tests of parts have none
 	Out, Err *terminal.Writer
 	getenv   func(string) string
-	environ  func() []string // all variables, as NAME=VALUE
-	line     []string        // the command line, without the name of the program
-	command  *cobra.Command  // that runs
-	args     arguments       // of the command
-	looked   bool            // for a review
-	review   *app.Review     // the change under review, nil for none
-	host     *codehost.Host  // that reports are posted to, nil for none
-	event    codehost.Review // pull request of the job, where a flag asks for it
-	failed   error           // of a help page, whose printer returns none
-	std      Streams         // where these two end, for a child
-	confined bool            // this process is the child that reads
-	follows  atomic.Bool     // the command ends with a program, however long that takes after a signal
+	environ  func() []string    // all variables, as NAME=VALUE
+	line     []string           // the command line, without the name of the program
+	command  *cobra.Command     // that runs
+	args     arguments          // of the command
+	reviewed func() *app.Review // the change under review, as it was when it was first asked for; nil for none
+	host     *codehost.Host     // that reports are posted to, nil for none
+	event    codehost.Review    // pull request of the job, where a flag asks for it
+	failed   error              // of a help page, whose printer returns none
+	std      Streams            // where these two end, for a child
+	confined bool               // this process is the child that reads
+	follows  atomic.Bool        // the command ends with a program, however long that takes after a signal
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.

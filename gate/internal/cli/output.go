@@ -299,15 +299,6 @@ func (v *flags) coloured(e *env) bool {
 	return forced != "" || e.getenv("TERM") != "dumb" && e.Out.Columns() > 0
 }
 
-// reviewed is the change under review, as it was when it was first asked for; nil for none.
-func (e *env) reviewed() *app.Review {
-	if !e.looked {
-		e.looked = true
-		e.review = app.Reviewed(e.ctx, e.getenv)
-	}
-	return e.review
-}
-
 // editsBaselines reports whether the change under review edits what lies below the root of the baselines, or may.
 func (e *env) editsBaselines(root string) bool {
 	review := e.reviewed()
