@@ -186,16 +186,17 @@ func (b Baselines) Longest() (longest time.Duration) {
 
 // NoNVTX reports whether the newest session was measured without NVTX ranges, because the profiler loses events with
 // them.
-func (b Baselines) NoNVTX() bool {
-	var newest model.Environment
+func (b Baselines) NoNVTX() bool { return b.newest().Mode == model.WithoutNVTX }
+
+func (b Baselines) newest() (newest model.Session) {
 	for _, x := range b {
-		for i := range x.Sessions {
-			if s := &x.Sessions[i]; !s.Start.Before(newest.Start) {
-				newest = s.Environment
+		for _, s := range x.Sessions {
+			if !s.Start.Before(newest.Start) {
+				newest = s
 			}
 		}
 	}
-	return newest.Mode == model.WithoutNVTX
+	return newest
 }
 
 func (b Baselines) models() []string {

@@ -115,16 +115,8 @@ func (c *Record) Due(ctx context.Context, now time.Time) string {
 			own = Baselines{b}
 		}
 	}
-	var newest *model.Session
-	for _, b := range own {
-		for i := range b.Sessions {
-			if s := &b.Sessions[i]; newest == nil || !s.Start.Before(newest.Start) {
-				newest = s
-			}
-		}
-	}
-	switch {
-	case newest == nil:
+	switch newest := own.newest(); {
+	case len(own) == 0:
 		return "there is no baseline of this GPU"
 	case newest.Accepted:
 		return "the last change was accepted, not measured as a whole"
