@@ -90,11 +90,9 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []mo
 	base, head = cut[1], cut[2]
 	for i := range base {
 		base[i].Commit = m.BaseCommit
-		base[i].Longest = max(base[i].Longest, m.Longest)
 		m.place(&base[i])
 	}
 	for i := range head {
-		head[i].Longest = max(head[i].Longest, m.Longest)
 		m.place(&head[i])
 		if head[i].Commit == "" {
 			head[i].Commit = m.commit(ctx)
@@ -115,8 +113,9 @@ func (m *Measurement) commit(ctx context.Context) string {
 	return id
 }
 
-// place fills in the environment of a session measured here, which pages of counters omit.
+// place fills in the environment of a session measured here, which pages of counters omit, and its longest run.
 func (m *Measurement) place(s *model.Session) {
+	s.Longest = max(s.Longest, m.Longest)
 	if at := m.Place; at.Tool != "" {
 		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
 	}
