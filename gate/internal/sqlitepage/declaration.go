@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // declaration is a CREATE TABLE statement (https://www.sqlite.org/lang_createtable.html).
@@ -239,84 +241,30 @@ func (p *parser) close() bool {
 	return true
 }
 
+// token is the white space and comments before a token, and the token: in quotes or bytes (x'00'), a quote that is not
+// closed, a number or word, or a sign.
+var token = input.Pattern(`(?s)^(?:[ \t\n\f\r]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*` +
+	"(?:([xX]?'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[^\\]]*\\])|([xX]?'|[\"`\\[])|" +
+	`([0-9](?:[eE][+-]|[.\w$[:^ascii:]])*|[\w$[:^ascii:]]+)|(.))?`)
+
 // next reads a token. One that is not closed, or no token of SQL, ends the declaration with a sign that fits nowhere.
 func (p *parser) next() {
-	p.skipSpace()
-	if p.kind, p.text = end, p.sql; p.sql == "" {
-		return
-	}
-	first, n := p.sql[0], 1
+	m := token().FindStringSubmatch(p.sql)
+	p.sql = p.sql[len(m[0]):]
+	inside, quote := m[1][:max(0, len(m[1])-1)], m[1][max(0, len(m[1])-1):]
 	switch {
-	case isWord(first):
-		for n < len(p.sql) && (isWord(p.sql[n]) || isDigit(first) && isNumber(p.sql[n-1], p.sql[n])) {
-			n++
-		}
-		p.kind = word
-		if n == 1 && first|0x20 == 'x' && len(p.sql) > 1 && p.sql[1] == '\'' { // bytes: x'00'
-			p.sql = p.sql[1:]
-			p.next()
-			return
-		}
-		p.text = p.sql[:n]
-	case strings.IndexByte("\"'`[", first) >= 0:
-		if p.text, n = unquote(p.sql); n == 0 {
-			p.kind, n = '?', len(p.sql)
-			break
-		}
-		p.kind = quoted
+	case m[2] != "", m[1] != "" && quote != "]" && strings.HasPrefix(p.sql, quote): // the last two stand for one
+		p.kind, p.text, p.sql = '?', "", ""
+	case m[1] != "":
+		inside = inside[strings.IndexAny(inside, "\"'`[")+1:]
+		p.kind, p.text = quoted, strings.ReplaceAll(inside, quote+quote, quote)
+	case m[3] != "":
+		p.kind, p.text = word, m[3]
+	case m[4] == "":
+		p.kind, p.text = end, ""
+	case m[4] == "\x00":
+		p.kind, p.text = '?', m[4]
 	default:
-		if p.kind, p.text = first, p.sql[:1]; first == end {
-			p.kind = '?'
-		}
+		p.kind, p.text = m[4][0], m[4]
 	}
-	p.sql = p.sql[n:]
-}
-
-func (p *parser) skipSpace() {
-	for {
-		p.sql = strings.TrimLeft(p.sql, " \t\n\f\r")
-		after := ""
-		switch {
-		case strings.HasPrefix(p.sql, "--"):
-			_, after, _ = strings.Cut(p.sql, "\n")
-		case strings.HasPrefix(p.sql, "/*"):
-			_, after, _ = strings.Cut(p.sql[2:], "*/")
-		default:
-			return
-		}
-		p.sql = after
-	}
-}
-
-// unquote removes the quotes from the name or text of n bytes at the beginning of sql; n is 0 where it does not end.
-func unquote(sql string) (text string, n int) {
-	quote := sql[:1]
-	if quote == "[" {
-		text, _, found := strings.Cut(sql[1:], "]")
-		if !found {
-			return "", 0
-		}
-		return text, len(text) + 2
-	}
-	for n = 1; ; n++ {
-		i := strings.Index(sql[n:], quote)
-		if i < 0 {
-			return "", 0
-		}
-		if n += i + 1; !strings.HasPrefix(sql[n:], quote) { // two of them stand for one
-			return strings.ReplaceAll(sql[1:n-1], quote+quote, quote), n
-		}
-	}
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-// isWord reports whether a byte is one of names, words and numbers.
-func isWord(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c) || c == '_' || c == '$' || c >= 0x80
-}
-
-// isNumber reports whether a byte goes on with a number, as a point and the sign of an exponent do.
-func isNumber(before, c byte) bool {
-	return c == '.' || (c == '-' || c == '+') && before|0x20 == 'e'
 }
