@@ -144,26 +144,23 @@ func formatNumber(f float64) string {
 
 const missing = "-"
 
-func parseSample(s string) (float64, error) {
-	if s == missing {
-		return math.NaN(), nil
+// orMissing is a parser for the cell of one run, which may have no value.
+func orMissing[T any](absent T, parser func(string) (T, error)) func(string) (T, error) {
+	return func(s string) (T, error) {
+		if s == missing {
+			return absent, nil
+		}
+		return parser(s)
 	}
-	return parseNumber(s)
 }
+
+var parseSample = orMissing(math.NaN(), parseNumber)
 
 func formatSample(f float64) string {
 	if math.IsNaN(f) {
 		return missing
 	}
 	return formatNumber(f)
-}
-
-// parseProfiled is [parseCount], with 0 for an unprofiled run.
-func parseProfiled(s string) (int, error) {
-	if s == missing {
-		return 0, nil
-	}
-	return parseCount(s)
 }
 
 // parseSteady checks whether a run was steady: yes, no, or "-" for an unprofiled one.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture,
@@ -26,13 +27,11 @@ func codeRows(kernels []devicecode.Kernel) (out []row) {
 func (r *row) kernel(c *cells) devicecode.Kernel {
 	k := devicecode.Kernel{Name: parse(c, "subject", r.Subject, unescape), Arch: parse(c, "key", r.Key, unescape), File: parse(c, "note", r.Note, unescape)}
 	if n, err := fmt.Sscanf(r.Value, codeForm, &k.Registers, &k.Stack, &k.SpillStores, &k.Shared, &k.Constant, &k.Barriers, &k.Code, &k.Hash); err != nil ||
-		n != 8 || len(strings.Fields(r.Value)) != 8 || !isCodeHash(k.Hash) {
+		n != 8 || len(strings.Fields(r.Value)) != 8 || !codeHash().MatchString(k.Hash) {
 		c.fail("value", "%q is no device code (seven numbers and a hash); restore the file from version control", r.Value)
 	}
 	return k
 }
 
-// isCodeHash reports whether s is a hash as [devicecode.Kernel] holds it.
-func isCodeHash(s string) bool {
-	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
-}
+// codeHash is the form of a hash as [devicecode.Kernel] holds it.
+var codeHash = input.Pattern(`^[0-9a-f]{16}$`)

@@ -128,9 +128,6 @@ func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
 	said := make(map[string]placed)
 	for _, r := range rows {
-		if slices.Contains(retiredKeys, r.row.Key) {
-			continue
-		}
 		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }) {
 			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
 			return Entry{}, r.cells.err
@@ -165,7 +162,7 @@ func parseIDs(s string) ([]string, error) {
 	}
 	ids := strings.Split(s, " ")
 	for _, id := range ids {
-		if _, err := formed(isID, anID)(id); err != nil {
+		if _, err := parseID(id); err != nil {
 			return nil, err
 		}
 	}

@@ -50,23 +50,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Keys that older versions wrote are read without an error.
-func TestRetiredKeys(t *testing.T) {
-	_, text, err := encodeEntry(&Entry{Session: sample()[0]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := strings.Replace(string(text), "\nsession,,start,", "\nsession,,host_code,7023 7025 | 0.ef32f2e3:50:0 60,,,\nsession,,start,", 1)
-	want, err := decodeRows("session", text)
-	if err != nil || old == string(text) {
-		t.Fatal(err)
-	}
-	got, err := decodeRows("session", []byte(old))
-	if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
-		t.Errorf("%v, -without +with:\n%s", err, diff)
-	}
-}
-
 // A written entry reads back equal.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -26,13 +27,13 @@ var headKeys = []headKey{
 	text("gpu", func(e *Entry) *string { return &e.GPU }),
 	count("gpus", func(e *Entry) *int { return &e.GPUs }),
 	count("processes", func(e *Entry) *int { return &e.Processes }),
-	field("gpu_hash", func(e *Entry) *string { return &e.GPUHash }, verbatim, formed(isHash, "eight hexadecimal digits")),
+	field("gpu_hash", func(e *Entry) *string { return &e.GPUHash }, verbatim, formed(`^([0-9a-f]{8})?$`, "eight hexadecimal digits")),
 	text("driver", func(e *Entry) *string { return &e.Driver }),
 	text("cuda", func(e *Entry) *string { return &e.CUDA }),
 	text("tool", func(e *Entry) *string { return &e.Tool }),
 	text("schema", func(e *Entry) *string { return &e.Schema }),
 	text("mode", func(e *Entry) *string { return &e.Mode }),
-	field("graph_trace", func(e *Entry) *string { return &e.GraphTrace }, verbatim, formed(isTrace, `"node", "graph" or empty`)),
+	field("graph_trace", func(e *Entry) *string { return &e.GraphTrace }, verbatim, formed(`^(node|graph)?$`, `"node", "graph" or empty`)),
 	field("tick_ns", func(e *Entry) *float64 { return &e.Tick }, formatNumber, parseTick),
 	count("clock_mhz", func(e *Entry) *int { return &e.ClockMHz }),
 	field("board_part_number", func(e *Entry) *string { return &e.Board }, verbatim, parseBoard),
@@ -57,17 +58,14 @@ var headKeys = []headKey{
 	profiled("steady", func(r model.Run) string { return map[bool]string{true: "yes", false: "no"}[r.Steady] }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
-	field("inputs", func(e *Entry) *string { return &e.Inputs }, verbatim, formed(isInputs, "two hashes")),
+	field("inputs", func(e *Entry) *string { return &e.Inputs }, verbatim, formed(`^([0-9a-f]{64} [0-9a-f]{64})?$`, "two hashes")),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),
 	text("anchor", func(e *Entry) *string { return &e.Anchor }),
 	ids("supersedes", func(e *Entry) *[]string { return &e.Supersedes }),
 	ids("beside", func(e *Entry) *[]string { return &e.Beside }),
-	field("removes", func(e *Entry) *string { return &e.Removes }, verbatim, formed(isID, anID)),
+	field("removes", func(e *Entry) *string { return &e.Removes }, verbatim, parseID),
 }
-
-// retiredKeys are keys of older versions, which are ignored.
-var retiredKeys = []string{"host_code"}
 
 // ofRemoval are the keys of a file that takes another back.
 var ofRemoval = []string{"what", "start", "commit", "reason", "supersedes", "beside", "removes"}
@@ -147,31 +145,19 @@ const maxRuns = 100_000
 // maxStart is the latest start of a run in s after that of its session.
 const maxStart = 1e6
 
-// isID reports whether a text can be the name of a session.
-func isID(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
-}
-
-func isHash(s string) bool {
-	return s == "" || len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-func isInputs(s string) bool {
-	files, setup, _ := strings.Cut(s, " ")
-	return s == "" || len(files) == 64 && len(setup) == 64 && strings.Trim(files+setup, "0123456789abcdef") == ""
-}
-
-func isTrace(s string) bool { return s == "" || s == "node" || s == "graph" }
-
 // formed is a parser for text of a fixed form.
-func formed(form func(string) bool, what string) func(string) (string, error) {
+func formed(pattern, what string) func(string) (string, error) {
+	form := input.Pattern(pattern)
 	return func(s string) (string, error) {
-		if !form(s) {
+		if !form().MatchString(s) {
 			return "", fmt.Errorf("%q is not %s", s, what)
 		}
 		return s, nil
 	}
 }
+
+// parseID reads the name of a session.
+var parseID = formed(`^[-0-9A-Za-z]{1,64}$`, "a session id (letters, digits and hyphens)")
 
 // parseBoard keeps serial numbers and UUIDs out.
 func parseBoard(s string) (string, error) {
@@ -189,7 +175,7 @@ func (e *Entry) readRuns(c *cells, said map[string]placed) {
 		return
 	}
 	counts := func(key string) []int {
-		return list(c, key, cmp.Or(said[key].row.Value, "0"), n, parseProfiled)
+		return list(c, key, cmp.Or(said[key].row.Value, "0"), n, orMissing(0, parseCount))
 	}
 	skipped, total, launches := counts("skipped"), counts("total"), counts("launches")
 	steady := list(c, "steady", said["steady"].row.Value, n, parseSteady)
@@ -235,5 +221,3 @@ func formatStarts(s *model.Session) string {
 	}
 	return starts
 }
-
-const anID = "a session id (letters, digits and hyphens)"
