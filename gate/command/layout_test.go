@@ -30,7 +30,7 @@ var layout = map[string]struct {
 	"gate/internal/confine":       {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
 	"gate/internal/cells":         {0, []string{"golang.org/x/text"}},
 	"gate/internal/git":           {1, nil},
-	"gate/internal/input":         {-1, nil},
+	"gate/internal/input":         {-2, nil},
 	"gate/internal/output":        {-1, nil},
 	"gate/internal/terminal":      {0, []string{"golang.org/x/term"}},
 	"gate/internal/host":          {2, nil},

@@ -8,10 +8,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // A part of a name is taken out where it changes although the source of the kernel does not: from build to build, from
@@ -26,12 +27,7 @@ type rule struct {
 	to      string
 }
 
-func newRule(has, pattern, to string) rule { return rule{has, expression(pattern), to} }
-
-// expression is a regular expression that is compiled when it is first asked for.
-func expression(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
+func newRule(has, pattern, to string) rule { return rule{has, input.Pattern(pattern), to} }
 
 // suffixes stand behind a name, and keep it from being demangled. PTX knows no "." and writes "__" or "_$_" for it.
 var suffixes = []rule{
@@ -183,8 +179,8 @@ func opened(name string) string {
 }
 
 var (
-	lostNamespace = expression(`(?:^|[ ,(*&])unnamed>::`)
-	unnamed       = expression(`(?:\B<)?\bunnamed>::`)
+	lostNamespace = input.Pattern(`(?:^|[ ,(*&])unnamed>::`)
+	unnamed       = input.Pattern(`(?:\B<)?\bunnamed>::`)
 )
 
 // NormalizeRange is [NormalizeName] for NVTX text: numbers that count occurrences are taken out, so that
@@ -193,9 +189,9 @@ func NormalizeRange(raw string) string {
 	return counters().ReplaceAllString(numbers().ReplaceAllString(NormalizeLine(raw), "#"), "$1#")
 }
 
-var numbers = expression(`#[0-9]+\b`)
+var numbers = input.Pattern(`#[0-9]+\b`)
 
-var counters = expression(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
+var counters = input.Pattern(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
 // NormalizeLine is [NormalizeControl] for text of one line: white space is collapsed.
 func NormalizeLine(s string) string { return strings.Join(strings.Fields(NormalizeControl(s)), " ") }

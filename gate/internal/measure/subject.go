@@ -25,22 +25,11 @@ func (d Dim3) String() string {
 
 // ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.
 func ParseDim3(s string) (Dim3, error) {
-	if s == "" {
-		return Dim3{}, nil
-	}
-	parts := strings.Split(s, "x")
-	if len(parts) != 3 {
+	var d Dim3
+	if _, err := fmt.Sscanf(s, "%dx%dx%d", &d.X, &d.Y, &d.Z); s != "" && (err != nil || d.String() != s) {
 		return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
 	}
-	var v [3]uint32
-	for i, p := range parts {
-		n, err := strconv.ParseUint(p, 10, 32)
-		if err != nil || strconv.FormatUint(n, 10) != p {
-			return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
-		}
-		v[i] = uint32(n)
-	}
-	return Dim3{v[0], v[1], v[2]}, nil
+	return d, nil
 }
 
 // Scope is the kind of a subject.
