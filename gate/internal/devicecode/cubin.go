@@ -54,8 +54,8 @@ func cubin(image []byte) ([]Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("damaged device code: %w", err)
 	}
-	at := slices.IndexFunc(f.list, func(s section) bool { return s.kind == elf.SHT_SYMTAB })
-	if at < 0 || f.list[at].size == 0 {
+	at := slices.IndexFunc(f.list, func(s elf.Section64) bool { return elf.SectionType(s.Type) == elf.SHT_SYMTAB })
+	if at < 0 || f.list[at].Size == 0 {
 		return nil, nil
 	}
 	entries, names, err := c.symbols(f, &f.list[at])
@@ -79,10 +79,10 @@ func cubin(image []byte) ([]Kernel, error) {
 	var out []Kernel
 	sum := 0
 	for i, s := range entries {
-		if i == 0 || elf.ST_TYPE(s.info) != elf.STT_FUNC || s.other&entryPoint == 0 {
+		if i == 0 || elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Other&entryPoint == 0 {
 			continue
 		}
-		name, ok := names.at(s.name)
+		name, ok := names.at(s.Name)
 		if sum += len(name); !ok || sum > maxNames {
 			return nil, fmt.Errorf("damaged symbol table: the name of symbol %d is cut or too long", i)
 		}
@@ -112,7 +112,7 @@ func architecture(image []byte) (sm int, suffix string) {
 
 type image64 struct {
 	data              []byte
-	sections          map[string]*section
+	sections          map[string]*elf.Section64
 	stacks, registers map[uint32]int // by symbol
 	wide              bool           // instructions of 16 bytes: Volta and later
 	known             map[string]Kernel
@@ -123,12 +123,12 @@ const mostOverlap = 4
 
 // newImage finds the sections of an image by their names.
 func newImage(image []byte, f *sections) (*image64, error) {
-	c := &image64{data: image, sections: make(map[string]*section, len(f.list)), stacks: map[uint32]int{},
+	c := &image64{data: image, sections: make(map[string]*elf.Section64, len(f.list)), stacks: map[uint32]int{},
 		registers: map[uint32]int{}, known: map[string]Kernel{}}
 	names, sizes := 0, uint64(0)
 	for i := range f.list {
 		s := &f.list[i]
-		name, ok := f.names.at(s.name)
+		name, ok := f.names.at(s.Name)
 		if names += len(name); !ok || names > maxNames {
 			return nil, fmt.Errorf("the name of section %d is cut or too long", i)
 		}
@@ -141,35 +141,37 @@ func newImage(image []byte, f *sections) (*image64, error) {
 }
 
 // symbols are the entries of a symbol table, and the names in the string table that belongs to it.
-func (c *image64) symbols(f *sections, s *section) (entries []symbol, names table, err error) {
+func (c *image64) symbols(f *sections, s *elf.Section64) (entries []elf.Sym64, names table, err error) {
 	b := c.bytes(s)
 	switch {
-	case len(b) == 0 || len(b)%symbolSize != 0:
-		return nil, "", fmt.Errorf("%d bytes at byte %d are no symbols", s.size, s.offset)
-	case s.link == 0 || uint64(s.link) >= uint64(len(f.list)):
-		return nil, "", fmt.Errorf("its names are in section %d of %d", s.link, len(f.list))
+	case len(b) == 0 || len(b)%elf.Sym64Size != 0:
+		return nil, "", fmt.Errorf("%d bytes at byte %d are no symbols", s.Size, s.Off)
+	case s.Link == 0 || uint64(s.Link) >= uint64(len(f.list)):
+		return nil, "", fmt.Errorf("its names are in section %d of %d", s.Link, len(f.list))
 	}
-	return symbols(b), table(c.bytes(&f.list[s.link])), nil
+	entries = make([]elf.Sym64, len(b)/elf.Sym64Size)
+	_, err = binary.Decode(b, binary.LittleEndian, entries)
+	return entries, table(c.bytes(&f.list[s.Link])), err
 }
 
 // bytes are the contents of a section in the image. NOBITS sections, and sections beyond the image, have none.
-func (c *image64) bytes(s *section) []byte {
-	if s == nil || s.kind == elf.SHT_NOBITS || s.offset > uint64(len(c.data)) || s.size > uint64(len(c.data))-s.offset {
+func (c *image64) bytes(s *elf.Section64) []byte {
+	if s == nil || noBits(s) || s.Off > uint64(len(c.data)) || s.Size > uint64(len(c.data))-s.Off {
 		return nil
 	}
-	return c.data[s.offset : s.offset+s.size]
+	return c.data[s.Off : s.Off+s.Size]
 }
 
 // size is the size of a section, 0 if the image has none of that name.
 func (c *image64) size(name string) int {
-	if s := c.sections[name]; s != nil && s.size < maxImage {
-		return int(s.size)
+	if s := c.sections[name]; s != nil && s.Size < maxImage {
+		return int(s.Size)
 	}
 	return 0
 }
 
 // info reads a section of attributes: a format byte, an attribute byte, and two bytes of value or of the value's size.
-func (c *image64) info(s *section, take func(attr byte, value []byte)) {
+func (c *image64) info(s *elf.Section64, take func(attr byte, value []byte)) {
 	for b := c.bytes(s); len(b) >= 4; {
 		value := b[2:4]
 		next := 4
@@ -211,7 +213,7 @@ func (c *image64) sized(name string) (Kernel, error) {
 	}
 	k := Kernel{Name: name, Code: len(code), Shared: c.size(".nv.shared." + name),
 		Constant: c.size(".nv.constant0." + name),
-		Barriers: int(text.flags >> 20 & 0x7f), Registers: int(text.info >> 24)} // before the attribute existed
+		Barriers: int(text.Flags >> 20 & 0x7f), Registers: int(text.Info >> 24)} // before the attribute existed
 	c.info(c.sections[".nv.info."+name], func(attr byte, value []byte) {
 		if attr == attrBarriers && len(value) > 0 {
 			k.Barriers = int(value[0])

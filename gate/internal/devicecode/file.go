@@ -80,10 +80,10 @@ func hostKernels(f io.ReaderAt, size int64) ([]Kernel, error) {
 	for _, name := range fatSections {
 		var all []Kernel
 		for _, s := range file.list {
-			if s.kind == elf.SHT_NOBITS || !file.names.is(s.name, name) || s.offset > uint64(size) {
+			if noBits(&s) || !file.names.is(s.Name, name) || s.Off > uint64(size) {
 				continue
 			}
-			kernels, err := fatKernels(io.NewSectionReader(f, int64(s.offset), int64(min(s.size, uint64(size)-s.offset))))
+			kernels, err := fatKernels(io.NewSectionReader(f, int64(s.Off), int64(min(s.Size, uint64(size)-s.Off))))
 			if errors.Is(err, errPTX) {
 				ptx = err
 			} else if err != nil {
@@ -229,11 +229,12 @@ func HasCode(path string) bool {
 	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
 		return false
 	}
-	if !isELF(head[:]) && binary.LittleEndian.Uint32(head[:]) != fatMagic {
+	switch {
+	case binary.LittleEndian.Uint32(head[:]) == fatMagic:
+		return true
+	case !isELF(head[:]):
 		return false
-	}
-	isCubin := isELF(head[:]) && elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA
-	if isCubin || binary.LittleEndian.Uint32(head[:]) == fatMagic {
+	case elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA:
 		return true
 	}
 	file, err := readSections(f, info.Size())

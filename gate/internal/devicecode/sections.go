@@ -19,20 +19,13 @@ const (
 	maxNames    = 256 << 20 // bytes of all names of a file
 )
 
-// section is an entry of the section table. Nothing is decompressed: no compiler compresses device code by section.
-type section struct {
-	name, link, info uint32
-	kind             elf.SectionType
-	flags            uint64
-	offset, size     uint64 // in the file, of NOBITS the size alone
-}
-
-// sections are the section table of an ELF file, and the names in it.
+// sections are the section table of an ELF file, and the names in it. Nothing is decompressed: no compiler compresses
+// device code by section.
 type sections struct {
 	machine elf.Machine
 	class   elf.Class
 	order   binary.ByteOrder
-	list    []section
+	list    []elf.Section64
 	names   table
 }
 
@@ -66,10 +59,10 @@ func readSections(r io.ReaderAt, size int64) (*sections, error) {
 			return nil, err
 		}
 		if h.Shnum == 0 {
-			count = first[0].size
+			count = first[0].Size
 		}
 		if h.Shstrndx == uint16(elf.SHN_XINDEX) {
-			names = uint64(first[0].link)
+			names = uint64(first[0].Link)
 		}
 	}
 	if count == 0 {
@@ -104,7 +97,7 @@ func (f *sections) header(r io.ReaderAt) (h elf.Header64, err error) {
 }
 
 // entries reads the first entries of the section table.
-func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int64) ([]section, error) {
+func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int64) ([]elf.Section64, error) {
 	entry := uint64(binary.Size(elf.Section64{}))
 	if f.class == elf.ELFCLASS32 {
 		entry = uint64(binary.Size(elf.Section32{}))
@@ -117,34 +110,36 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 	if err := load(r, text, int64(h.Shoff)); err != nil {
 		return nil, err
 	}
-	out := make([]section, count)
-	for i := range out {
-		if one := text[uint64(i)*entry:][:entry]; f.class == elf.ELFCLASS64 {
-			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])),
-				flags:  f.order.Uint64(one[8:]),
-				offset: f.order.Uint64(one[24:]), size: f.order.Uint64(one[32:]), link: f.order.Uint32(one[40:]), info: f.order.Uint32(one[44:])}
-		} else {
-			out[i] = section{name: f.order.Uint32(one), kind: elf.SectionType(f.order.Uint32(one[4:])),
-				flags:  uint64(f.order.Uint32(one[8:])),
-				offset: uint64(f.order.Uint32(one[16:])), size: uint64(f.order.Uint32(one[20:])), link: f.order.Uint32(one[24:]), info: f.order.Uint32(one[28:])}
-		}
+	out := make([]elf.Section64, count)
+	if f.class == elf.ELFCLASS64 {
+		_, err := binary.Decode(text, f.order, out)
+		return out, err
 	}
-	return out, nil
+	narrow := make([]elf.Section32, count)
+	_, err := binary.Decode(text, f.order, narrow)
+	for i, s := range narrow {
+		out[i] = elf.Section64{Name: s.Name, Type: s.Type, Flags: uint64(s.Flags), Off: uint64(s.Off), Size: uint64(s.Size),
+			Link: s.Link, Info: s.Info}
+	}
+	return out, err
 }
 
 // bytes reads a section of at most so many bytes.
-func (f *sections) bytes(r io.ReaderAt, s *section, size int64, most uint64) ([]byte, error) {
+func (f *sections) bytes(r io.ReaderAt, s *elf.Section64, size int64, most uint64) ([]byte, error) {
 	switch {
-	case s.kind == elf.SHT_NOBITS || elf.SectionFlag(s.flags)&elf.SHF_COMPRESSED != 0:
+	case noBits(s) || elf.SectionFlag(s.Flags)&elf.SHF_COMPRESSED != 0:
 		return nil, errors.New("its names are compressed or missing")
-	case s.offset > uint64(size) || s.size > uint64(size)-s.offset:
-		return nil, fmt.Errorf("a section of %d bytes at byte %d lies outside of the file", s.size, s.offset)
-	case s.size > most:
-		return nil, fmt.Errorf("names of %d bytes are above the bound of %d", s.size, most)
+	case s.Off > uint64(size) || s.Size > uint64(size)-s.Off:
+		return nil, fmt.Errorf("a section of %d bytes at byte %d lies outside of the file", s.Size, s.Off)
+	case s.Size > most:
+		return nil, fmt.Errorf("names of %d bytes are above the bound of %d", s.Size, most)
 	}
-	out := make([]byte, s.size)
-	return out, load(r, out, int64(s.offset))
+	out := make([]byte, s.Size)
+	return out, load(r, out, int64(s.Off))
 }
+
+// noBits reports whether a section has a size and no bytes in the file.
+func noBits(s *elf.Section64) bool { return elf.SectionType(s.Type) == elf.SHT_NOBITS }
 
 // table is a string table.
 type table string
@@ -171,29 +166,12 @@ func (t table) is(offset uint32, s string) bool {
 func (f *sections) holds(names []string) bool {
 	for i := range f.list {
 		for _, name := range names {
-			if f.names.is(f.list[i].name, name) {
+			if f.names.is(f.list[i].Name, name) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// symbol is an entry of a symbol table of 64 bits.
-type symbol struct {
-	name        uint32
-	info, other byte
-}
-
-const symbolSize = 24
-
-// symbols are those of a symbol table from the first one on, which is none, by their place.
-func symbols(b []byte) []symbol {
-	out := make([]symbol, 0, len(b)/symbolSize)
-	for ; len(b) >= symbolSize; b = b[symbolSize:] {
-		out = append(out, symbol{binary.LittleEndian.Uint32(b), b[4], b[5]})
-	}
-	return out
 }
 
 // isELF reports whether a file begins as an ELF file does.
