@@ -91,7 +91,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return r, err
 	}
 	if refusal := p.judgeJob(i+1, r, statuses, proc.Room(dir)); refusal != nil {
-		failed := &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refusal: refusal}
+		failed := &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refused: refused{refusal}}
 		failed.blameBase()
 		return r, failed
 	}

@@ -69,7 +69,7 @@ func TestBlameRoom(t *testing.T) {
 	refusal := error(&model.Refusal{Reason: "nsys failed", Next: "check it"})
 	crash := func(signal string) error {
 		return &WorkloadError{Run: Run{Signal: signal, Output: "No space left on device"}, Index: 1, Runs: 2,
-			refusal: &model.Refusal{Reason: "the workload was ended by a signal", Next: "run it by itself"}}
+			refused: refused{&model.Refusal{Reason: "the workload was ended by a signal", Next: "run it by itself"}}}
 	}
 	other := errors.New("no space left on device")
 	tests := []struct {

@@ -125,30 +125,21 @@ func (r *Result) Split() (base, head []model.Trace) {
 
 // InRuns is the time of runs that had their turn or started; time in which several did counts once.
 func (r *Result) InRuns() (total time.Duration) {
-	type interval struct{ from, to time.Time }
-	var runs []interval
+	var runs []model.Interval
 	for _, x := range r.Runs {
 		if x.Start.IsZero() { // on other hosts
 			total += x.Duration
 			continue
 		}
 		from := x.end().Add(-x.Duration)
-		if x.Held != nil {
+		if h := x.Held; h != nil {
 			from = x.Start
-			runs = append(runs, interval{x.Held.Started, x.Held.Started.Add(x.Held.Spent)})
+			runs = append(runs, model.Interval{Start: h.Started.UnixNano(), End: h.Started.Add(h.Spent).UnixNano()})
 		}
-		runs = append(runs, interval{from, x.end()})
+		runs = append(runs, model.Interval{Start: from.UnixNano(), End: x.end().UnixNano()})
 	}
-	slices.SortFunc(runs, func(a, b interval) int { return a.from.Compare(b.from) })
-	var until time.Time
-	for _, x := range runs {
-		if x.from.Before(until) {
-			x.from = until
-		}
-		if x.to.After(x.from) {
-			total += x.to.Sub(x.from)
-			until = x.to
-		}
+	for _, x := range model.Union(runs) {
+		total += time.Duration(max(0, x.End-x.Start))
 	}
 	return total
 }
@@ -191,16 +182,22 @@ type Event struct {
 	Output     string // untrusted
 }
 
+// refused is an error around a *model.Refusal.
+type refused struct{ refusal error }
+
+func (e *refused) Error() string { return e.refusal.Error() }
+
+// Unwrap returns the *model.Refusal.
+func (e *refused) Unwrap() error { return e.refusal }
+
 // WorkloadError is a session that ended because a run failed. It wraps a *model.Refusal and carries what the
 // workload printed, which is untrusted.
 type WorkloadError struct {
-	Run     Run
-	Index   int // of the run, counted from 1
-	Runs    int
-	refusal error
+	Run   Run
+	Index int // of the run, counted from 1
+	Runs  int
+	refused
 }
-
-func (e *WorkloadError) Error() string { return e.refusal.Error() }
 
 // blameBase gives the refusal of a run of the base build a kind of its own: a change is not to blame for its base.
 func (e *WorkloadError) blameBase() {
@@ -208,9 +205,6 @@ func (e *WorkloadError) blameBase() {
 		r.Kind = model.BaseFailed
 	}
 }
-
-// Unwrap returns the *model.Refusal.
-func (e *WorkloadError) Unwrap() error { return e.refusal }
 
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.
 func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {

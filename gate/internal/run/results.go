@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -21,19 +20,12 @@ const mostResults = 1000
 type results struct {
 	patterns []string // with the directory in them
 	dir      string   // of the run
-	before   map[string]stamp
-}
-
-// stamp tells whether a file was written again.
-type stamp struct {
-	at   time.Time
-	size int64
-	info os.FileInfo
+	before   map[string]os.FileInfo
 }
 
 // newResults makes the directory of a run, and notes the files that are there before it.
 func newResults(patterns []string, private, workdir string) (r *results, err error) {
-	r = &results{before: map[string]stamp{}}
+	r = &results{before: map[string]os.FileInfo{}}
 	if r.dir, err = os.MkdirTemp(private, "run"); err != nil {
 		return nil, err
 	}
@@ -46,7 +38,7 @@ func newResults(patterns []string, private, workdir string) (r *results, err err
 	}
 	for _, name := range r.files() {
 		if info, err := os.Stat(name); err == nil {
-			r.before[name] = stamp{info.ModTime(), info.Size(), info}
+			r.before[name] = info
 		}
 	}
 	return r, nil
@@ -70,30 +62,20 @@ func (r *results) files() (names []string) {
 // read reads what the run wrote. A file that it left as it was is of another run, and an error.
 func (r *results) read() (*model.Session, error) {
 	names := r.files()
-	written := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		old, was := r.before[name]
+	stale := slices.IndexFunc(names, func(name string) bool {
+		old := r.before[name]
 		info, err := os.Stat(name)
-		return was && err == nil && info.ModTime().Equal(old.at) && info.Size() == old.size && os.SameFile(info, old.info)
+		return old != nil && err == nil && info.ModTime().Equal(old.ModTime()) && info.Size() == old.Size() && os.SameFile(info, old)
 	})
 	switch {
 	case len(names) == 0:
 		return nil, fmt.Errorf("it wrote no file that %s matches", strings.Join(r.patterns, " or "))
-	case len(written) < len(names):
-		return nil, fmt.Errorf("%s is there and was not written by this run", stale(names, written))
+	case stale >= 0:
+		return nil, fmt.Errorf("%s is there and was not written by this run", names[stale])
 	case len(names) > mostResults:
 		return nil, fmt.Errorf("it wrote %d files, more than the %d that are read", len(names), mostResults)
 	}
 	return bench.Open(names...)
-}
-
-// stale is the first of the names that was not written.
-func stale(names, written []string) string {
-	for _, name := range names {
-		if !slices.Contains(written, name) {
-			return name
-		}
-	}
-	return ""
 }
 
 func (r *results) close() { os.RemoveAll(r.dir) }

@@ -178,14 +178,9 @@ func (r *Revision) Counterpart(checkout, dir string) (string, error) {
 // BuildError is a build command that failed. It wraps a *measure.Refusal and carries what the command printed, which
 // is untrusted.
 type BuildError struct {
-	Output  string
-	refusal error
+	Output string
+	refused
 }
-
-func (e *BuildError) Error() string { return e.refusal.Error() }
-
-// Unwrap returns the *measure.Refusal.
-func (e *BuildError) Unwrap() error { return e.refusal }
 
 // Build runs a shell command in the counterpart of the current directory and leaves none of its processes behind. A
 // command that fails is a *[BuildError], a cancelled ctx is its cause.
@@ -202,8 +197,8 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return &BuildError{Output: out.String(), refusal: model.Refuse(model.BaseBuild, fmt.Sprintf("make the build command work in a fresh clone of %s", w.Ref),
-			"the build of the base %s failed: %s", w.Ref, err)}
+		return &BuildError{out.String(), refused{model.Refuse(model.BaseBuild,
+			fmt.Sprintf("make the build command work in a fresh clone of %s", w.Ref), "the build of the base %s failed: %s", w.Ref, err)}}
 	}
 	return nil
 }
