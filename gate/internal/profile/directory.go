@@ -66,7 +66,7 @@ func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recor
 		group.Go(func() {
 			reading <- struct{}{}
 			defer func() { <-reading }()
-			errs[i] = e.format.open(ctx, t, e.files, &parts[i])
+			errs[i] = e.format.read(ctx, t, e.files, &parts[i])
 			files[i] = newFile(dir, e.files[0], parts[i].Traces)
 			for j := range parts[i].Traces {
 				if len(found) >= packFrom {

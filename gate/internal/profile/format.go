@@ -26,7 +26,7 @@ type Format struct {
 	Suffixes []string
 	// Needs is the program that reading takes, "" for none.
 	Needs string
-	// Gives names the measurements that it holds.
+	// Gives names the measurements that it holds, "" for a format that is refused.
 	Gives string
 
 	certain bool
@@ -35,24 +35,26 @@ type Format struct {
 	// begins are texts of a line that begins a table of this format, or replaces it in the program's output. Such a
 	// line is looked for behind the output of the workload; none where the file begins as the format does.
 	begins []string
-	// read adds the content of the files of one recording, most often one file.
-	read func(ctx context.Context, t Tools, files []string, to *Recording) error
-	// refuse is the refusal of a file of this format, nil where it is read.
-	refuse func(file string) *model.Refusal
+	// read adds the content of the files of one recording, most often one file, or refuses it.
+	read reader
 	// own is true for files that nsgate itself wrote.
 	own bool
 	// benchmarks is true for results of a benchmark harness; a run may have several.
 	benchmarks bool
 }
 
-// refusal makes the refusal of a format; format is its sentence, with a verb in place of the file's name.
-func refusal(kind model.Kind, next, format string) func(string) *model.Refusal {
-	return func(file string) *model.Refusal { return model.Refuse(kind, next, format, file) }
+type reader func(ctx context.Context, t Tools, files []string, to *Recording) error
+
+// refuse is the reader of a format that is not read; format is its sentence, with a verb in place of the file's name.
+func refuse(kind model.Kind, next, format string) reader {
+	return func(_ context.Context, _ Tools, files []string, _ *Recording) error {
+		return model.Refuse(kind, next, format, files[0])
+	}
 }
 
 // Formats lists the formats that can be read.
 func Formats() []Format {
-	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refuse != nil })
+	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.Gives == "" })
 }
 
 const (
@@ -131,13 +133,6 @@ func formatNamed(name string) *Format {
 
 // reading bounds the number of files that are read at the same time, and with it the memory of readers.
 var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
-
-func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
-	if f.refuse != nil {
-		return f.refuse(files[0])
-	}
-	return f.read(ctx, t, files, to)
-}
 
 func opened(file string, use func(*os.File) error) error {
 	f, err := input.Open(file)

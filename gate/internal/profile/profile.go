@@ -38,7 +38,7 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 		}
 		if err == nil {
 			reading <- struct{}{}
-			err = f.open(ctx, t, []string{path}, r)
+			err = f.read(ctx, t, []string{path}, r)
 			<-reading
 		}
 	}

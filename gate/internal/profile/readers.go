@@ -34,7 +34,7 @@ const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) 
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
 var formats = []Format{
-	{Name: "Git LFS pointer", refuse: refusal(model.GitLFS, "fetch it with `git lfs pull`",
+	{Name: "Git LFS pointer", read: refuse(model.GitLFS, "fetch it with `git lfs pull`",
 		"%s is a Git LFS pointer, not the file itself"), Suffixes: pointers,
 		sniff: func(name string, head []byte) bool {
 			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
@@ -75,18 +75,18 @@ var formats = []Format{
 		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
 	{Name: "compressed profile", certain: true,
-		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
+		read: refuse(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
 			"%s is compressed"), Suffixes: []string{
 			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz",
 			".ncu-rep.xz", ".csv.xz",
 			".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2",
 			".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
 	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true,
-		refuse: refusal(model.OtherFormat, "open it with the nsys of the same version, or record again",
+		read: refuse(model.OtherFormat, "open it with the nsys of the same version, or record again",
 			"%s: a raw capture, which nsys did not finish")},
 	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"},
 		certain: true,
-		refuse: refusal(model.OtherFormat, "write it with `nsys export --type sqlite`",
+		read: refuse(model.OtherFormat, "write it with `nsys export --type sqlite`",
 			"%s: of the exports of nsys only SQLite is read")},
 }
 
@@ -102,8 +102,7 @@ var pointers = []string{
 var reports = []string{".nsys-rep", ".qdrep"}
 
 // traces makes the reader of a format of one that reads the processes in a file.
-func traces(read func(context.Context, string) ([]model.Trace, error)) func(context.Context, Tools, []string,
-	*Recording) error {
+func traces(read func(context.Context, string) ([]model.Trace, error)) reader {
 	return func(ctx context.Context, _ Tools, files []string, to *Recording) error {
 		found, err := read(ctx, files[0])
 		to.Traces = append(to.Traces, found...)
