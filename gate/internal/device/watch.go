@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"math/bits"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -265,7 +264,7 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 		}
 	}
 	var clocks []float64
-	throttled := make(map[Throttle]int)
+	throttled := make(map[Throttle]int) // by bit
 	for _, s := range w.seen {
 		if !counts(s.at) {
 			continue
@@ -280,8 +279,10 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 				reasons |= g.Throttle
 			}
 		}
-		for rest := uint64(reasons); rest != 0; rest &= rest - 1 {
-			throttled[1<<bits.TrailingZeros64(rest)]++
+		for _, t := range throttleNames {
+			if reasons&t.bit != 0 {
+				throttled[t.bit]++
+			}
 		}
 	}
 	if len(clocks) > 0 {

@@ -18,10 +18,6 @@ type launch struct {
 	cells []cell
 }
 
-func (l *launch) add(line int, section, name, unit, text string) {
-	l.cells = append(l.cells, cell{l.file, line, section, name, strings.TrimSpace(unit), strings.TrimSpace(text)})
-}
-
 var (
 	// unnamed matches ncu's form of an anonymous namespace.
 	unnamed = input.Pattern(`(^|[^<\w])unnamed>::`)

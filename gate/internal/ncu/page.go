@@ -190,7 +190,9 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 		}
 		switch name, section := r.cell("Metric Name"), r.cell("Section Name"); {
 		case name != "":
-			byID[key].add(r.at, section, counter(section, r.cell("Body Item Label"), name), r.cell("Metric Unit"), r.cell("Metric Value"))
+			first := byID[key]
+			first.cells = append(first.cells, cell{r.file, r.at, section, counter(section, r.cell("Body Item Label"), name),
+				strings.TrimSpace(r.cell("Metric Unit")), strings.TrimSpace(r.cell("Metric Value"))})
 		case r.cell("Rule Name") == "":
 			return model.Refuse(model.BadTable, again, "%s:%d: a row with neither a metric nor a rule", r.file, r.at)
 		}

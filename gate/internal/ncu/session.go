@@ -1,6 +1,7 @@
 package ncu
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // The caller fills in the fields that no page has: driver, CUDA, the GPU's identity and the time.
 func Session(runs ...*counters.Profile) (model.Session, error) {
 	s := model.Session{Environment: model.Environment{Tool: "ncu"}, Warmup: "0"}
-	rows := map[measure.Subject]map[string]model.Values{}
+	rows := map[series]model.Values{}
 	for i, p := range runs {
 		switch {
 		case i == 0:
@@ -25,33 +26,26 @@ func Session(runs ...*counters.Profile) (model.Session, error) {
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
 		s.Runs = append(s.Runs, model.Run{Total: len(p.Records), Launches: len(p.Records), Steady: true})
-		values := map[measure.Subject]map[string][]float64{}
+		values := map[series][]float64{}
 		for _, r := range p.Records {
-			if values[r.Subject] == nil {
-				values[r.Subject] = map[string][]float64{}
-			}
 			for name, v := range r.Metrics {
-				values[r.Subject][name] = append(values[r.Subject][name], v)
+				x := series{r.Subject, name}
+				values[x] = append(values[x], v)
 			}
 		}
-		order(p, values)
-		for subject, metrics := range values {
-			if rows[subject] == nil {
-				rows[subject] = map[string]model.Values{}
+		for subject, n := range order(p) {
+			values[series{subject, measure.Order.Name}] = []float64{n}
+		}
+		for x, v := range values {
+			if rows[x] == nil {
+				rows[x] = slices.Repeat(model.Values{math.NaN()}, len(runs))
 			}
-			for name, v := range metrics {
-				if rows[subject][name] == nil {
-					rows[subject][name] = slices.Repeat(model.Values{math.NaN()}, len(runs))
-				}
-				rows[subject][name][i] = stats.Median(v)
-			}
+			rows[x][i] = stats.Median(v)
 		}
 	}
-	for subject, metrics := range rows {
-		for name, values := range metrics {
-			m, _ := measure.MetricByName(name)
-			s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Values: values})
-		}
+	for x, values := range rows {
+		m, _ := measure.MetricByName(x.metric)
+		s.Series = append(s.Series, model.Series{Subject: x.subject, Metric: m, Values: values})
 	}
 	if len(runs) > 0 && len(s.Series) == 0 {
 		return s, model.Refuse(model.NotCollected, "profile with ncu --set full, or name gpu__time_duration.sum in --metrics",
@@ -61,19 +55,26 @@ func Session(runs ...*counters.Profile) (model.Session, error) {
 	return s, s.Check()
 }
 
+// series is the name of a [model.Series].
+type series struct {
+	subject measure.Subject
+	metric  string
+}
+
 // order numbers the kernels of one geometry by their first launch, see [measure.Order].
-func order(p *counters.Profile, values map[measure.Subject]map[string][]float64) {
-	alike, seen := map[string][]measure.Subject{}, map[measure.Subject]bool{}
+func order(p *counters.Profile) map[measure.Subject]float64 {
+	counted := map[measure.Subject]bool{}
 	for _, r := range p.Records {
-		if g := r.Subject.Geometry(); r.Subject.Scope == measure.ScopeKernel && g != "" && len(values[r.Subject]) > 0 && !seen[r.Subject] {
-			alike[g], seen[r.Subject] = append(alike[g], r.Subject), true
+		counted[r.Subject] = counted[r.Subject] || len(r.Metrics) > 0
+	}
+	numbers, alike := map[measure.Subject]float64{}, map[string]float64{}
+	for _, r := range p.Records {
+		s, g := r.Subject, r.Subject.Geometry()
+		if s.Scope == measure.ScopeKernel && g != "" && counted[s] && numbers[s] == 0 {
+			alike[g]++
+			numbers[s] = alike[g]
 		}
 	}
-	for _, of := range alike {
-		for i, subject := range of {
-			if len(of) > 1 {
-				values[subject][measure.Order.Name] = []float64{float64(i + 1)}
-			}
-		}
-	}
+	maps.DeleteFunc(numbers, func(s measure.Subject, _ float64) bool { return alike[s.Geometry()] == 1 })
+	return numbers
 }

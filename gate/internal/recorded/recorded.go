@@ -183,10 +183,7 @@ func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
 		if m, _ := measure.MetricByName(metric); m.Unprofiled() {
 			runs = len(session.Runs) - runs
 		}
-		out[i] = make([]float64, runs)
-		for j := range out[i] {
-			out[i][j] = math.NaN()
-		}
+		out[i] = slices.Repeat([]float64{math.NaN()}, runs)
 	}
 	return out
 }

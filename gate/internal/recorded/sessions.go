@@ -10,10 +10,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-const (
-	// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
-	fewestTimes = 5
-)
+// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
+const fewestTimes = 5
 
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
@@ -127,14 +125,11 @@ func Kernels(subjects []measure.Subject) []measure.Subject {
 
 // Names are the short names of subjects, each once.
 func Names(subjects []measure.Subject) []string {
-	var out []string
-	seen := map[string]bool{}
+	var names model.Interned[string]
 	for _, s := range subjects {
-		if n := s.Short(); !seen[n] {
-			out, seen[n] = append(out, n), true
-		}
+		names.Of(s.Short())
 	}
-	return out
+	return names.List
 }
 
 // Boards are the boards of some sessions, each once, "" for an unknown one. Boards of one model and another revision differ more than the
