@@ -14,9 +14,9 @@ import (
 
 // kernels of the traces below: a program's kernel, and a collective.
 var kernels = []model.KernelInfo{
-	{Subject: model.KernelSubject("gemm", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
-	{Subject: model.KernelSubject("saxpy", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
-	{Subject: model.KernelSubject("ncclDevKernel_AllReduce_Sum_f32_RING_LL", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
+	{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "gemm"}},
+	{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}},
+	{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL"}},
 }
 
 // TestPartition holds the partition of random traces against one that looks at every nanosecond.

@@ -9,7 +9,8 @@ import (
 
 // A session of three runs with one measured kernel, from any tool.
 func Example() {
-	saxpy := model.KernelSubject("_Z5saxpymfPKfPf", measure.Dim3{X: 1056, Y: 1, Z: 1}, measure.Dim3{X: 256, Y: 1, Z: 1})
+	saxpy := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName("_Z5saxpymfPKfPf"),
+		Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
 	s := model.Session{
 		Environment: model.Environment{GPU: "NVIDIA H200", GPUs: 1, Tool: "stopwatch 1.0", Tick: 32},
 		Runs:        make([]model.Run, 3),

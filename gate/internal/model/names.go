@@ -17,11 +17,12 @@ type KernelNames struct {
 	known      map[string]string
 }
 
-// Subject is [KernelSubject] without a geometry. The error is a *Refusal if all names together take too long to demangle.
+// Subject is a kernel by the name that a profiler wrote, without its geometry. The error is a *Refusal if all names
+// together take too long to demangle.
 func (n *KernelNames) Subject(file, raw string) (measure.Subject, error) {
 	name, known := n.known[raw]
 	if !known {
-		if name = cmp.Or(n.normalizer.Name(raw), unnamedKernel); n.known == nil {
+		if name = cmp.Or(n.normalizer.Name(raw), "(unnamed kernel)"); n.known == nil {
 			n.known = map[string]string{}
 		}
 		n.known[strings.Clone(raw)] = name

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -78,13 +77,6 @@ type KernelInfo struct {
 	Registers, StaticShared, DynamicShared, LocalMemory int64
 	// Graph numbers CUDA graphs that were recorded as a whole, in one process: from 1, 0 of a kernel.
 	Graph int32
-}
-
-const unnamedKernel = "(unnamed kernel)"
-
-// KernelSubject is a kernel by the name that a profiler wrote. One without a name keeps its geometry as identity.
-func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
-	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), unnamedKernel), Grid: grid, Block: block}
 }
 
 // MergeKernels merges the kernels of one subject and graph, whose names differ in parts that [measure.NormalizeName]

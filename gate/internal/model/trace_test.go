@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 func TestDoubts(t *testing.T) {
@@ -48,7 +47,11 @@ func TestTick(t *testing.T) {
 
 func TestMergeKernels(t *testing.T) {
 	kernel := func(raw string, registers int64) KernelInfo {
-		return KernelInfo{Subject: KernelSubject(raw, measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 32, Y: 1, Z: 1}), Raw: raw, Registers: registers}
+		subject, err := new(KernelNames).Subject("file", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return KernelInfo{Subject: subject, Raw: raw, Registers: registers}
 	}
 	a, b, c := kernel("f[abi:v1](int)", 16), kernel("g()", 24), kernel("f[abi:v2](int)", 32)
 	for _, tt := range []struct {

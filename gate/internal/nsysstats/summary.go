@@ -121,7 +121,7 @@ const (
 
 // summarize makes a session of the summaries; t is that of the kernels.
 func summarize(t *table, sums map[kind][]sum) (*model.Session, error) {
-	s := &model.Session{Environment: model.Environment{Tool: Tool, Mode: mode}, Warmup: "0"}
+	s := &model.Session{Environment: model.Environment{Tool: string(model.Statistics), Mode: mode}, Warmup: "0"}
 	set := func(subject measure.Subject, m measure.Metric, value float64, note string) {
 		if m.Unit == "ns" {
 			value = math.Round(value*1000) / 1000

@@ -17,9 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Tool is the profiler of everything that this package gives, see model.Environment.
-const Tool = "nsys-stats"
-
 // table is one table. It is the reader of its text: a line of the names of its columns, and its rows.
 type table struct {
 	*header

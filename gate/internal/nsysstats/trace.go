@@ -197,7 +197,7 @@ func (x *tracer) finish() (*model.Trace, error) {
 	for _, d := range x.used {
 		models = append(models, d.model)
 	}
-	out.Environment = model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
+	out.Environment = model.Environment{Tool: string(model.Statistics), GPU: model.Models(models), GPUs: len(x.used),
 		Tick: max(model.Tick(len(x.Launches), func(i int) int64 { return x.Launches[i].End - x.Launches[i].Start }, 1), model.ShortestTick, t.step)}
 	if t.open {
 		out.Warnings = append(out.Warnings, t.place()+": the last row has no line end; if the file was cut there, launches are missing")

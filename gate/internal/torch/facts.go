@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // facts is the content of a trace beside its events, without anything that names a host or user.
@@ -47,7 +48,7 @@ var factual = map[string]func(f *facts, value []byte){
 
 func (f *facts) readVersion(value []byte) {
 	if v := version().FindString(text(value)); v != "" {
-		f.tool = profiler + " " + v
+		f.tool = string(model.Torch) + " " + v
 	}
 }
 

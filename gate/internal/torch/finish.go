@@ -162,7 +162,7 @@ func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, erro
 
 func (t *trace) environment(launches []model.Launch) model.Environment {
 	e := model.Environment{
-		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: microsecond,
+		Tool: cmp.Or(t.tool, string(model.Torch)), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: microsecond,
 	}
 	if t.fractional { // Kineto rounds start and end each for itself, so that durations are a multiple to within 2 ns
 		e.Tick = model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)

@@ -58,9 +58,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// profiler is the profiler of the numbers; see model.Environment.Tool.
-const profiler = "torch.profiler"
-
 var gzipMagic = []byte{0x1f, 0x8b}
 
 // isJSON distinguishes a trace from a text with a table in it: a log may begin with a bracket too.

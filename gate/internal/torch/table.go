@@ -226,7 +226,7 @@ func (t *printed) session() (*model.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Session{Environment: model.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
+	s := &model.Session{Environment: model.Environment{Tool: string(model.Torch), Mode: TableMode}, Warmup: "0"}
 	add := func(subject measure.Subject, metric measure.Metric, value float64, note string) {
 		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}, Note: note})
 	}
