@@ -42,16 +42,9 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // read reads an event of a category that is read. Others, mostly operators, are left out.
 func (e *event) read(text []byte) (ok bool) {
-	e.kind = other
+	*e = event{}
 	if text[0] != '{' || !interesting(text) {
 		return text[0] == '{' || string(text) == "null"
-	}
-	a := &e.Args
-	for _, v := range []*jsontext.Value{
-		&e.Ph, &e.Cat, &e.Name, &e.Pid, &e.Tid, &e.Ts, &e.Dur,
-		&a.Device, &a.Stream, &a.Correlation, &a.Grid, &a.Block, &a.Bytes, &a.Registers, &a.Shared,
-	} {
-		*v = (*v)[:0]
 	}
 	err := json.Unmarshal(text, e, lenient)
 	e.kind = kindOf(unquote(e.Cat))
