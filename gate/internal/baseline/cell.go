@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
@@ -213,21 +212,9 @@ func unescape(cell string) (string, error) {
 	if !strings.Contains(s, `\`) {
 		return s, nil
 	}
-	var b []byte
-	for len(s) > 0 {
-		r, multibyte, rest, err := strconv.UnquoteChar(s, 0)
-		if err != nil {
-			return "", fmt.Errorf(`%q holds a backslash that starts no escape; write \\ for a backslash`, cell)
-		}
-		switch {
-		case s[0] != '\\':
-			b = append(b, s[:len(s)-len(rest)]...) // as it stands, even where it is not valid UTF-8
-		case multibyte:
-			b = utf8.AppendRune(b, r)
-		default:
-			b = append(b, byte(r))
-		}
-		s = rest
+	text, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)
+	if err != nil {
+		return "", fmt.Errorf(`%q holds a backslash that starts no escape; write \\ for a backslash`, cell)
 	}
-	return string(b), nil
+	return text, nil
 }
