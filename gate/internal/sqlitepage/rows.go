@@ -9,7 +9,7 @@ import (
 
 // Scan shows all rows of a table to visit, in order, some at a time. A column that the table does not have
 // ([Table.Has]) is null in every row; each is there once at most. The rows are only valid until visit returns. Scan
-// ends with the first error: that of visit, that of ctx, or a [Malformed] page.
+// ends with the first error: that of visit, that of ctx, or that of a malformed page.
 func (f *File) Scan(ctx context.Context, t *Table, columns []string, visit func(*Rows) error) error {
 	leaves, err := f.leaves(t.root)
 	if err != nil {

@@ -22,16 +22,9 @@ type Unsupported struct{ What string }
 
 func (u *Unsupported) Error() string { return u.What }
 
-// Malformed is the error for a page that SQLite did not write so.
-type Malformed struct {
-	Page uint32
-	What string
-}
-
-func (m *Malformed) Error() string { return fmt.Sprintf("page %d: %s", m.Page, m.What) }
-
+// malformed is the error for a page that SQLite did not write so.
 func malformed(page uint32, format string, args ...any) error {
-	return &Malformed{page, fmt.Sprintf(format, args...)}
+	return fmt.Errorf("page %d: %s", page, fmt.Sprintf(format, args...))
 }
 
 // File is an open database file. Several goroutines may read it at the same time.

@@ -180,8 +180,7 @@ func TestLostRow(t *testing.T) {
 	if all, err := throughSQLite(file); err != nil || len(all["t"]) != 1+9 {
 		t.Errorf("SQLite: %d rows, %v", len(all["t"])-1, err)
 	}
-	var page *Malformed
-	if _, refused, err := fromPages(file); err != nil || !errors.As(refused["t"], &page) {
+	if _, refused, err := fromPages(file); err != nil || refused["t"] == nil || !strings.HasPrefix(refused["t"].Error(), "page ") {
 		t.Errorf("error %v, %v, want one of a page", refused["t"], err)
 	}
 }
