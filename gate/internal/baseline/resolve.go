@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 	"strconv"
 
@@ -66,20 +67,17 @@ type state struct {
 	b       *Baseline
 	at      map[string]int
 	removed []bool
-	knows   []places // earlier entries that an entry knows, directly or through others
-	kept    []bool   // not removed, and among the newest
+	knows   []*big.Int // earlier entries that an entry knows, directly or through others, a bit each
+	kept    []bool     // not removed, and among the newest
 }
 
 func (b *Baseline) state() *state {
 	s := &state{b: b, at: b.ids(), removed: make([]bool, len(b.Entries)), kept: make([]bool, len(b.Entries))}
 	for i := range b.Entries {
-		knows := make(places, i/64+1)
+		knows := new(big.Int)
 		for _, id := range slices.Backward(b.Entries[i].known()) { // mostly the newest first, which knows most others
-			if j, ok := s.at[id]; ok && j < i && !knows.has(j) {
-				knows.add(j)
-				for k, known := range s.knows[j] {
-					knows[k] |= known
-				}
+			if j, ok := s.at[id]; ok && j < i && knows.Bit(j) == 0 {
+				knows.SetBit(knows.Or(knows, s.knows[j]), j, 1)
 			}
 		}
 		s.knows = append(s.knows, knows)
@@ -121,12 +119,6 @@ func (s *state) overtaken() []bool {
 	}
 	return out
 }
-
-// places are those of some entries, a bit each.
-type places []uint64
-
-func (p places) add(i int)      { p[i/64] |= 1 << (i % 64) }
-func (p places) has(i int) bool { return i/64 < len(p) && p[i/64]>>(i%64)&1 == 1 }
 
 // claims are the entries on a subject by one profiler.
 type claims struct {
@@ -193,41 +185,24 @@ func (s *state) claims() map[subjectOf]*claims {
 // replaces the subject.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
-	words := len(s.b.Entries)/64 + 1
-	all, changing, found := make(places, words), make(places, words), make(places, words)
-	some := false
-	for _, i := range of {
-		if all.add(i); changes(i) {
-			changing.add(i)
-			some = true
-		}
-	}
-	if !some {
+	if !slices.ContainsFunc(of, changes) {
 		return nil
 	}
+	of = slices.Sorted(slices.Values(of))
+	before, changing, found := new(big.Int), new(big.Int), new(big.Int) // of the entries so far, a bit each
 	for _, i := range of {
 		with := changing
-		if changing.has(i) {
-			with = all
+		if changes(i) {
+			with = before
 		}
-		for k, known := range s.knows[i] { // entries before it; one after it finds it in turn
-			apart := with[k] &^ known
-			if k == i/64 {
-				apart &= 1<<(i%64) - 1
-			}
-			if apart != 0 {
-				found[k] |= apart
-				found.add(i)
-			}
+		if apart := new(big.Int).AndNot(with, s.knows[i]); apart.Sign() > 0 {
+			found.SetBit(found.Or(found, apart), i, 1)
+		}
+		if before.SetBit(before, i, 1); changes(i) {
+			changing.SetBit(changing, i, 1)
 		}
 	}
-	for _, i := range of {
-		if found.has(i) {
-			out = append(out, i)
-		}
-	}
-	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(of, func(i int) bool { return found.Bit(i) == 0 })
 }
 
 // subjects are the subjects with samples in an entry, each once.
