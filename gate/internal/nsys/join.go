@@ -3,6 +3,7 @@ package nsys
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // join finds launches or copies by their correlation ids, for calls that come nearly in the order of these: a sorted
@@ -62,13 +63,7 @@ func (j *join) find(id int64) int {
 			high--
 		}
 	}
-	for low < high {
-		if middle := (low + high) / 2; j.id(middle) < id {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
+	low += sort.Search(high-low, func(i int) bool { return j.id(low+i) >= id })
 	j.at = min(low, n-1)
 	if low == n || j.id(low) != id {
 		return -1
