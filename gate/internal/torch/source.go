@@ -22,8 +22,6 @@ func (s source) broken(err error) error {
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
-	case errors.Is(err, errLarge):
-		return model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", s, largestFile>>30)
 	case errors.Is(err, io.EOF):
 		return model.Refuse(model.Truncated, "see that the program was not stopped while the profiler wrote it, and that the disk was not full",
 			"%s: the file ends in the middle", s)
@@ -41,22 +39,6 @@ func (s source) broken(err error) error {
 
 // largestFile is how many bytes of a file are read at most, unpacked.
 const largestFile = 8 << 30
-
-// bounded is a reader that fails with errLarge behind so many bytes.
-type bounded struct {
-	io.Reader
-	left int64
-}
-
-var errLarge = errors.New("the file is too large")
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errLarge
-	}
-	return n, err
-}
 
 var gzipMagic = []byte{0x1f, 0x8b}
 

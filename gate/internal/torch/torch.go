@@ -34,7 +34,7 @@ func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 }
 
 // readWithin is [Read] of at most so many bytes.
-func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run, error) {
+func readWithin(ctx context.Context, r io.Reader, file source, most int64) (run Run, err error) {
 	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
@@ -48,7 +48,8 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run,
 		defer unzip.Close()
 		in = bufio.NewReaderSize(unzip, 64<<10)
 	}
-	in = bufio.NewReaderSize(&bounded{in, most}, 64<<10)
+	bounded := &io.LimitedReader{R: in, N: most + 1}
+	in = bufio.NewReaderSize(bounded, 64<<10)
 	start, err = in.Peek(peekSize)
 	switch {
 	case err != nil && err != io.EOF:
@@ -60,11 +61,14 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run,
 		if bytes.HasPrefix(start, byteOrderMark) {
 			in.Discard(len(byteOrderMark))
 		}
-		t, err := readTrace(file, in, usual)
-		return Run{Trace: t}, err
+		run.Trace, err = readTrace(file, in, usual)
+	default:
+		run.Summary, err = readTable(file, in)
 	}
-	s, err := readTable(file, in)
-	return Run{Summary: s}, err
+	if bounded.N <= 0 {
+		return Run{}, model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", file, largestFile>>30)
+	}
+	return run, err
 }
 
 const peekSize = 4 << 10
