@@ -257,12 +257,7 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 	if !slices.ContainsFunc(w.first, used) {
 		used = func(GPU) bool { return true }
 	}
-	state, warnings := State{}, w.warnings
-	for _, g := range w.first {
-		if used(g) {
-			state.GPUs = append(state.GPUs, g)
-		}
-	}
+	state, warnings := State{GPUs: slices.DeleteFunc(slices.Clone(w.first), func(g GPU) bool { return !used(g) })}, w.warnings
 	var clocks []float64
 	throttled := make(map[Throttle]int) // by bit
 	for _, s := range w.seen {

@@ -4,7 +4,6 @@ package ncurun
 import (
 	"cmp"
 	"context"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,9 +58,6 @@ func (Ncu) Command(exe string, p profiler.Selection, file string, workload []str
 		"--launch-count", strconv.Itoa(cmp.Or(p.Count, profiler.LaunchCount))}, workload)
 }
 
-// limit is the largest size of ncu's output in bytes that is read; a launch takes 20 kB.
-const limit = 128 << 20
-
 // Read reads the raw page that ncu wrote.
 func (Ncu) Read(file string, s profiler.Selection) (*counters.Profile, error) {
 	log, err := input.Open(file)
@@ -69,7 +65,7 @@ func (Ncu) Read(file string, s profiler.Selection) (*counters.Profile, error) {
 		return nil, err
 	}
 	defer log.Close()
-	return ncu.Read(io.LimitReader(log, limit), "the output of ncu", s.Metrics...)
+	return ncu.Read(log, "the output of ncu", s.Metrics...)
 }
 
 // Known asks an ncu for the metrics of this host's GPUs.

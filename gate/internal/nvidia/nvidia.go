@@ -226,12 +226,9 @@ func (s *SMI) GPUs(ctx context.Context) ([]device.GPU, error) {
 
 // driven reports whether a driver has made the file of a device, on Linux or in Windows' Linux.
 func driven() bool {
-	for _, pattern := range []string{"/dev/nvidia[0-9]*", "/dev/dxg"} {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			return true
-		}
-	}
-	return false
+	numbered, _ := filepath.Glob("/dev/nvidia[0-9]*")
+	_, err := os.Lstat("/dev/dxg")
+	return len(numbered) > 0 || err == nil
 }
 
 // none is [device.ErrNone] in the words of nvidia-smi.

@@ -178,9 +178,6 @@ func (p *Private) Env() ([]string, error) {
 // Mark adds to an environment that a process belongs to the private directory.
 func (p *Private) Mark(env []string) []string { return Setenv(env, MarkName, &p.Path) }
 
-// MarkIn is [Private.Mark] for variables by name.
-func (p *Private) MarkIn(env map[string]*string) { env[MarkName] = &p.Path }
-
 // EndGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
 // workload. Tests shorten it.
 var EndGrace = 3 * time.Second

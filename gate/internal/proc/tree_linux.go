@@ -65,12 +65,10 @@ func holds(pid int, file string) bool {
 	}
 	defer dir.Close()
 	descriptors, _ := dir.Readdirnames(-1)
-	for _, fd := range descriptors {
-		if to, err := os.Readlink(name + "/" + fd); err == nil && to == file {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(descriptors, func(fd string) bool {
+		to, err := os.Readlink(name + "/" + fd)
+		return err == nil && to == file
+	})
 }
 
 // Stop stops the processes of the tree, also those that they start meanwhile, and those alone that are not stopped

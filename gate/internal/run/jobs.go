@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -80,8 +79,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	if p.Base != nil {
 		sp.Base.Command = p.Base.launched(p.Self, dir, name)
 	}
-	sp.Env[gatherVariable], sp.Env[jobVariable] = &dir, &name
-	private.MarkIn(sp.Env)
+	sp.Env[gatherVariable], sp.Env[jobVariable], sp.Env[proc.MarkName] = &dir, &name, &private.Path
 	r := sp.run(ctx, t, children, func(Run) { started() })
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
@@ -252,9 +250,4 @@ func (p Plan) gatherFull(dir string, err error) error {
 			"no room is left in the gather directory %s", "before the first run")
 	}
 	return fmt.Errorf("the gather directory %s: %w", p.Gather, err)
-}
-
-// gatherLines are the command lines of a job, for people.
-func (p Plan) gatherLines() [][]string {
-	return [][]string{p.Head.launched(p.Self, filepath.Join(p.Gather, proc.Prefix+"XXXXXX"), jobOf(0))}
 }

@@ -77,5 +77,3 @@ func (r *results) read() (*model.Session, error) {
 	}
 	return bench.Open(names...)
 }
-
-func (r *results) close() { os.RemoveAll(r.dir) }

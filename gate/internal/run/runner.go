@@ -352,7 +352,7 @@ func (x *started) readResults() {
 	if x.written == nil {
 		return
 	}
-	defer x.written.close()
+	defer os.RemoveAll(x.written.dir)
 	if r := &x.r; r.Unprofiled && !r.failed() {
 		session, err := x.written.read()
 		if err != nil {

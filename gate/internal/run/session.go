@@ -306,7 +306,7 @@ func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	switch {
 	case p.Gather != "":
-		return p.gatherLines()
+		return [][]string{p.Head.launched(p.Self, filepath.Join(p.Gather, proc.Prefix+"XXXXXX"), jobOf(0))}
 	case p.Runs == 0:
 		return [][]string{p.Head.Command}
 	}
