@@ -27,13 +27,13 @@ var headKeys = []headKey{
 	text("gpu", func(e *Entry) *string { return &e.GPU }),
 	count("gpus", func(e *Entry) *int { return &e.GPUs }),
 	count("processes", func(e *Entry) *int { return &e.Processes }),
-	field("gpu_hash", func(e *Entry) *string { return &e.GPUHash }, verbatim, formed(`^([0-9a-f]{8})?$`, "eight hexadecimal digits")),
+	form("gpu_hash", func(e *Entry) *string { return &e.GPUHash }, `^([0-9a-f]{8})?$`, "eight hexadecimal digits"),
 	text("driver", func(e *Entry) *string { return &e.Driver }),
 	text("cuda", func(e *Entry) *string { return &e.CUDA }),
 	text("tool", func(e *Entry) *string { return &e.Tool }),
 	text("schema", func(e *Entry) *string { return &e.Schema }),
 	text("mode", func(e *Entry) *string { return &e.Mode }),
-	field("graph_trace", func(e *Entry) *string { return &e.GraphTrace }, verbatim, formed(`^(node|graph)?$`, `"node", "graph" or empty`)),
+	form("graph_trace", func(e *Entry) *string { return &e.GraphTrace }, `^(node|graph)?$`, `"node", "graph" or empty`),
 	field("tick_ns", func(e *Entry) *float64 { return &e.Tick }, formatNumber, parseTick),
 	count("clock_mhz", func(e *Entry) *int { return &e.ClockMHz }),
 	field("board_part_number", func(e *Entry) *string { return &e.Board }, verbatim, parseBoard),
@@ -58,7 +58,7 @@ var headKeys = []headKey{
 	profiled("steady", func(r model.Run) string { return map[bool]string{true: "yes", false: "no"}[r.Steady] }),
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
-	field("inputs", func(e *Entry) *string { return &e.Inputs }, verbatim, formed(`^([0-9a-f]{64} [0-9a-f]{64})?$`, "two hashes")),
+	form("inputs", func(e *Entry) *string { return &e.Inputs }, `^([0-9a-f]{64} [0-9a-f]{64})?$`, "two hashes"),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),
 	text("anchor", func(e *Entry) *string { return &e.Anchor }),
@@ -89,6 +89,10 @@ func count(name string, of func(*Entry) *int) headKey {
 
 func number(name string, of func(*Entry) *float64) headKey {
 	return field(name, of, formatNumber, parseNumber)
+}
+
+func form(name string, of func(*Entry) *string, pattern, what string) headKey {
+	return field(name, of, verbatim, formed(pattern, what))
 }
 
 func verbatim(s string) string { return s }

@@ -257,7 +257,8 @@ func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (St
 	if !slices.ContainsFunc(w.first, used) {
 		used = func(GPU) bool { return true }
 	}
-	state, warnings := State{GPUs: slices.DeleteFunc(slices.Clone(w.first), func(g GPU) bool { return !used(g) })}, w.warnings
+	warnings := w.warnings
+	state := State{GPUs: slices.DeleteFunc(slices.Clone(w.first), func(g GPU) bool { return !used(g) })}
 	var clocks []float64
 	throttled := make(map[Throttle]int) // by bit
 	for _, s := range w.seen {

@@ -73,7 +73,7 @@ func TestNameJobs(t *testing.T) {
 				kernel = "gemm"
 			}
 			x := model.Trace{
-				Kernels:  []model.KernelInfo{{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(kernel)}}},
+				Kernels:  []model.KernelInfo{{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: kernel}}},
 				Launches: []model.Launch{{Start: 0, End: 10e9}},
 			}
 			if timed {

@@ -65,7 +65,8 @@ func (r *results) read() (*model.Session, error) {
 	stale := slices.IndexFunc(names, func(name string) bool {
 		old := r.before[name]
 		info, err := os.Stat(name)
-		return old != nil && err == nil && info.ModTime().Equal(old.ModTime()) && info.Size() == old.Size() && os.SameFile(info, old)
+		return old != nil && err == nil && os.SameFile(info, old) && info.Size() == old.Size() &&
+			info.ModTime().Equal(old.ModTime())
 	})
 	switch {
 	case len(names) == 0:

@@ -198,7 +198,7 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 			return context.Cause(ctx)
 		}
 		return &BuildError{out.String(), refused{model.Refuse(model.BaseBuild,
-			fmt.Sprintf("make the build command work in a fresh clone of %s", w.Ref), "the build of the base %s failed: %s", w.Ref, err)}}
+			"make the build command work in a fresh clone of "+w.Ref, "the build of the base %s failed: %s", w.Ref, err)}}
 	}
 	return nil
 }

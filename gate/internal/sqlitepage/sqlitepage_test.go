@@ -180,8 +180,9 @@ func TestLostRow(t *testing.T) {
 	if all, err := throughSQLite(file); err != nil || len(all["t"]) != 1+9 {
 		t.Errorf("SQLite: %d rows, %v", len(all["t"])-1, err)
 	}
-	if _, refused, err := fromPages(file); err != nil || refused["t"] == nil || !strings.HasPrefix(refused["t"].Error(), "page ") {
-		t.Errorf("error %v, %v, want one of a page", refused["t"], err)
+	_, refused, err := fromPages(file)
+	if of := refused["t"]; err != nil || of == nil || !strings.HasPrefix(of.Error(), "page ") {
+		t.Errorf("error %v, %v, want one of a page", of, err)
 	}
 }
 

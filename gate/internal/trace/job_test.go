@@ -29,7 +29,8 @@ func jobOf(file string, start int64, compute ...int64) []model.Trace {
 		}
 		t.Environment = model.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: fmt.Sprintf("hash%d", rank), Tick: 32}
 		for _, name := range []string{"gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"} {
-			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(name), Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}})
+			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel,
+				Name: measure.NormalizeName(name), Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}})
 		}
 		for step := range int64(40) {
 			at := start*1_000_000 + step*(slowest+30)*1000

@@ -29,7 +29,7 @@ func TestOrigin(t *testing.T) {
 		}
 		return model.Frame{Function: function, File: file, Line: line}
 	}
-	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "void saxpy(int)", Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}
+	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "void saxpy(int)"}
 	calls := func(n int, start, each int64) (out []model.Interval) {
 		for i := range int64(n) {
 			out = append(out, model.Interval{Start: start + i*each, End: start + (i+1)*each})
