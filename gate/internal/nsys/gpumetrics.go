@@ -35,13 +35,13 @@ func gpuMetric(name string) (measure.Metric, bool) {
 	return measure.Metric{}, false
 }
 
-type gpuSamples struct {
-	times  []int64
-	values [][]float64 // by measure.GPUMetrics; NaN where the GPU does not count it
+type gpuSample struct {
+	at     int64
+	values []float64 // by measure.GPUMetrics; NaN where the GPU does not count it
 }
 
 // readGPUMetrics reads the samples of every GPU, nil if there are none.
-func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
+func (r *reader) readGPUMetrics() (map[int64][]gpuSample, error) {
 	if r.db.tables[gpuMetricTable] == nil {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	if err != nil || len(index) == 0 {
 		return nil, err
 	}
-	found := make(map[int64]*gpuSamples)
+	found := make(map[int64][]gpuSample)
 	err = r.db.scan(gpuMetricTable, []string{"timestamp", "typeId", "metricId", "value"}, func(x *row) {
 		typeID := x.int(1)
 		m, ok := index[id{typeID, x.int(2)}]
@@ -67,19 +67,12 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 		}
 		gpu := typeID & 0xFF // as TARGET_INFO_GPU numbers it
 		s := found[gpu]
-		if s == nil {
-			s = &gpuSamples{values: make([][]float64, len(measure.GPUMetrics))}
+		// A sample is one row a metric, one after the other.
+		if at := x.int(0); len(s) == 0 || s[len(s)-1].at != at {
+			s = append(s, gpuSample{at, slices.Repeat([]float64{math.NaN()}, len(measure.GPUMetrics))})
 			found[gpu] = s
 		}
-		// A sample is one row a metric, one after the other.
-		if at := x.int(0); len(s.times) == 0 || s.times[len(s.times)-1] != at {
-			s.times = append(s.times, at)
-			for i := range s.values {
-				s.values[i] = append(s.values[i], math.NaN())
-			}
-		}
-		last := len(s.times) - 1
-		if v := &s.values[m][last]; math.IsNaN(*v) {
+		if v := &s[len(s)-1].values[m]; math.IsNaN(*v) {
 			*v = float64(x.int(3))
 		} else {
 			*v += float64(x.int(3))
@@ -91,31 +84,30 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 // sampling gives the samples of the GPUs with kernels of a process, nil if there are none. A sample covers the time
 // from its timestamp to the next. On an H100 at 10 kHz the SMs' activity fits the kernels in that interval to within 4
 // of 100, in the interval before to within 40.
-func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampling {
+func (f *facts) sampling(t *model.Trace, all map[int64][]gpuSample) *model.Sampling {
 	if len(all) == 0 {
 		return nil
 	}
-	var used []*gpuSamples
+	var used []int64
 	for _, number := range model.Devices(t.Launches) {
 		d := int64(number)
 		if g, ok := f.find(device{int64(t.Process), d}); ok {
 			d = g.id
 		}
-		if s := all[d]; s != nil && !slices.Contains(used, s) {
-			used = append(used, s)
+		if !slices.Contains(used, d) {
+			used = append(used, d)
 		}
 	}
 	type sample struct {
 		model.Interval
-		of *gpuSamples
-		at int
+		values []float64
 	}
 	var samples []sample
 	out := &model.Sampling{}
-	for _, s := range used {
+	for _, d := range used {
 		var own []int64
-		for i := 1; i < len(s.times); i++ {
-			own = append(own, s.times[i]-s.times[i-1])
+		for i := 1; i < len(all[d]); i++ {
+			own = append(own, all[d][i].at-all[d][i-1].at)
 		}
 		if len(own) == 0 {
 			continue
@@ -125,7 +117,8 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 		out.Period = max(out.Period, period)
 		for i, gap := range own {
 			if gap > 0 && 2*gap < 3*period { // else samples between them were lost
-				samples = append(samples, sample{model.Interval{Start: s.times[i], End: s.times[i+1]}, s, i})
+				x := all[d][i]
+				samples = append(samples, sample{model.Interval{Start: x.at, End: x.at + gap}, x.values})
 			}
 		}
 	}
@@ -139,7 +132,7 @@ func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampl
 	for m, metric := range measure.GPUMetrics {
 		column, some := make([]float64, len(samples)), false
 		for i, x := range samples {
-			column[i] = x.of.values[m][x.at]
+			column[i] = x.values[m]
 			some = some || !math.IsNaN(column[i])
 		}
 		if some {
