@@ -29,16 +29,16 @@ var lost = []struct {
 }
 
 // missing lists nsys's messages that report a loss as information, with the next step and the sentence of their
-// refusals. The groups of the expression are the details of the sentence.
+// refusals, which has groups of the expression in it.
 var missing = []struct {
-	text         func() *regexp.Regexp
-	next, format string
+	text       func() *regexp.Regexp
+	next, what string
 }{
 	{input.Pattern(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
-		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: %s of %s)"},
+		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: $1 of $2)"},
 	{input.Pattern(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),
 		"let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which traces by software",
-		"nsys dropped %s records of the GPU because they were incomplete"},
+		"nsys dropped $1 records of the GPU because they were incomplete"},
 }
 
 // A warning or error that names CUDA and one of these words is a loss.
@@ -77,8 +77,8 @@ type diagnosis struct {
 	few       []fewKept
 	warnings  []string
 
-	missing []string // the first sentence in the order of the list of missing, with its details
-	place   int      // of it in that list
+	missing string // the first sentence in the order of the list of missing, with its details
+	place   int    // of it in that list
 }
 
 type fewKept struct {
@@ -88,8 +88,8 @@ type fewKept struct {
 
 func (d *diagnosis) hear(text string) {
 	for i, x := range missing {
-		if m := x.text().FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
-			d.missing, d.place = m, i
+		if said := x.text().FindString(text); said != "" && (d.missing == "" || i < d.place) {
+			d.missing, d.place = x.text().ReplaceAllString(said, x.what), i
 		}
 	}
 	d.noEvents = d.noEvents || strings.HasPrefix(text, "No CUDA events collected")
@@ -154,13 +154,8 @@ func (db *database) diagnose() (diagnosis, error) {
 	case found < len(lost):
 		x := lost[found]
 		return d, model.Refuse(x.kind, x.next, "%s: %s", db.name, x.what)
-	case d.missing != nil:
-		var details []any
-		for _, x := range d.missing[1:] {
-			details = append(details, x)
-		}
-		x := missing[d.place]
-		return d, model.Refuse(model.RecordsLost, x.next, "%s: %s", db.name, fmt.Sprintf(x.format, details...))
+	case d.missing != "":
+		return d, model.Refuse(model.RecordsLost, missing[d.place].next, "%s: %s", db.name, d.missing)
 	case overflow:
 		return d, model.Refuse(model.RecordsLost, "record a shorter part, or let the buffers be emptied more often with --cuda-flush-interval=1000",
 			"%s: nsys says that records of the GPU were dropped", db.name)
