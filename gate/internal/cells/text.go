@@ -81,3 +81,13 @@ func Cut(line string, starts []int) []string {
 	}
 	return row
 }
+
+// CSV is a row of CSV without its end, with quotes around the cells that need them. It changes row.
+func CSV(row ...string) string {
+	for i, cell := range row {
+		if strings.ContainsAny(cell, `",`) {
+			row[i] = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(row, ",")
+}

@@ -40,7 +40,8 @@ func (p *printedPage) line(text string) string {
 			return "\n"
 		}
 		p.headed = true
-		return row("ID", "Kernel Name", "Stream", "Block Size", "Grid Size", "Device", "Section Name", "Metric Name", "Metric Unit", "Metric Value")
+		return cells.CSV("ID", "Kernel Name", "Stream", "Block Size", "Grid Size", "Device", "Section Name", "Metric Name",
+			"Metric Unit", "Metric Value") + "\n"
 	}
 	switch m := sectionLine().FindStringSubmatch(line); {
 	case p.launch == nil:
@@ -55,17 +56,9 @@ func (p *printedPage) line(text string) string {
 	case titleLine().MatchString(line):
 		p.rows = true
 	case p.rows && len(p.rule) == 3 && strings.HasPrefix(line, "    "):
-		return row(append(append(p.launch[:6:6], p.section), cells.Cut(line, p.rule)...)...)
+		return cells.CSV(append(append(p.launch[:6:6], p.section), cells.Cut(line, p.rule)...)...) + "\n"
 	default:
 		p.rows = p.rows && strings.TrimSpace(line) == ""
 	}
 	return "\n"
-}
-
-// row writes a row of CSV with quotes around each cell, as ncu does.
-func row(cells ...string) string {
-	for i, c := range cells {
-		cells[i] = `"` + strings.ReplaceAll(c, `"`, `""`) + `"`
-	}
-	return strings.Join(cells, ",") + "\n"
 }

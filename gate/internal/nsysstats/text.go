@@ -47,26 +47,15 @@ func (s *lines) next() (string, error) {
 	case s.starts != nil && strings.TrimSpace(s.text) == "":
 		s.starts = nil
 	case s.starts != nil:
-		s.text = s.cut(s.text)
+		s.text = cells.CSV(cells.Cut(s.text, s.starts)...)
 	case !s.last && printedHeader().MatchString(s.text):
 		ahead, _ := s.in.Peek(s.in.Size()) // an error comes with the next line
 		under, _, _ := strings.Cut(string(ahead), "\n")
 		if s.starts = cells.Rule(under); s.starts != nil {
 			_, _ = cells.Line(s.in)
 			s.line++
-			s.text = s.cut(s.text)
+			s.text = cells.CSV(cells.Cut(s.text, s.starts)...)
 		}
 	}
 	return s.text, nil
-}
-
-// cut writes a line of a printed table as CSV.
-func (s *lines) cut(line string) string {
-	row := cells.Cut(line, s.starts)
-	for i, cell := range row {
-		if strings.ContainsAny(cell, `",`) {
-			row[i] = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
-		}
-	}
-	return strings.Join(row, ",")
 }
