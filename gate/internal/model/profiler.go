@@ -52,11 +52,9 @@ func Counted(sessions []Session) []Session { return Counting.Pick(sessions) }
 
 // Profilers lists the profilers of sessions, each once, in the order of the sessions.
 func Profilers(sessions []Session) []Profiler {
-	var names []Profiler
+	var names Interned[Profiler]
 	for i := range sessions {
-		if name := sessions[i].Profiler(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names.Of(sessions[i].Profiler())
 	}
-	return names
+	return names.List
 }

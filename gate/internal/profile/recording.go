@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
@@ -84,24 +83,19 @@ func (r *Recording) GPU() string {
 
 // pure refuses a recording of several profilers, which time the same kernel differently.
 func (r *Recording) pure() error {
-	var names []string
-	add := func(p model.Profiler) {
-		if !slices.Contains(names, string(p)) {
-			names = append(names, string(p))
-		}
-	}
+	var names model.Interned[string]
 	for i := range r.Traces {
-		add(r.Traces[i].Profiler())
+		names.Of(string(r.Traces[i].Profiler()))
 	}
 	for i := range r.Summaries {
-		add(r.Summaries[i].Profiler())
+		names.Of(string(r.Summaries[i].Profiler()))
 	}
 	if len(r.Counters) > 0 {
-		add(model.Counting)
+		names.Of(string(model.Counting))
 	}
-	if len(names) > 1 {
+	if len(names.List) > 1 {
 		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
-			"%s mixes what %s measured", r.Source, strings.Join(names, " and "))
+			"%s mixes what %s measured", r.Source, strings.Join(names.List, " and "))
 	}
 	return nil
 }
