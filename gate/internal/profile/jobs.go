@@ -213,23 +213,22 @@ func name(groups []group) {
 func ambiguous(dir string, groups []group) error {
 	const most = 6
 	var shown []string
-	for i, g := range groups {
-		if i == most {
-			shown = append(shown, fmt.Sprintf("and %d more", len(groups)-most))
-			break
-		}
+	for _, g := range groups[:min(len(groups), most)] {
 		var names []string
 		for _, f := range g.files[:min(len(g.files), most)] {
-			if f.rank < 0 {
-				names = append(names, "no rank in "+f.name)
-				continue
+			rank := "no rank"
+			if f.rank >= 0 {
+				rank = fmt.Sprintf("rank %d", f.rank)
 			}
-			names = append(names, fmt.Sprintf("rank %d in %s", f.rank, f.name))
+			names = append(names, rank+" in "+f.name)
 		}
 		if n := len(g.files) - most; n > 0 {
 			names = append(names, fmt.Sprintf("%d more", n))
 		}
 		shown = append(shown, strings.Join(names, ", "))
+	}
+	if n := len(groups) - most; n > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", n))
 	}
 	return model.Refuse(model.RankTwice, "name each by its job and rank, as run.000.rank0, run.000.rank1, run.001.rank0, or put each run's files in one",
 		"%s: which files are ranks of one job is not clear: %s", dir, strings.Join(shown, "; "))

@@ -233,14 +233,14 @@ func ranks(numbers []int) string {
 		names = append(names, strconv.Itoa(n))
 	}
 	const most = 8
-	switch n := len(names); {
-	case n == 1:
-		return "rank " + names[0]
-	case n > most:
-		return fmt.Sprintf("ranks %s and %d more", strings.Join(names[:most], ", "), n-most)
-	default:
-		return "ranks " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
+	last := len(names) - 1
+	if last == 0 {
+		return "rank " + names[0]
+	}
+	return "ranks " + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // gatherFull says of an error with the gather directory what to do.
