@@ -106,7 +106,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
-	{"starts", "1", `4`, "runs that start at the same time; each waits at the GPU for its turn",
+	{"starts", "half of the CPUs", `4`, "runs that start at the same time; each waits at the GPU for its turn",
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time for the runs of a check, which goes on while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},

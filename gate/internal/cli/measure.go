@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -159,7 +160,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
-		more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, own.Starts}
+		more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, w.Starts}
 		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
 		}
@@ -173,18 +174,27 @@ func timeOnly(where string) error {
 	return usageError("%s: a server is measured by time: leave out the counters, or [workload.server]", where)
 }
 
-// starts is how many runs of a workload start at the same time: one where a launcher starts it. The wall time of more
-// is not measured, which a rule for it contradicts.
+// fewCPUs is the number of CPUs below which runs do not start at the same time unless the workload says so.
+const fewCPUs = 8
+
+// starts is how many runs of a workload start at the same time, half of the CPUs unless the workload says so; one where
+// a launcher starts it. The wall time of runs that start together is not measured, which a rule for it contradicts.
+// Outputs may count the time that a run waits for its turn.
 func starts(w *thresholds.Workload, p *thresholds.Policy) (int, error) {
-	if w.Starts <= 1 || len(w.Launcher) > 0 {
+	at := slices.IndexFunc(p.Rules, func(r thresholds.Rule) bool {
+		return r.Metric != "" && r.Severity != thresholds.Ignore &&
+			(r.Metric.Match(measure.WallTime.Name) || w.Starts == 0 && r.Metric.Match(measure.Elapsed.Name))
+	})
+	switch cpus := runtime.GOMAXPROCS(0); {
+	case w.Starts == 1 || len(w.Launcher) > 0:
 		return 1, nil
-	}
-	for _, r := range p.Rules {
-		if r.Metric != "" && r.Severity != thresholds.Ignore && r.Metric.Match(measure.WallTime.Name) {
-			return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
-				"it: leave out one of them",
-				w.Places["starts"], r.Where)
-		}
+	case w.Starts == 0 && (cpus < fewCPUs || at >= 0 || len(w.Outputs) > 0):
+		return 1, nil
+	case at >= 0:
+		return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
+			"it: leave out one of them", w.Places["starts"], p.Rules[at].Where)
+	case w.Starts == 0:
+		return cpus / 2, nil
 	}
 	return w.Starts, nil
 }

@@ -79,8 +79,8 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	}
 	res, err := p.take(ctx, note)
 	for err != nil && ctx.Err() == nil {
-		if errors.Is(err, errTurns) {
-			note(Event{Stage: Repeating, Text: err.Error() + ": measuring again, one start after the other"})
+		if why := alone(err); why != nil {
+			note(Event{Stage: Repeating, Text: why.Error() + ": measuring again, one start after the other"})
 			p.Starts = 1
 			res, err = p.take(ctx, note)
 			continue

@@ -245,8 +245,25 @@ func (x *started) watch(file string, opened func()) {
 	}()
 }
 
-// errTurns says that a run used the GPU before its turn.
-var errTurns = errors.New("a run used the GPU before its turn")
+// errTurns says that a run used the GPU before its turn, errBeside that a run failed, perhaps over a port or a file
+// that another one had taken.
+var (
+	errTurns  = errors.New("a run used the GPU before its turn")
+	errBeside = errors.New("a run failed while others started")
+)
+
+// alone is why the runs of a session that ended with err have to start one after the other, nil where that changes
+// nothing.
+func alone(err error) error {
+	failed := (*WorkloadError)(nil)
+	switch {
+	case errors.Is(err, errTurns):
+		return errTurns
+	case errors.As(err, &failed) && !failed.Run.TimedOut && (failed.Run.Held != nil || failed.Run.Together > 1):
+		return errBeside
+	}
+	return nil
+}
 
 // turns is [errTurns] where runs that started before their turn, and their traces, show that a run was not held before
 // it used the GPU.
