@@ -12,6 +12,10 @@ const (
 	window = 50
 	// weaker is by how much the test of the first pass is.
 	weaker = 10
+	// beside is the number of values on each side of a change point whose medians are compared. A change exceeds the
+	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of values
+	// (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
+	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
 )
 
 // changePoint is a change of level: Index is the first value of the new one.
@@ -140,19 +144,83 @@ func (s sums) excursion(start, end int) (from, to int) {
 	return from, to
 }
 
+// levelChanges returns the change points that also stand out from the series. The test takes the values of a level as
+// independent; nightly values have outliers, noisy weeks and drift.
+func levelChanges(series []float64, p float64) []changePoint {
+	var at []int
+	for _, c := range changePoints(series, p) {
+		at = append(at, c.Index)
+	}
+	return merge(series, standing(series, at), p)
+}
+
+// standing removes the faintest point until all stand out: the medians of the values beside it, within its parts,
+// differ by more than those values vary, and by more than medians do elsewhere in the series. It changes at.
+func standing(series []float64, at []int) []int {
+	var changes []float64 // from the value with index beside on
+	for i := beside; i+beside <= len(series); i++ {
+		change, _ := across(series[i-beside:i], series[i:i+beside])
+		changes = append(changes, change)
+	}
+	for {
+		var elsewhere []float64
+		for i, change := range changes {
+			i += beside
+			if !slices.ContainsFunc(at, func(j int) bool { return max(i-j, j-i) <= beside/2 }) {
+				elsewhere = append(elsewhere, change)
+			}
+		}
+		noise, faintest, least := 0., -1, standout*(1+unsure/float64(len(series)))
+		if slices.Sort(elsewhere); len(elsewhere) > 0 {
+			noise = elsewhere[int(usual*float64(len(elsewhere)-1))]
+		}
+		for i, index := range at {
+			from, to := segments(at, i, len(series))
+			from, to = max(from, index-beside), min(to, index+beside)
+			change, spread := across(series[from:index], series[index:to])
+			short := beside / float64(min(index-from, to-index))
+			if by := change / max(noise*short*short*short, spread); by < least {
+				faintest, least = i, by
+			}
+		}
+		if faintest < 0 {
+			return at
+		}
+		at = slices.Delete(at, faintest, faintest+1)
+	}
+}
+
+// across is the difference of the medians of two samples, and the larger of their spreads: the largest distance from
+// the median, of four or five values the second.
+func across(before, after []float64) (change, spread float64) {
+	a, b := stats.Median(before), stats.Median(after)
+	for i, x := range [][]float64{before, after} {
+		m := []float64{a, b}[i]
+		far := stats.Transform([][]float64{x}, func(v float64) float64 { return math.Abs(v - m) })[0]
+		slices.Sort(far)
+		spread = max(spread, far[len(far)-1-len(far)/4])
+	}
+	return math.Abs(b - a), spread
+}
+
+// segments is the range of a series between the change points before and after one.
+func segments(at []int, i, n int) (from, to int) {
+	if to = n; i > 0 {
+		from = at[i-1]
+	}
+	if i+1 < len(at) {
+		to = at[i+1]
+	}
+	return from, to
+}
+
 // merge removes the weakest point until all are significant.
 func merge(series []float64, at []int, p float64) []changePoint {
 	for {
 		points := make([]changePoint, len(at))
 		weakest, noise := -1, within(series, at)
 		for i, index := range at {
-			from, to := 0, len(series)
-			if i > 0 {
-				from = at[i-1]
-			}
-			if i+1 < len(at) {
-				to = at[i+1]
-			}
+			from, to := segments(at, i, len(series))
 			points[i] = testAgainst(series[from:index], series[index:to], noise)
 			points[i].Index = index
 			if weakest < 0 || points[i].P > points[weakest].P {

@@ -281,7 +281,7 @@ func (h *History) levels(t *Trend) {
 			logs, at = append(logs, math.Log(float64(v))), append(at, i)
 		}
 	}
-	for _, p := range changePoints(logs, trendP/float64(len(h.Trends))) {
+	for _, p := range levelChanges(logs, trendP/float64(len(h.Trends))) {
 		before, here := at[p.Index-1], at[p.Index]
 		c := LevelChange{Moment: here, Before: result.Number(math.Exp(p.Before)), After: result.Number(math.Exp(p.After)), Change: result.Number(math.Expm1(p.After - p.Before)),
 			P: result.Number(p.P), From: h.Moments[before].origin(), To: h.Moments[here].origin()}
