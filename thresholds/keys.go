@@ -133,7 +133,7 @@ var resultKeys = []key[Results]{
 		"files that a benchmark harness writes, relative to dir or in `$NSGATE_RUN_DIR`, the run's own directory",
 		func(r *Results) field { return patterns(&r.Files) }},
 	{"filter", "none", `"--benchmark_filter=^{}$"`,
-		`arguments that make the harness run the benchmark {} alone, for profile = "explain"`,
+		"arguments that make the harness run the benchmark {} alone: a slower or undecided one",
 		func(r *Results) field { return arguments(&r.Filter) }},
 }
 

@@ -162,7 +162,7 @@ type Output struct {
 // Results are files of a benchmark harness.
 type Results struct {
 	Files  []string // patterns, relative to the workload's Dir
-	Filter []string // arguments that select one benchmark, whose name {} stands for; nil for none
+	Filter []string // arguments that select a benchmark, whose name {} stands for; nil for none
 	Where  string   // "nsgate.toml:9", the line of its [[workload.results]]
 	Places Places   // where each of its keys was set
 }

@@ -110,9 +110,9 @@ type Live struct {
 	Unprofiled float64
 	// NoProfiler takes unprofiled runs alone, as many as profiled ones were asked for.
 	NoProfiler bool
-	// ExplainRows profiles a run of each build where a row of a benchmark file got slower, with the [bench.Filter].
+	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
 	ExplainRows bool
-	Filter      []string
+	Filter      []string // of [bench.Filter]
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection

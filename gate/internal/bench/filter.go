@@ -13,29 +13,48 @@ import (
 // axes match what follows the name of a benchmark of nvbench in its row, see [readNVBench].
 var axes = regexp.MustCompile(` ([^ =]+=.*|GPU [0-9]+$)`)
 
-// Filter puts the name of the benchmark of a row in place of {} in arguments that select it: without the axes of
-// nvbench and the parameters of asv. Characters of regular expressions are quoted for the harnesses that take one.
-func Filter(arguments []string, harness, row string) ([]string, error) {
+// longestFilter bounds the names in arguments in bytes: Linux takes arguments of up to 128 KiB.
+const longestFilter = 64 << 10
+
+// Filter puts the names of the benchmarks of rows in place of {} in arguments that select them: without the axes of
+// nvbench and the parameters of asv. Harnesses that take a regular expression get one that matches every name, with
+// characters quoted; others get the arguments once for each name.
+func Filter(arguments []string, harness string, rows ...string) ([]string, error) {
 	if len(arguments) == 0 {
 		return nil, nil
 	}
-	name := row
-	switch harness {
-	case "nvbench":
-		name = axes.ReplaceAllLiteralString(row, "")
-	case "asv":
-		name, _, _ = strings.Cut(row, "(")
-		name = regexp.QuoteMeta(name)
-	case "google-benchmark", "criterion":
-		name = regexp.QuoteMeta(row)
+	var names []string
+	size, expression := 0, false
+	for _, row := range rows {
+		name := row
+		switch harness {
+		case "nvbench":
+			name = axes.ReplaceAllLiteralString(row, "")
+		case "asv":
+			name, _, _ = strings.Cut(row, "(")
+			name, expression = regexp.QuoteMeta(name), true
+		case "google-benchmark", "criterion":
+			name, expression = regexp.QuoteMeta(row), true
+		}
+		if size += len(name); strings.HasPrefix(name, "-") || strings.ContainsFunc(name, unicode.IsControl) {
+			return nil, model.Refuse(model.BadValue, "rename the benchmark, or leave filter out",
+				"the name %s is no argument of a command", measure.Quote(name))
+		} else if size > longestFilter {
+			return nil, model.Refuse(model.TooLarge, "leave filter out", "the names of %s are too long for a command",
+				measure.Count(len(rows), "row"))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	if strings.HasPrefix(name, "-") || strings.ContainsFunc(name, unicode.IsControl) {
-		return nil, model.Refuse(model.BadValue, "rename the benchmark, or leave filter out",
-			"the name %s is no argument of a command", measure.Quote(name))
+	if expression && len(names) > 1 {
+		names = []string{"(" + strings.Join(names, "|") + ")"}
 	}
-	out := slices.Clone(arguments)
-	for i := range out {
-		out[i] = strings.ReplaceAll(out[i], "{}", name)
+	var out []string
+	for _, name := range names {
+		for _, a := range arguments {
+			out = append(out, strings.ReplaceAll(a, "{}", name))
+		}
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -33,5 +34,24 @@ func TestFilter(t *testing.T) {
 	}
 	if got, err := Filter(nil, "nvbench", "-all"); got != nil || err != nil {
 		t.Error(got, err)
+	}
+}
+
+// Several rows are one regular expression, or the arguments once for each benchmark.
+func TestFilterOfRows(t *testing.T) {
+	for _, tt := range []struct {
+		harness, arguments string
+		want               []string
+	}{
+		{"google-benchmark", "^{}$", []string{`^(a\.b|c)$`}},
+		{"nvbench", "-b={}", []string{"-b=a.b", "-b=c"}},
+	} {
+		got, err := Filter([]string{tt.arguments}, tt.harness, "a.b", "c", "c")
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, %v; want %q", tt.harness, got, err, tt.want)
+		}
+	}
+	if got, err := Filter([]string{"{}"}, "nvbench", slices.Repeat([]string{strings.Repeat("n", 1000)}, 100)...); err == nil {
+		t.Errorf("%d arguments of names that are too long", len(got))
 	}
 }

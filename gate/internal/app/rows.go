@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
+)
+
+// further takes runs after the look r, nil before the first. Beside a base build, whose runs do the same, they execute
+// the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, they execute all rows.
+func (c *Check) further(ctx context.Context, runs int, base *Build, r *result.Judgement) (*Measurement, error) {
+	rows, all := c.undecidedRows(r)
+	if len(rows) == 0 || base == nil {
+		return c.Measurer.Measure(ctx, runs, base)
+	}
+	arguments, err := bench.Filter(c.Live.Filter, r.Head.Environment.Tool, rows...)
+	if err == nil {
+		head := c.Live.Head
+		c.Live.Head = *head.With(arguments)
+		var out *Measurement
+		out, err = c.Live.Measure(ctx, runs, base.With(arguments))
+		c.Live.Head = head
+		if err == nil {
+			err = only(rows, out.Base.Unprofiled, out.Head.Unprofiled)
+		}
+		if err == nil {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d rows were undecided and have %s a side: %s",
+				len(rows), all, measure.Count(runs, "further run"), shown(rows)))
+			return out, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	c.hint("the filter of the results does not select the undecided rows, so further runs execute all: " + err.Error())
+	c.allRows = true
+	return c.Measurer.Measure(ctx, runs, base)
+}
+
+// shown are the first rows, quoted for a message.
+func shown(rows []string) string {
+	const most = 5
+	var out []string
+	for _, row := range rows[:min(len(rows), most)] {
+		out = append(out, measure.Quote(row))
+	}
+	if len(rows) > most {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
+}
+
+// undecidedRows are the names of the rows of benchmark files that further runs may decide, and the number of all rows;
+// none where further runs may decide something else too, or all rows.
+func (c *Check) undecidedRows(r *result.Judgement) (rows []string, of int) {
+	if m := c.Live; r == nil || c.allRows || m == nil || len(m.Filter) == 0 || !m.NoProfiler || m.Gather != "" {
+		return nil, 0
+	}
+	all := map[string]bool{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope == measure.ScopeBenchmark {
+			all[f.Name] = true
+		}
+		switch {
+		case !verdict.OpenToRuns(*f) || f.Scope == measure.ScopeBenchmark && slices.Contains(rows, f.Name):
+		case f.Scope != measure.ScopeBenchmark:
+			return nil, 0
+		default:
+			rows = append(rows, f.Name)
+		}
+	}
+	if len(rows) == len(all) {
+		return nil, 0
+	}
+	return rows, len(all)
+}
+
+// only leaves of runs the results of rows. The time of a run with fewer rows is no measure. It is an error where a run
+// lacks a row.
+func only(rows []string, sides ...[]model.Unprofiled) error {
+	for _, x := range slices.Concat(sides...) {
+		for _, row := range rows {
+			if !slices.ContainsFunc(x.Results, func(s model.Series) bool { return s.Subject == bench.Row(row) }) {
+				return fmt.Errorf("a run lacks %s", measure.Quote(row))
+			}
+		}
+	}
+	for _, side := range sides {
+		for i := range side {
+			x := &side[i]
+			x.Overlapped = true
+			x.Results = slices.DeleteFunc(x.Results, func(s model.Series) bool { return !slices.Contains(rows, s.Subject.Name) })
+		}
+	}
+	return nil
+}
