@@ -60,7 +60,8 @@ var formats = []format{
 	{plain, isPlain, readPlain},
 	{"github-action-benchmark", has(`"name"`, `"unit"`, `"value"`), readAction},
 	{"bencher", isBencher, readBencher},
-	{"tritonbench", begins("x_val;"), readTriton},
+	{"nvbench", begins("Benchmark,Device,Device Name,"), refuseNVBenchTable},
+	{"tritonbench", isTritonBench, readTriton},
 	{"triton.testing", isTriton, readTriton},
 	{"JUnit", has("<testsuite", "<testcase"), readJUnit},
 }

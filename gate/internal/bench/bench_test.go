@@ -52,6 +52,8 @@ func TestRead(t *testing.T) {
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"nvbench", "a.json", nv(false, tag("nv/cold/time/cpu/mean", "2e-6")+","+tag("nv/cold/time/gpu/mean", "1.5e-6")),
 			"copy T=I32 Elements=65536 gpu_duration 1500"},
+		{"nvbench, axes of several words", "a.json", strings.Replace(nv(false, tag("nv/batch/time/gpu/mean", "2e-6")),
+			"Elements", "Array Size", 1), "copy T=I32 Array_Size=65536 gpu_duration 2000"},
 		{"nvbench of the CPU", "a.json", nv(false, tag("nv/cpu_only/time/cpu/mean", "0.002")),
 			"copy T=I32 Elements=65536 duration 2e+06"},
 		{"nvbench skipped", "a.json", nv(true, ""), "holds no measurement of nvbench"},
@@ -203,6 +205,13 @@ func TestRead(t *testing.T) {
 		{"triton.testing of another unit", "a.csv", "N,Gain (x),Gain (%),Triton (ms)\n8,2,50,1\n",
 			"Gain (%) N=8 value 50, Gain (x) N=8 value 2, Triton N=8 duration 1e+06"},
 		{"triton.testing without units", "a.csv", "N,Triton,Torch (jit)\n8,100,0.5\n", "a.csv: line 1: no column has a unit"},
+		{"triton.testing of data types", "a.csv", "N_CTX,Triton [FP16],Flash-2\n1024,117.8,176.9\n", "no column has a unit"},
+		{"triton.testing twice", "a.csv", "N,Triton (ms)\n8,1\n8,2\n", "line 3: the sizes N=8 are those of another line"},
+		{"tritonbench of named sizes", "a.csv", "(M, N, K);aten-tflops;aten-speedup\n(8, 8, 8);2;\naverage;2;\n",
+			"aten (M, N, K)=(8, 8, 8) flop_rate 2e+12"},
+		{"tritonbench failed", "a.csv", "(M, N, K);aten-latency\n(8, 8, 8);CUDA OOM\n", "1 benchmark failed: aten (M, N, K)=(8, 8, 8) (CUDA OOM)"},
+		{"nvbench, a table", "a.csv", "Benchmark,Device,Device Name,Array Size,Skipped,GPU Time (sec)\nA (B, C),0,G,2,No,1\n",
+			"a.csv is a CSV of nvbench, which has names without quotes"},
 		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n",
 			"softmax x_val=(8, 8) duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
 		{"JUnit", "a.xml", `<?xml version="1.0"?><testsuites><testsuite name="s"><testcase classname="a" name="t" ` +

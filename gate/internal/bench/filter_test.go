@@ -13,6 +13,7 @@ func TestFilter(t *testing.T) {
 	}{
 		{"nvbench", "scan T=I32 Elements=2^20", []string{"^scan$"}},
 		{"nvbench", "radix sort T=I32 GPU 1", []string{"^radix sort$"}},
+		{"nvbench", "simple scan Array_Size=2^20", []string{"^simple scan$"}},
 		{"nvbench", "scan GPU 0", []string{"^scan$"}},
 		{"google-benchmark", "BM<a>/8.5 $(x)=1", []string{`^BM<a>/8\.5 \$\(x\)=1$`}},
 		{"asv", "sort.time_keys(8, 'a.b')", []string{`^sort\.time_keys$`}},

@@ -9,10 +9,12 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // readNVBench reads the JSON of nvbench (docs/cli_help.md, --json): one row a state, whose name is the
-// benchmark's and the values of its axes. The time is that of the GPU, else that of the CPU.
+// benchmark's and the values of its axes, with _ for the spaces in names of axes, for [Filter]. The time is that of the
+// GPU, else that of the CPU.
 func readNVBench(r *run) error {
 	var f struct {
 		Devices []struct {
@@ -46,7 +48,7 @@ func readNVBench(r *run) error {
 			}
 			row := b.Name
 			for _, a := range s.Axes {
-				row += " " + a.Name + "=" + a.Value
+				row += " " + strings.ReplaceAll(a.Name, " ", "_") + "=" + a.Value
 			}
 			if s.Device != nil {
 				if r.GPU == "" {
@@ -71,6 +73,11 @@ func readNVBench(r *run) error {
 		}
 	}
 	return nil
+}
+
+// refuseNVBenchTable refuses the CSV of nvbench: names with commas move its cells, and axes may follow the results.
+func refuseNVBenchTable(r *run) error {
+	return model.Refuse(model.OtherFormat, "write it with --json", "%s is a CSV of nvbench, which has names without quotes", r.file)
 }
 
 // nvbenchTimes are the tags of a state's time, the one that is used first: seconds.

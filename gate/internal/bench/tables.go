@@ -49,13 +49,22 @@ func readLlamaTable(r *run) error {
 // unitOf is the unit at the end of a column's name: "Triton (GB/s)", "Triton (Execution time (ms))".
 var unitOf = input.Pattern(`^(.*?)\s*[(\[](?:[^()\[\]]*[(\[])?([^()\[\]]+)[)\]]+$`)
 
+// isTritonBench tells the CSV of tritonbench by a column with one of its metrics; the first is the operator's sizes.
+func isTritonBench(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	return slices.ContainsFunc(strings.Split(strings.TrimSpace(string(line)), ";")[1:], func(n string) bool {
+		_, m, _ := ofColumn(n)
+		return m != measure.Value
+	})
+}
+
 // isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a
 // unit, or, of an early Triton, are that of a provider alone.
 func isTriton(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	names := strings.Split(strings.TrimSpace(string(line)), ",")[1:]
 	return slices.ContainsFunc(names, hasUnit) ||
-		slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, "triton") })
+		slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), "triton") })
 }
 
 // hasUnit reports whether the name of a column ends in a unit that is known.
@@ -94,7 +103,19 @@ func readTriton(r *run) error {
 		return model.Refuse(model.BadTable, "write it with a Triton that adds ylabel to the columns: Triton (GB/s)",
 			"%s: line 1: no column has a unit", r.file)
 	}
+	seen := map[string]bool{}
 	for i, cells := range rows {
+		at := ""
+		for k := range sizes {
+			at += " " + head[k] + "=" + cells[k]
+		}
+		switch {
+		case comma == ';' && (cells[0] == "average" || cells[0] == "hashes"):
+			continue
+		case seen[at]:
+			return r.bad(fmt.Sprintf("line %d", i+2), "the sizes%s are those of another line", at)
+		}
+		seen[at] = true
 		for j := sizes; j < len(head); j++ {
 			name, m, factor := ofColumn(head[j])
 			where := fmt.Sprintf("line %d, column %s", i+2, measure.Quote(head[j]))
@@ -103,16 +124,16 @@ func readTriton(r *run) error {
 			}
 			v, err := number(firstOf(cells[j]))
 			if err != nil {
-				if m == measure.Value {
-					continue // a remark
+				switch {
+				case m == measure.Value: // a remark
+					continue
+				case comma == ';': // the error of a kernel
+					r.failed = append(r.failed, name+at+" ("+cells[j]+")")
+					continue
 				}
 				return r.bad(where, "%v", err)
 			}
-			var at []string
-			for k := range sizes {
-				at = append(at, head[k]+"="+cells[k])
-			}
-			if err := r.add(where, name+" "+strings.Join(at, " "), m, v*factor); err != nil {
+			if err := r.add(where, name+at, m, v*factor); err != nil {
 				return err
 			}
 		}
