@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -63,6 +64,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 // ownWholes gives the wholes below the GPU time that contain a finding, the smallest first.
 func ownWholes(t comparison, estimates []estimate, findings []result.Finding) func(estimate, *result.Finding) []whole {
 	totals, work := ownTotals(t, estimates, findings), replacedWork(t, estimates, findings)
+	stayed := sync.OnceValue(t.stayed)
 	ranges := map[string]*result.Finding{}
 	for i := range findings {
 		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
@@ -86,7 +88,7 @@ func ownWholes(t comparison, estimates []estimate, findings []result.Finding) fu
 				}
 			}
 		case measure.ScopeRange:
-			wholes = append(wholes, t.stayed(f)...)
+			wholes = append(wholes, t.stayedIn(f, stayed()[f.Name])...)
 		case measure.ScopeSection:
 			wholes = append(wholes, t.allSections(e)...)
 		}
@@ -228,22 +230,46 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	return out
 }
 
-// stayed is the work of the kernels that both sides have in a range, where others moved in or out.
-func (t comparison) stayed(f *result.Finding) []whole {
-	within := func(role string) bool { return slices.Contains(strings.Split(role, "/"), f.Name) }
-	moved, before, after := false, 0.0, 0.0
+// staying is the work of the kernels that both sides have in a range. moved says whether others moved in or out.
+type staying struct {
+	moved         bool
+	before, after float64
+}
+
+// stayed is the work of the kernels that stayed in each range.
+func (t comparison) stayed() map[string]*staying {
+	out := map[string]*staying{}
 	for _, s := range recorded.Kernels(t.Base.Subjects()) {
 		if !t.Head.Has(s) {
 			continue
 		}
-		was, is := within(t.Base.Role(s)), within(t.Head.Role(s))
-		moved = moved || was != is
-		if was && is {
-			before, after = before+t.Base.Typical(s, t.Total.Name), after+t.Head.Typical(s, t.Total.Name)
+		was, is := strings.Split(t.Base.Role(s), "/"), strings.Split(t.Head.Role(s), "/")
+		before, after := t.Base.Typical(s, t.Total.Name), t.Head.Typical(s, t.Total.Name)
+		names := slices.Concat(was, is)
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			x := out[name]
+			if x == nil {
+				x = &staying{}
+				out[name] = x
+			}
+			if slices.Contains(was, name) && slices.Contains(is, name) {
+				x.before, x.after = x.before+before, x.after+after
+			} else {
+				x.moved = true
+			}
 		}
 	}
-	change := after/before - 1
-	if !moved || math.IsNaN(change) {
+	return out
+}
+
+// stayedIn is the whole of the kernels that stayed in the range of a finding, where others moved in or out.
+func (t comparison) stayedIn(f *result.Finding, x *staying) []whole {
+	if x == nil || !x.moved {
+		return nil
+	}
+	change := x.after/x.before - 1
+	if math.IsNaN(change) {
 		return nil
 	}
 	return []whole{{t.Total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
