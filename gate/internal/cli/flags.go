@@ -46,7 +46,7 @@ type flags struct {
 	reason, anchor, dir, ci             string
 	json, summary, verbose, quiet       bool // json is short for --format json
 	checkRun, opens, forks              bool
-	replace, due, improved, force       bool
+	replace, due, improved, force, keep bool
 
 	formats   []string         // that the command knows
 	usual     runPlan          // where neither --runs nor the policy says
@@ -96,6 +96,7 @@ func (v *flags) table() map[string]any {
 		"improved":          &v.improved,
 		"job":               &v.jobName,
 		"json":              &v.json,
+		"keep":              &v.keep,
 		"keep-profiles":     &v.KeepProfiles,
 		"kernel":            &v.counts.Kernels,
 		"launch-count":      &v.counts.Count,

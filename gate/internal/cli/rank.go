@@ -28,7 +28,7 @@ func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 			job += "-" + id
 		}
 	}
-	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, job), Getenv: e.getenv}
+	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, job), Getenv: e.getenv, Keep: v.keep}
 	o.Exe, o.Ranks, o.Order.Options.Args = v.Exe, w.Ranks, v.TraceArgs
 	code, err := o.Run(args.workload)
 	if err != nil {

@@ -8,57 +8,57 @@ import (
 
 var errCalls = errors.New("calls of a trace end before their number")
 
-// MarshalBinary is the calls of each thread as differences from one to the next, for another process of nsgate.
+// MarshalBinary is the calls of each thread, for another process of nsgate.
 func (c Calls) MarshalBinary() ([]byte, error) {
-	out := binary.AppendUvarint(nil, uint64(len(c.threads)))
+	out := columns{writes: true}
+	out.bytes = binary.AppendUvarint(nil, uint64(len(c.threads)))
 	for i := range c.threads {
-		l := &c.threads[i]
-		out = binary.AppendUvarint(out, uint64(l.n))
-		end := int64(0)
-		at := l.begin(int32(i), c.names)
-		for at.Next(); at.OK; at.Next() {
-			out = binary.AppendVarint(out, at.Call.Start-end)
-			out = binary.AppendVarint(out, at.Call.End-at.Call.Start)
-			out = binary.AppendVarint(out, int64(at.Call.Name))
-			end = at.Call.End
+		part := make([]Call, 0, min(callsOfPart, c.threads[i].n))
+		for at := c.From(int32(i), math.MinInt64); ; at.Next() {
+			if at.OK {
+				part = append(part, at.Call)
+			}
+			if !at.OK || len(part) == callsOfPart {
+				out.calls(&part)
+				part = part[:0]
+			}
+			if !at.OK {
+				break
+			}
 		}
 	}
-	return out, nil
+	return out.bytes, nil
+}
+
+// callsOfPart is how many calls are written together; fewer are the last ones of their thread.
+const callsOfPart = 1 << 16
+
+func (c *columns) calls(part *[]Call) {
+	rows(c, part)
+	times(c, *part, func(x *Call) *int64 { return &x.Start }, func(x *Call) *int64 { return &x.End })
+	column(c, *part, false, func(x *Call) *int32 { return &x.Name })
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (c *Calls) UnmarshalBinary(data []byte) error {
 	*c = Calls{}
-	broken := false
-	next := func() int64 {
-		v, n := binary.Varint(data)
-		broken = broken || n <= 0
-		data = data[max(n, 0):]
-		return v
-	}
-	length := func() int {
-		v, n := binary.Uvarint(data)
-		broken = broken || n <= 0 || v > math.MaxInt32
-		data = data[max(n, 0):]
-		return int(v)
-	}
-	threads := length()
-	for i := 0; i < threads && !broken; i++ {
+	threads, size := binary.Uvarint(data)
+	in := columns{bytes: data[max(size, 0):], broken: size <= 0 || threads > uint64(len(data))}
+	for i := 0; i < int(threads) && !in.broken; i++ {
 		c.threads = append(c.threads, callList{})
-		end := int64(0)
-		for n := length(); n > 0 && !broken; n-- {
-			x := Call{Thread: int32(i)}
-			x.Start = end + next()
-			x.End = x.Start + next()
-			x.Name = int32(next())
-			broken = broken || x.End < x.Start || x.Name < 0
-			if !broken {
+		for n := callsOfPart; n == callsOfPart && !in.broken; {
+			var part []Call
+			in.calls(&part)
+			for _, x := range part {
+				if x.Thread = int32(i); x.End < x.Start || x.Name < 0 {
+					return errCalls
+				}
 				c.Add(x)
 			}
-			end = x.End
+			n = len(part)
 		}
 	}
-	if broken || len(data) > 0 {
+	if in.broken || len(in.bytes) > 0 {
 		return errCalls
 	}
 	c.Settle(nil)

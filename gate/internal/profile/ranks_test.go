@@ -206,14 +206,22 @@ func TestManyRanks(t *testing.T) {
 
 // BenchmarkManyRanks judges jobs of many ranks, five of them against one.
 func BenchmarkManyRanks(b *testing.B) {
-	for _, x := range []struct{ ranks, launches int }{{8, 2000}, {16, 2000}, {32, 2000}, {512, 10_000}} {
-		b.Run(fmt.Sprint("ranks=", x.ranks), func(b *testing.B) {
+	for _, x := range []struct {
+		ranks, launches int
+		packed          bool
+	}{{8, 2000, false}, {16, 2000, false}, {32, 2000, false}, {32, 2000, true}, {512, 10_000, false}, {1000, 1000, true}} {
+		b.Run(fmt.Sprint("ranks=", x.ranks, map[bool]string{true: " packed"}[x.packed]), func(b *testing.B) {
 			if testing.Short() && x.ranks > 32 {
 				b.Skip("four gigabytes of exports")
 			}
 			base, head := filepath.Join(b.TempDir(), "base"), filepath.Join(b.TempDir(), "head")
 			generateJobs(b, base, 2, x.ranks, x.launches, -1)
 			generateJobs(b, head, 5, x.ranks, x.launches, x.ranks/5)
+			if x.packed {
+				packAll(b, base, base+"-packed")
+				packAll(b, head, head+"-packed")
+				base, head = base+"-packed", head+"-packed"
+			}
 			for b.Loop() {
 				if r := judge(b, base, head); r.Verdict != result.Fail {
 					b.Fatal(r.Reason)

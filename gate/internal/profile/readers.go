@@ -21,6 +21,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/nsysjax"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/torch"
 )
@@ -42,6 +43,8 @@ var formats = []Format{
 	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026",
 		Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
+	{Name: "packed trace of nsgate rank", Gives: "all that is read of an export of nsys", Suffixes: []string{".trace"},
+		certain: true, read: readPacked, sniff: func(_ string, head []byte) bool { return rank.Packed(head) }},
 	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"},
 		certain: true, read: readNcuReport,
 		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
@@ -111,6 +114,10 @@ func traces(read func(context.Context, string) ([]model.Trace, error)) reader {
 }
 
 var readExport, readTables = traces(nsys.Read), traces(nsysjax.Tables)
+
+var readPacked = traces(func(_ context.Context, file string) ([]model.Trace, error) {
+	return rank.ReadPacked(file, filepath.Base(file))
+})
 
 // readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name
 // beside it.

@@ -185,11 +185,32 @@ func (r *rank) leave(by profiler.Profiler, exe, report, private string) error {
 		return err
 	}
 	to := ExportFile(r.Gather, r.Job, r.status.Rank)
-	if err := output.Whole(to, 0o600, func(w io.Writer) error { return copyTo(w, export) }); err != nil {
+	write := func(w io.Writer) error { return copyTo(w, export) }
+	if packed := r.packed(limited, by, export); packed != nil {
+		to = PackedFile(r.Gather, r.Job, r.status.Rank)
+		write = func(w io.Writer) error { _, err := w.Write(packed); return err }
+	}
+	if err := output.Whole(to, 0o600, write); err != nil {
 		return model.Refuse(model.Gather, "make room there, or choose another",
 			"its export cannot be written to the gather directory: %s", proc.Cause(err))
 	}
 	return nil
+}
+
+// packed is the packed trace of an export, nil for one that is kept or cannot be read: whoever reads the job says why.
+func (r *rank) packed(ctx context.Context, by profiler.Profiler, export string) []byte {
+	if r.Keep {
+		return nil
+	}
+	traces, err := by.Read(ctx, export, export)
+	if err != nil {
+		return nil
+	}
+	out, err := Pack(traces)
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 func copyTo(out io.Writer, from string) error {

@@ -124,9 +124,13 @@ func StatusFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
 }
 
-// ExportFile is the export of a rank's recording.
+// ExportFile is the export of a rank's recording, PackedFile the packed trace in its place.
 func ExportFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.sqlite", job, rank))
+}
+
+func PackedFile(dir, job string, rank int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.trace", job, rank))
 }
 
 // Write lays an order where the ranks of a job look for it.
@@ -202,7 +206,8 @@ func Gathered(dir, job string) ([]Status, error) {
 		if !ok {
 			continue
 		}
-		for _, name := range []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank)} {
+		for _, name := range []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank),
+			PackedFile(dir, job, l.Rank)} {
 			info, err := os.Lstat(name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // not written yet

@@ -18,9 +18,10 @@ import (
 // gatheredArg is the argument after [RunnerArg] that makes this binary read exports of ranks for [Plan.readJobs].
 const gatheredArg = "--gathered"
 
-// gatheredExport is the export of a rank, which its host has written to the gather directory.
+// gatheredExport is the export or packed trace of a rank, which its host has written to the gather directory.
 type gatheredExport struct {
 	File, Name string
+	Packed     bool
 	Run, Rank  int
 }
 
@@ -49,6 +50,10 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 			if l.Profiled {
 				x := gatheredExport{File: rank.ExportFile(private.Joined, jobOf(i), l.Rank), Run: i, Rank: l.Rank,
 					Name: fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(runs))}
+				packed := rank.PackedFile(private.Joined, jobOf(i), l.Rank)
+				if _, err := os.Lstat(packed); err == nil {
+					x.File, x.Packed = packed, true
+				}
 				asked.Files, files = append(asked.Files, x), append(files, x.File)
 			}
 		}
@@ -59,7 +64,6 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 		func(of []model.Trace) error {
 			x := asked.Files[next]
 			for _, t := range of {
-				t.Pack() // jobs of many ranks are held at once
 				t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
 				traces[x.Run] = append(traces[x.Run], t)
 			}
@@ -79,7 +83,14 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 // read sends the traces of one export after the other.
 func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]model.Trace) error) error {
 	for _, f := range x.Files {
-		traces, err := by.Read(ctx, f.File, "the profile of "+f.Name)
+		read := func() ([]model.Trace, error) { return by.Read(ctx, f.File, "the profile of "+f.Name) }
+		if f.Packed {
+			read = func() ([]model.Trace, error) { return rank.ReadPacked(f.File, "the profile of "+f.Name) }
+		}
+		traces, err := read()
+		for i := range traces {
+			traces[i].Pack() // jobs of many ranks are held at once
+		}
 		if err == nil {
 			err = send(traces)
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,46 +52,73 @@ func reader() int {
 	return 0
 }
 
-// The exports of ranks are read by a child: the same traces, and the same refusal.
+// The exports and packed traces of ranks are read by a child: the same traces, and the same refusal.
 func TestReadJobs(t *testing.T) {
-	const recordings = "../../../testdata/h200/"
 	for name, kind := range map[string]model.Kind{"nccl.sqlite": "", "jax.sqlite": "", "kernels/base/base.000.sqlite": "",
 		"graph-node.sqlite": "", "README.md": model.OtherFormat} {
-		dir := t.TempDir()
-		export := rank.ExportFile(dir, jobOf(0), 0)
-		copyFile(t, recordings+name, export)
-		status := `{"format":"nsgate.rank/1","rank":0,"size":1,"profiled":true,"done":true}`
-		if err := os.WriteFile(rank.StatusFile(dir, jobOf(0), 0), []byte(status), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		want, wantErr := nsysrun.Nsys{}.Read(t.Context(), export, "the profile of rank 0 of run 1 of 1")
-		cmd := exec.Command("reader", dir)
-		cmd.Env = append(os.Environ(), "READER_SIGN="+filepath.Join(dir, "sign"))
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if _, sign := os.Stat(filepath.Join(dir, "sign")); sign != nil {
-			t.Errorf("%s: no child was started", name)
-		}
-		if kind != "" {
-			if said := stderr.String(); err == nil || said != fmt.Sprintln(kind, wantErr) {
-				t.Errorf("%s: %v, %q, want %v", name, err, said, wantErr)
+		t.Run(name, func(t *testing.T) { readJob(t, name, kind, false) })
+		t.Run(name+" packed", func(t *testing.T) {
+			if kind != "" {
+				kind = model.Damaged
 			}
-			continue
+			readJob(t, name, kind, true)
+		})
+	}
+}
+
+func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
+	const recordings = "../../../testdata/h200/"
+	dir := t.TempDir()
+	export, called := rank.ExportFile(dir, jobOf(0), 0), "the profile of rank 0 of run 1 of 1"
+	copyFile(t, recordings+name, export)
+	want, wantErr := nsysrun.Nsys{}.Read(t.Context(), export, called)
+	if packed {
+		from := export
+		export = rank.PackedFile(dir, jobOf(0), 0)
+		if wantErr == nil {
+			data, err := rank.Pack(slices.Clone(want))
+			if err == nil {
+				err = os.WriteFile(export, data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			copyFile(t, from, export)
+			_, wantErr = rank.ReadPacked(export, called)
 		}
-		var got []model.Trace
-		if err := gob.NewDecoder(strings.NewReader(string(out))).Decode(&got); err != nil {
-			t.Fatalf("%s: %v: %s", name, err, stderr.String())
+		os.Remove(from)
+	}
+	status := `{"format":"nsgate.rank/1","rank":0,"size":1,"profiled":true,"done":true}`
+	if err := os.WriteFile(rank.StatusFile(dir, jobOf(0), 0), []byte(status), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("reader", dir)
+	cmd.Env = append(os.Environ(), "READER_SIGN="+filepath.Join(dir, "sign"))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if _, sign := os.Stat(filepath.Join(dir, "sign")); sign != nil {
+		t.Errorf("%s: no child was started", name)
+	}
+	if kind != "" {
+		if said := stderr.String(); err == nil || said != fmt.Sprintln(kind, wantErr) {
+			t.Errorf("%s: %v, %q, want %v", name, err, said, wantErr)
 		}
-		for i := range want {
-			want[i].Job, want[i].Source = "run 1 of 1", "rank 0 of run 1 of 1"
-		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if _, err := os.Stat(export); err == nil {
-			t.Errorf("%s: the export is left", name)
-		}
+		return
+	}
+	var got []model.Trace
+	if err := gob.NewDecoder(strings.NewReader(string(out))).Decode(&got); err != nil {
+		t.Fatalf("%s: %v: %s", name, err, stderr.String())
+	}
+	for i := range want {
+		want[i].Job, want[i].Source = "run 1 of 1", "rank 0 of run 1 of 1"
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+	if _, err := os.Stat(export); err == nil {
+		t.Errorf("%s: the export is left", name)
 	}
 }
 

@@ -38,9 +38,6 @@ func (c *cut) numberGraphs() error {
 // placeGraphs names the graphs of a run by their places in a typical step, the n-th launch of a graph in each step: one
 // that is launched at several places has the first of them. Graphs outside the steps are one kernel.
 func (c *cut) placeGraphs() error {
-	if !c.hasGraphs() {
-		return nil
-	}
 	launches := c.whole.Unpacked().Launches
 	steps := c.graphsOfSteps(launches)
 	lengths := map[int]float64{}

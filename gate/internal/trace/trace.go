@@ -123,7 +123,8 @@ func layCycles(sides []*side, o Options) error {
 
 // placeGraphs names the whole graphs of all runs.
 func placeGraphs(sides []*side) error {
-	return each(cutsOf(sides), func(_ int, c *cut) error { return c.placeGraphs() })
+	with := slices.DeleteFunc(cutsOf(sides), func(c *cut) bool { return !c.hasGraphs() })
+	return each(with, func(_ int, c *cut) error { return c.placeGraphs() })
 }
 
 func (s *side) sessions(o Options) ([]model.Session, error) {

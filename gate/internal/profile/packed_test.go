@@ -1,0 +1,115 @@
+package profile_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// packAll writes packed traces of the exports of a directory into another one, and tells their bytes and launches.
+func packAll(t testing.TB, from, to string) (size, launches int) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	exports, _ := filepath.Glob(filepath.Join(from, "*.sqlite"))
+	for _, name := range exports {
+		traces, err := nsys.Read(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range traces {
+			launches += len(x.Launches)
+		}
+		packed, err := rank.Pack(traces)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(packed)
+		if err := os.WriteFile(filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".sqlite")+".trace"), packed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return size, launches
+}
+
+// recordedJobs lays recordings out as jobs: pattern matches the exports below dir, and each becomes name with its number.
+func recordedJobs(t testing.TB, pattern string, name func(i int, file string) string) string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	dir := t.TempDir()
+	for i, from := range files {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name(i, filepath.Base(from))), data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Recorded jobs have the same verdict and the same report from packed traces as from exports.
+func TestPackedJobs(t *testing.T) {
+	own := func(_ int, file string) string { return file }
+	ranks := func(i int, _ string) string { // of one process each: two ranks a job
+		return []string{"run.000.rank0", "run.000.rank1", "run.001.rank0", "run.001.rank1", "left"}[i] + ".sqlite"
+	}
+	type job struct{ base, head string }
+	const kernels = "../../../testdata/h200/kernels/"
+	jobs := map[string]job{
+		"unchanged": {recordedJobs(t, kernels+"base/*", ranks), recordedJobs(t, kernels+"unchanged/*", ranks)},
+		"slower":    {recordedJobs(t, kernels+"base/*", ranks), recordedJobs(t, kernels+"saxpy_1.05/*", ranks)},
+		"idle":      {recordedJobs(t, kernels+"base/*", own), recordedJobs(t, kernels+"idle_200us/*", own)},
+		"nccl":      {"../../../testdata/h200/nccl.sqlite", "../../../testdata/h200/nccl.sqlite"},
+		"graph":     {"../../../testdata/h200/graph-node.sqlite", "../../../testdata/h200/graph-node.sqlite"},
+		"graphs":    {"../../../testdata/h200/graph-whole.sqlite", "../../../testdata/h200/graph-whole.sqlite"},
+	}
+	if dir := os.Getenv("NSGATE_RECORDINGS"); dir != "" {
+		jobs["ddp"] = job{recordedJobs(t, dir+"/multi/ddp.*", own), recordedJobs(t, dir+"/multi/ddp-slow1.*", own)}
+		jobs["ddp unchanged"] = job{recordedJobs(t, dir+"/multi/ddp.*", own), recordedJobs(t, dir+"/multi/ddp.*", own)}
+		jobs["ddp of one file"] = job{recordedJobs(t, dir+"/multi/ddp-joint.*", own), recordedJobs(t, dir+"/multi/ddp-joint.*", own)}
+	}
+	for name, x := range jobs {
+		for _, of := range []*string{&x.base, &x.head} {
+			if strings.HasSuffix(*of, ".sqlite") {
+				*of = recordedJobs(t, *of, own)
+			}
+			os.Remove(filepath.Join(*of, "left.sqlite"))
+		}
+		of := func(base, head string) (*result.Report, string) {
+			r := judge(t, base, head)
+			var out bytes.Buffer
+			if err := report.Render("json", &out, r, report.Options{}); err != nil {
+				t.Fatal(name, err)
+			}
+			return r, strings.NewReplacer(base, "BASE", head, "HEAD", ".trace", ".sqlite").Replace(out.String())
+		}
+		base, head := filepath.Join(t.TempDir(), "base"), filepath.Join(t.TempDir(), "head")
+		size, launches := packAll(t, x.base, base)
+		packAll(t, x.head, head)
+		want, wantJSON := of(x.base, x.head)
+		got, gotJSON := of(base, head)
+		if got.Verdict != want.Verdict || gotJSON != wantJSON {
+			t.Errorf("%s: %s: %s\n%s\nwant %s\n%s", name, got.Verdict, got.Reason, gotJSON, want.Verdict, wantJSON)
+		}
+		exported := 0
+		exports, _ := filepath.Glob(filepath.Join(x.base, "*"))
+		for _, e := range exports {
+			info, _ := os.Stat(e)
+			exported += int(info.Size())
+		}
+		t.Logf("%s: %s, %d launches of %d bytes in exports, %d packed", name, want.Verdict, launches, exported/launches, size/launches)
+	}
+}

@@ -1,0 +1,150 @@
+package rank
+
+import (
+	"bytes"
+	"encoding/gob"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/trace"
+)
+
+const recordings = "../../../testdata/"
+
+// compressed is a packed trace with any content.
+func compressed(t testing.TB, content []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil, zstd.WithWindowSize(packedWindow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(content, []byte(packedVersion))
+}
+
+// gobOf is the content of a packed trace of one process.
+func gobOf(t testing.TB, x model.Trace) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	x.Pack()
+	if err := gob.NewEncoder(&out).Encode(&x); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A packed trace holds all that is read of an export; of one that was not cut down it is a tenth.
+func TestPacked(t *testing.T) {
+	for _, name := range []string{"h200/nccl.sqlite", "h200/jax.sqlite", "h200/graph-node.sqlite", "h200/graph-whole.sqlite",
+		"h200/kernels/base/base.000.sqlite", "h100/gpu-metrics.sqlite", "h100/memory.sqlite", "h100/stacks-python.sqlite"} {
+		want, err := nsys.Read(t.Context(), recordings+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := Pack(want)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		file := filepath.Join(t.TempDir(), "run.000.rank0.trace")
+		if err := os.WriteFile(file, packed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			want[i].Source = file
+		}
+		got, err := ReadPacked(file, "it")
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+		if export, err := os.Stat(recordings + name); err != nil || strings.Contains(name, "kernels") && 10*int64(len(packed)) > export.Size() {
+			t.Errorf("%s: %d bytes packed, %v", name, len(packed), err)
+		}
+	}
+}
+
+// What is no packed trace of this version is refused, and what is cut or changed.
+func TestPackedRefused(t *testing.T) {
+	traces, err := nsys.Read(t.Context(), recordings+"h200/nccl.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, err := Pack(traces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(change func(*model.Trace)) []byte {
+		x := traces[0]
+		x.Launches, x.Ranges, x.Kernels = append([]model.Launch{}, x.Launches...), append([]model.Range{}, x.Ranges...), append([]model.KernelInfo{}, x.Kernels...)
+		change(&x)
+		return compressed(t, gobOf(t, x))
+	}
+	defer func(most int64) { mostUnpacked = most }(mostUnpacked)
+	mostUnpacked = 1 << 20
+	traces[0].Warnings = []string{strings.Repeat("x", 2<<20)}
+	if _, err := Pack(traces); err == nil {
+		t.Error("too large a recording is packed")
+	}
+	traces[0].Warnings = nil
+	for name, x := range map[string]struct {
+		file []byte
+		kind model.Kind
+		says string
+	}{
+		"sound":               {sound, "", ""},
+		"another version":     {append([]byte(packedMagic+"2\n"), sound[len(packedVersion):]...), model.OtherFormat, "it was packed by another release"},
+		"cut":                 {sound[:len(sound)/2], model.Truncated, "it is truncated; measure the job again"},
+		"without content":     {[]byte(packedVersion), model.Damaged, "it is damaged"},
+		"empty":               {nil, model.Damaged, "it is damaged"},
+		"another format":      {[]byte("SQLite format 3\x00"), model.Damaged, "it is damaged"},
+		"no process":          {compressed(t, nil), model.Damaged, "it is damaged"},
+		"too large":           {changed(func(t *model.Trace) { t.Warnings = []string{strings.Repeat("x", 2<<20)} }), model.TooLarge, "it holds more than 1 MB"},
+		"no launch":           {changed(func(t *model.Trace) { t.Launches = nil }), model.Damaged, "the number of its launches"},
+		"another kernel":      {changed(func(t *model.Trace) { t.Launches[1].Kernel = 99 }), model.Damaged, "its launch 2 does not fit"},
+		"a range in itself":   {changed(func(t *model.Trace) { t.Ranges[0].Parent = 0 }), model.Damaged, "its range 1 does not fit"},
+		"an end too early":    {changed(func(t *model.Trace) { t.Launches[0].End = -1 }), model.Damaged, "its launch 1"},
+		"a time without end":  {changed(func(t *model.Trace) { t.Launches[0].API = 1 << 62 }), model.Damaged, "its launch 1"},
+		"names of calls":      {changed(func(t *model.Trace) { t.CallNames = nil }), model.Damaged, "a call does not fit"},
+		"a kernel of no kind": {changed(func(t *model.Trace) { t.Kernels[0].Subject.Scope = "" }), model.Damaged, "its kernel 1"},
+	} {
+		file := filepath.Join(t.TempDir(), "x.trace")
+		if err := os.WriteFile(file, x.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadPacked(file, "it")
+		if model.KindOf(err) != x.kind || (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %s, %v", name, model.KindOf(err), err)
+		}
+	}
+}
+
+// Whatever a packed trace holds, it is refused or reduced.
+func FuzzPacked(f *testing.F) {
+	for _, name := range []string{"h200/nccl.sqlite", "h200/graph-whole.sqlite", "h100/gpu-metrics.sqlite"} {
+		traces, err := nsys.Read(f.Context(), recordings+name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		x := traces[0]
+		n := min(len(x.Launches), 40) // a short one is changed faster
+		x.Launches, x.Calls, x.Callers = x.Launches[:n], model.Calls{}, nil
+		f.Add(gobOf(f, x))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		traces, err := unpack(io.LimitReader(bytes.NewReader(content), 1<<20))
+		if err != nil {
+			return
+		}
+		sessions, err := trace.Reduce(trace.Options{}, traces)
+		if err == nil && len(sessions[0]) == 0 {
+			t.Error("reduced to nothing")
+		}
+	})
+}
