@@ -33,14 +33,15 @@ func packAll(t testing.TB, from, to string) (size, launches int) {
 			t.Fatal(err)
 		}
 		size += len(packed)
-		if err := os.WriteFile(filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".sqlite")+".trace"), packed, 0o666); err != nil {
+		name = filepath.Join(to, strings.TrimSuffix(filepath.Base(name), ".sqlite")+".trace")
+		if err := os.WriteFile(name, packed, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return size, launches
 }
 
-// recordedJobs lays recordings out as jobs: pattern matches the exports below dir, and each becomes name with its number.
+// recordedJobs copies the exports that match a pattern into a directory, each under another name.
 func recordedJobs(t testing.TB, pattern string, name func(i int, file string) string) string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -77,9 +78,10 @@ func TestPackedJobs(t *testing.T) {
 		"graphs":    {"../../../testdata/h200/graph-whole.sqlite", "../../../testdata/h200/graph-whole.sqlite"},
 	}
 	if dir := os.Getenv("NSGATE_RECORDINGS"); dir != "" {
-		jobs["ddp"] = job{recordedJobs(t, dir+"/multi/ddp.*", own), recordedJobs(t, dir+"/multi/ddp-slow1.*", own)}
-		jobs["ddp unchanged"] = job{recordedJobs(t, dir+"/multi/ddp.*", own), recordedJobs(t, dir+"/multi/ddp.*", own)}
-		jobs["ddp of one file"] = job{recordedJobs(t, dir+"/multi/ddp-joint.*", own), recordedJobs(t, dir+"/multi/ddp-joint.*", own)}
+		multi := func(name string) string { return recordedJobs(t, dir+"/multi/"+name, own) }
+		jobs["ddp"] = job{multi("ddp.*"), multi("ddp-slow1.*")}
+		jobs["ddp unchanged"] = job{multi("ddp.*"), multi("ddp.*")}
+		jobs["ddp of one file"] = job{multi("ddp-joint.*"), multi("ddp-joint.*")}
 	}
 	for name, x := range jobs {
 		for _, of := range []*string{&x.base, &x.head} {
@@ -110,6 +112,7 @@ func TestPackedJobs(t *testing.T) {
 			info, _ := os.Stat(e)
 			exported += int(info.Size())
 		}
-		t.Logf("%s: %s, %d launches of %d bytes in exports, %d packed", name, want.Verdict, launches, exported/launches, size/launches)
+		t.Logf("%s: %s, %d launches of %d bytes in exports, %d packed", name, want.Verdict, launches,
+			exported/launches, size/launches)
 	}
 }

@@ -2,14 +2,17 @@ package rank
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 
@@ -43,7 +46,8 @@ func gobOf(t testing.TB, x model.Trace) []byte {
 
 // A packed trace holds all that is read of an export; of one that was not cut down it is a tenth.
 func TestPacked(t *testing.T) {
-	for _, name := range []string{"h200/nccl.sqlite", "h200/jax.sqlite", "h200/graph-node.sqlite", "h200/graph-whole.sqlite",
+	for _, name := range []string{"h200/nccl.sqlite", "h200/jax.sqlite", "h200/graph-node.sqlite",
+		"h200/graph-whole.sqlite",
 		"h200/kernels/base/base.000.sqlite", "h100/gpu-metrics.sqlite", "h100/memory.sqlite", "h100/stacks-python.sqlite"} {
 		want, err := nsys.Read(t.Context(), recordings+name)
 		if err != nil {
@@ -61,10 +65,11 @@ func TestPacked(t *testing.T) {
 			want[i].Source = file
 		}
 		got, err := ReadPacked(file, "it")
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" || err != nil {
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
-		if export, err := os.Stat(recordings + name); err != nil || strings.Contains(name, "kernels") && 10*int64(len(packed)) > export.Size() {
+		export, err := os.Stat(recordings + name)
+		if err != nil || strings.Contains(name, "kernels") && 10*int64(len(packed)) > export.Size() {
 			t.Errorf("%s: %d bytes packed, %v", name, len(packed), err)
 		}
 	}
@@ -82,44 +87,57 @@ func TestPackedRefused(t *testing.T) {
 	}
 	changed := func(change func(*model.Trace)) []byte {
 		x := traces[0]
-		x.Launches, x.Ranges, x.Kernels = append([]model.Launch{}, x.Launches...), append([]model.Range{}, x.Ranges...), append([]model.KernelInfo{}, x.Kernels...)
+		x.Launches, x.Ranges, x.Kernels = slices.Clone(x.Launches), slices.Clone(x.Ranges), slices.Clone(x.Kernels)
 		change(&x)
 		return compressed(t, gobOf(t, x))
 	}
+	long := func(t *model.Trace) { t.Warnings = []string{strings.Repeat("x", 2<<20)} }
 	defer func(most int64) { mostUnpacked = most }(mostUnpacked)
 	mostUnpacked = 1 << 20
-	traces[0].Warnings = []string{strings.Repeat("x", 2<<20)}
+	long(&traces[0])
 	if _, err := Pack(traces); err == nil {
 		t.Error("too large a recording is packed")
 	}
 	traces[0].Warnings = nil
-	for name, x := range map[string]struct {
+	type refused struct {
 		file []byte
 		kind model.Kind
 		says string
-	}{
-		"sound":               {sound, "", ""},
-		"another version":     {append([]byte(packedMagic+"2\n"), sound[len(packedVersion):]...), model.OtherFormat, "it was packed by another release"},
-		"cut":                 {sound[:len(sound)/2], model.Truncated, "it is truncated; measure the job again"},
-		"without content":     {[]byte(packedVersion), model.Damaged, "it is damaged"},
-		"empty":               {nil, model.Damaged, "it is damaged"},
-		"another format":      {[]byte("SQLite format 3\x00"), model.Damaged, "it is damaged"},
-		"no process":          {compressed(t, nil), model.Damaged, "it is damaged"},
-		"too large":           {changed(func(t *model.Trace) { t.Warnings = []string{strings.Repeat("x", 2<<20)} }), model.TooLarge, "it holds more than 1 MB"},
-		"no launch":           {changed(func(t *model.Trace) { t.Launches = nil }), model.Damaged, "the number of its launches"},
-		"another kernel":      {changed(func(t *model.Trace) { t.Launches[1].Kernel = 99 }), model.Damaged, "its launch 2 does not fit"},
-		"a range in itself":   {changed(func(t *model.Trace) { t.Ranges[0].Parent = 0 }), model.Damaged, "its range 1 does not fit"},
-		"an end too early":    {changed(func(t *model.Trace) { t.Launches[0].End = -1 }), model.Damaged, "its launch 1"},
-		"a time without end":  {changed(func(t *model.Trace) { t.Launches[0].API = 1 << 62 }), model.Damaged, "its launch 1"},
-		"names of calls":      {changed(func(t *model.Trace) { t.CallNames = nil }), model.Damaged, "a call does not fit"},
-		"a kernel of no kind": {changed(func(t *model.Trace) { t.Kernels[0].Subject.Scope = "" }), model.Damaged, "its kernel 1"},
+	}
+	files := map[string]refused{
+		"sound": {sound, "", ""},
+		"another version": {append([]byte(packedMagic+"2\n"), sound[len(packedVersion):]...), model.OtherFormat,
+			"it was packed by another release"},
+		"cut":             {sound[:len(sound)/2], model.Truncated, "it is truncated; measure the job again"},
+		"without content": {[]byte(packedVersion), model.Damaged, "it is damaged"},
+		"empty":           {nil, model.Damaged, "it is damaged"},
+		"another format":  {[]byte("SQLite format 3\x00"), model.Damaged, "it is damaged"},
+		"no process":      {compressed(t, nil), model.Damaged, "it is damaged"},
+		"too large":       {changed(long), model.TooLarge, "it holds more than 1 MB"},
+	}
+	for says, change := range map[string]func(*model.Trace){
+		"the number of its launches": func(t *model.Trace) { t.Launches = nil },
+		"its launch 2 does not fit":  func(t *model.Trace) { t.Launches[1].Kernel = 99 },
+		"its launch 1 does not fit":  func(t *model.Trace) { t.Launches[0].End = -1 },
+		"its launch 4 does not fit":  func(t *model.Trace) { t.Launches[3].API = 1 << 62 },
+		"its launch 3 does not fit":  func(t *model.Trace) { t.Launches[2].Range = 1 << 20 },
+		"its range 1 does not fit":   func(t *model.Trace) { t.Ranges[0].Parent = 0 },
+		"its kernel 1 does not fit":  func(t *model.Trace) { t.Kernels[0].Subject.Scope = "" },
+		"a call does not fit":        func(t *model.Trace) { t.CallNames = nil },
+		"the order of its intervals": func(t *model.Trace) { t.Captures = []model.Interval{{Start: 2, End: 1}} },
+		"the number of its NVTX":     func(t *model.Trace) { t.RangeCategories = []string{"x"} },
+		"a call stack":               func(t *model.Trace) { t.Callers = []model.Caller{{Kernel: 99}} },
+		"a sample":                   func(t *model.Trace) { t.Sampling = &model.Sampling{Values: [][]float64{{1}}} },
 	} {
+		files[says] = refused{changed(change), model.Damaged, says}
+	}
+	for name, x := range files {
 		file := filepath.Join(t.TempDir(), "x.trace")
 		if err := os.WriteFile(file, x.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := ReadPacked(file, "it")
-		if model.KindOf(err) != x.kind || (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+		if model.KindOf(err) != x.kind || !strings.Contains(fmt.Sprint(err), cmp.Or(x.says, "nil")) {
 			t.Errorf("%s: %s, %v", name, model.KindOf(err), err)
 		}
 	}
