@@ -3,15 +3,17 @@ package model
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // columns writes lists to bytes, or reads them from bytes: column by column, and of each column the lowest bytes of all
-// rows first, which compress well. Bytes that it did not write may be anything: broken is set, and the rest is zero.
+// rows first, which compress well. Bytes that it did not write may be anything: broken is set then.
 type columns struct {
 	bytes  []byte
 	writes bool
 	broken bool
-	least  int // bytes of a row in the next column
+	least  int     // bytes of a row in the next column
+	room   []int64 // for the numbers of a column
 }
 
 // leastOfRow is the least number of bytes of a row: a short file makes no long list.
@@ -33,68 +35,96 @@ func rows[R any](c *columns, list *[]R) {
 	}
 }
 
-// numbers is a column of n numbers.
-func (c *columns) numbers(n int, get func(i int) int64, set func(i int, v int64)) {
-	if c.broken || n == 0 {
+// of is room for the numbers of a column of n rows.
+func (c *columns) of(n int) []int64 {
+	c.room = slices.Grow(c.room[:0], n)[:n]
+	return c.room
+}
+
+// numbers writes the numbers of a column, or puts those that were written in their place.
+func (c *columns) numbers(v []int64) {
+	n := len(v)
+	if n == 0 {
 		return
 	}
 	if c.writes {
-		all := uint64(0)
-		for i := range n {
-			v := get(i)
-			all |= uint64(v)<<1 ^ uint64(v>>63)
+		all := int64(0)
+		for i, x := range v {
+			v[i] = x<<1 ^ x>>63
+			all |= v[i]
 		}
-		width := max(c.least, (bits.Len64(all)+7)/8)
-		c.bytes = append(c.bytes, byte(width))
-		at := len(c.bytes)
-		c.bytes = append(c.bytes, make([]byte, width*n)...)
-		for i := range n {
-			v := get(i)
-			for x, k := uint64(v)<<1^uint64(v>>63), at+i; x > 0; x, k = x>>8, k+n {
-				c.bytes[k] = byte(x)
+		width := max(c.least, (bits.Len64(uint64(all))+7)/8)
+		c.bytes, c.least = append(c.bytes, byte(width)), 0
+		for k := range width {
+			at := len(c.bytes)
+			c.bytes = slices.Grow(c.bytes, n)[:at+n]
+			for i, x := range v {
+				c.bytes[at+i] = byte(uint64(x) >> (8 * k))
 			}
 		}
-		c.least = 0
 		return
 	}
-	if c.broken = len(c.bytes) == 0 || c.bytes[0] > 8 || len(c.bytes)-1 < int(c.bytes[0])*n; c.broken {
+	clear(v)
+	if c.broken = c.broken || len(c.bytes) == 0 || c.bytes[0] > 8 || len(c.bytes)-1 < int(c.bytes[0])*n; c.broken {
 		return
 	}
-	width, from := int(c.bytes[0]), c.bytes[1:]
-	c.bytes = from[width*n:]
-	for i := range n {
-		x := uint64(0)
-		for k := range width {
-			x |= uint64(from[k*n+i]) << (8 * k)
+	width := int(c.bytes[0])
+	c.bytes = c.bytes[1:]
+	for k := range width {
+		for i, b := range c.bytes[:n] {
+			v[i] |= int64(b) << (8 * k)
 		}
-		set(i, int64(x>>1)^-int64(x&1))
+		c.bytes = c.bytes[n:]
+	}
+	for i, x := range v {
+		v[i] = int64(uint64(x)>>1) ^ -(x & 1)
 	}
 }
 
 // column is a field of all rows; changing is one as its difference from that of the row before.
 func column[R any, T ~int8 | ~int32 | ~int64](c *columns, list []R, changing bool, field func(*R) *T) {
-	before := func(i int) (v int64) {
-		if changing && i > 0 {
-			v = int64(*field(&list[i-1]))
+	v, before := c.of(len(list)), int64(0)
+	if c.writes {
+		for i := range list {
+			x := int64(*field(&list[i]))
+			if v[i] = x - before; changing {
+				before = x
+			}
 		}
-		return v
+		c.numbers(v)
+		return
 	}
-	c.numbers(len(list), func(i int) int64 { return int64(*field(&list[i])) - before(i) },
-		func(i int, v int64) { *field(&list[i]) = T(before(i) + v) })
+	c.numbers(v)
+	for i := range list {
+		x := before + v[i]
+		if *field(&list[i]) = T(x); changing {
+			before = x
+		}
+	}
 }
 
 // times is the length of every row, and its start after the end of the row before.
 func times[R any](c *columns, list []R, start, end func(*R) *int64) {
-	before := func(i int) (v int64) {
-		if i > 0 {
-			v = *end(&list[i-1])
+	v, before := c.of(len(list)), int64(0)
+	if c.writes {
+		for i := range list {
+			v[i] = *end(&list[i]) - *start(&list[i])
 		}
-		return v
+		c.numbers(v)
+		for i := range list {
+			v[i], before = *start(&list[i])-before, *end(&list[i])
+		}
+		c.numbers(v)
+		return
 	}
-	c.numbers(len(list), func(i int) int64 { return *end(&list[i]) - *start(&list[i]) },
-		func(i int, v int64) { *end(&list[i]) = v })
-	c.numbers(len(list), func(i int) int64 { return *start(&list[i]) - before(i) }, func(i int, v int64) {
-		*start(&list[i]) = before(i) + v
+	c.numbers(v)
+	for i := range list {
+		*end(&list[i]) = v[i]
+	}
+	c.numbers(v)
+	for i := range list {
+		*start(&list[i]) = before + v[i]
 		*end(&list[i]) += *start(&list[i])
-	})
+		before = *end(&list[i])
+	}
 }

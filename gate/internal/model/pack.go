@@ -12,14 +12,18 @@ func (t *Trace) Pack() {
 	t.Launches, t.Copies, t.Ranges = nil, nil, nil
 }
 
-// Unpacked is the trace with its launches, copies and ranges: itself if it is not packed.
+// Unpacked is the trace with its launches, copies and ranges: itself if it is not packed. It has none of them where
+// the bytes are not those that [Trace.Pack] wrote.
 func (t *Trace) Unpacked() *Trace {
 	if t.Packed == nil {
 		return t
 	}
 	out := *t
 	out.Packed = nil
-	(&columns{bytes: t.Packed}).lists(&out)
+	c := columns{bytes: t.Packed}
+	if c.lists(&out); c.broken || len(c.bytes) > 0 {
+		out.Launches, out.Copies, out.Ranges = nil, nil, nil
+	}
 	return &out
 }
 
@@ -33,12 +37,16 @@ func (c *columns) lists(t *Trace) {
 	column(c, l, false, func(x *Launch) *int32 { return &x.Device })
 	column(c, l, false, func(x *Launch) *int32 { return &x.Stream })
 	column(c, l, false, func(x *Launch) *int32 { return &x.Thread })
-	c.numbers(len(l), func(i int) (node int64) {
-		if l[i].Node {
-			node = 1
+	nodes := c.of(len(l))
+	for i := range l {
+		if nodes[i] = 0; l[i].Node {
+			nodes[i] = 1
 		}
-		return node
-	}, func(i int, v int64) { l[i].Node = v != 0 })
+	}
+	c.numbers(nodes)
+	for i := range l {
+		l[i].Node = l[i].Node || nodes[i] != 0
+	}
 
 	rows(c, &t.Copies)
 	x := t.Copies

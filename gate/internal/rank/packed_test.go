@@ -127,6 +127,8 @@ func TestPackedRefused(t *testing.T) {
 		"the order of its intervals": func(t *model.Trace) { t.Captures = []model.Interval{{Start: 2, End: 1}} },
 		"the number of its NVTX":     func(t *model.Trace) { t.RangeCategories = []string{"x"} },
 		"a call stack":               func(t *model.Trace) { t.Callers = []model.Caller{{Kernel: 99}} },
+		"number of its launches":     func(t *model.Trace) { t.Pack(); t.Packed = t.Packed[:len(t.Packed)-1] },
+		"the number of its launche":  func(t *model.Trace) { t.Pack(); t.Packed = append(t.Packed, 0) },
 		"a sample":                   func(t *model.Trace) { t.Sampling = &model.Sampling{Values: [][]float64{{1}}} },
 	} {
 		files[says] = refused{changed(change), model.Damaged, says}
