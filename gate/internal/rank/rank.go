@@ -124,11 +124,12 @@ func StatusFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
 }
 
-// ExportFile is the export of a rank's recording, PackedFile the packed trace in its place.
+// ExportFile is the export of a rank's recording.
 func ExportFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.sqlite", job, rank))
 }
 
+// PackedFile is the packed trace in its place.
 func PackedFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.trace", job, rank))
 }
