@@ -73,7 +73,7 @@ var layout = map[string]struct {
 	"gate":                        {11, nil},
 	"gate/command":                {14, nil},
 	"gate/internal/why":           {4, nil},
-	"gate/internal/rank":          {6, []string{"github.com/klauspost/compress"}},
+	"gate/internal/rank":          {6, nil},
 	"gate/internal/run":           {7, nil},
 	"gate/internal/report/saved":  {3, nil},
 	"gate/internal/report/story":  {9, []string{"github.com/clipperhouse/displaywidth"}},

@@ -3,24 +3,21 @@ package rank
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // A packed trace is what the reduction takes of an export, in about a tenth of its bytes: a line with the version, then
-// the traces of the processes in gob and zstd.
+// the traces of the processes in gob and gzip.
 const (
 	packedMagic   = "nsgate.trace/"
 	packedVersion = packedMagic + "1\n"
-	packedWindow  = 1 << 20 // of zstd, in bytes
 )
 
 // mostUnpacked is the largest size of the content in bytes: some 15 million launches.
@@ -32,13 +29,10 @@ func Packed(head []byte) bool { return bytes.HasPrefix(head, []byte(packedMagic)
 // Pack makes a packed trace of the processes in a recording. What is larger than a packed trace may be is an error.
 func Pack(traces []model.Trace) ([]byte, error) {
 	out := bytes.NewBufferString(packedVersion)
-	z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
-		zstd.WithWindowSize(packedWindow))
-	if err != nil {
-		return nil, err
-	}
+	z := gzip.NewWriter(out)
 	counted := &counter{Writer: z}
 	enc := gob.NewEncoder(counted)
+	var err error
 	for _, t := range traces {
 		t.Pack()
 		t.Source = ""
@@ -71,17 +65,18 @@ func ReadPacked(file, name string) ([]model.Trace, error) {
 	defer f.Close()
 	in := bufio.NewReader(f)
 	const again = "measure the job again with one release of nsgate, or keep the exports with `nsgate rank --keep`"
-	version, err := in.ReadString('\n')
-	if strings.HasPrefix(version, packedMagic) && err == nil && version != packedVersion {
+	version := make([]byte, len(packedVersion))
+	switch _, err := io.ReadFull(in, version); {
+	case err != nil || !Packed(version):
+		return nil, model.Refuse(model.Damaged, again, "%s is damaged: it does not begin as a packed trace", name)
+	case string(version) != packedVersion:
 		return nil, model.Refuse(model.OtherFormat, again, "%s was packed by another release of nsgate", name)
 	}
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(packedWindow))
-	if err != nil {
-		return nil, err
+	content := &io.LimitedReader{N: mostUnpacked + 1}
+	var traces []model.Trace
+	if content.R, err = gzip.NewReader(in); err == nil {
+		traces, err = unpack(content)
 	}
-	defer z.Close()
-	content := &io.LimitedReader{R: z, N: mostUnpacked + 1}
-	traces, err := unpack(content)
 	for i := range traces {
 		traces[i].Source = file
 	}

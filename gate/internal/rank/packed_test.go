@@ -3,6 +3,7 @@ package rank
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/gob"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
@@ -26,11 +26,12 @@ const recordings = "../../../testdata/"
 // compressed is a packed trace with any content.
 func compressed(t testing.TB, content []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil, zstd.WithWindowSize(packedWindow))
-	if err != nil {
+	out := bytes.NewBufferString(packedVersion)
+	z := gzip.NewWriter(out)
+	if _, err := z.Write(content); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
-	return z.EncodeAll(content, []byte(packedVersion))
+	return out.Bytes()
 }
 
 // gobOf is the content of a packed trace of one process.
