@@ -77,7 +77,7 @@ var layout = map[string]struct {
 	"gate/internal/run":           {7, nil},
 	"gate/internal/report/saved":  {3, nil},
 	"gate/internal/report/story":  {9, []string{"github.com/clipperhouse/displaywidth"}},
-	"gate/internal/report":        {10, nil},
+	"gate/internal/report":        {10, []string{"maragu.dev/gomponents"}},
 	"gate/internal/report/github": {11, []string{"github.com/sethvargo/go-githubactions"}},
 	"gate/internal/profile":       {7, nil},
 	"gate/internal/app":           {11, nil},

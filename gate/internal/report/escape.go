@@ -9,8 +9,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
-// Texts of a workload, a policy or a saved report are hostile input. This file escapes them. HTML is escaped by html/template, JSON by encoding/json, workflow commands of GitHub by go-githubactions; what a CI
-// runner would obey is broken by the [terminal.Writer] behind all of them.
+// Texts of a workload, a policy or a saved report are hostile input. This file escapes them. HTML is escaped by
+// gomponents, JSON by encoding/json, workflow commands of GitHub by go-githubactions; what a CI runner would obey is
+// broken by the [terminal.Writer] behind all of them.
 
 // clip cuts a text after n runes.
 func clip(s string, n int) string {

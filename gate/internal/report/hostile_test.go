@@ -3,7 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -159,6 +162,86 @@ func checkMarkdown(t *testing.T, s string) {
 		if len(cut) > limit || !utf8.ValidString(cut) {
 			t.Errorf("%d bytes where %d are allowed", len(cut), limit)
 		}
+	}
+}
+
+// Links of a page lead to http, https or the page itself, whatever addresses a report or a remote holds.
+func TestHref(t *testing.T) {
+	for link, want := range map[string]string{
+		"https://x.example/a b?c=1&d=\"'<>#e": `href="https://x.example/a%20b?c=1&amp;d=&#34;&#39;&lt;&gt;#e"`,
+		"http://x.example":                    `href="http://x.example"`,
+		"#saxpy":                              `href="#saxpy"`,
+		`#"><script>`:                         `href="#%22%3E%3Cscript%3E"`,
+	} {
+		if got := fmt.Sprint(href(link)); got != " "+want {
+			t.Errorf("%q: %s, want %s", link, got, want)
+		}
+	}
+	for _, link := range []string{"", "javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)",
+		"java\nscript:alert(1)", "\x01javascript:x", "javascript://x.example/%0aalert(1)", "vbscript:x",
+		"data:text/html,<script>", "file:///etc/passwd", "//x.example", "/x", "x", "https:x", "https://[", "mailto:a@b"} {
+		source, cells := sourceLink{"a", link}, []story.Cell{{Link: link}, {Link: link}}
+		cause := &counters{Guides: []result.Guide{{Title: "a", Link: link}}}
+		p := part{Findings: []finding{{ID: "f", Source: &source, Cause: cause}},
+			Table: &story.Table{Columns: make([]story.Column, 2), Rows: []story.TableRow{{Cells: cells}}}}
+		page, err := (&sheet{Source: []sourceLink{source}, Parts: []part{p}}).html("")
+		got := regexp.MustCompile(`href="[^"]*"`).FindAllString(page, -1)
+		if err != nil || len(got) != 1 || got[0] != `href="#f"` {
+			t.Errorf("%q: %q, %v", link, got, err)
+		}
+	}
+}
+
+// Every text of a page is escaped, in elements and attributes.
+func TestPageEscapes(t *testing.T) {
+	for _, s := range append(nasty[1:], `"><img src=x onerror=alert(1)>`, `' onclick='x`, `" style="x`,
+		"</style><script>", "</script>", "</title><b>") {
+		x := story.Cell{Text: s, Note: s, Full: s, Sort: s, Class: s}
+		linked := story.Cell{Text: s, Link: "#" + s}
+		row := story.Row{Subject: s, FullName: s, Metric: s, Values: s, Change: s, Interval: s, Allowed: s, Reason: s}
+		row.Parts = []story.Row{row}
+		facts, about := []story.Fact{{Label: s, Text: s}}, &sourceLink{Text: s}
+		columns := []story.Column{{Title: s}, {Title: s, Right: true, Sorted: true, Label: s, Class: s},
+			{Title: s, Pic: true}, {Title: s, Wrap: true}}
+		table := &story.Table{Title: s, About: s, Class: s, More: s, Columns: columns,
+			Rows: []story.TableRow{{ID: s, Class: s, Cells: []story.Cell{linked, x, x, x}}}}
+		pictures := []picture{{Title: s, About: s, Zoom: true}}
+		all := part{ID: s, Title: s, About: s, Nav: s, Mark: s, Said: []string{s}, Facts: facts, Pictures: pictures,
+			Legend: []meaning{{s, s}}, Table: table, Search: true,
+			Findings: []finding{{Row: row, ID: s, Colour: s, Source: about, Said: []string{s}, Pictures: pictures,
+				Cause: &counters{Summary: s, Limits: s, Guides: []result.Guide{{Title: s}}, Table: table}}},
+			More: s, Commands: facts}
+		page := &sheet{At: s, Title: s, Kicker: s, Source: []sourceLink{*about}, Word: s, Mark: s, Headline: s,
+			Notes: []string{s}, Figures: []figure{{s, s, s, s, true}}, Parts: []part{all}}
+		page.Sheets = []*sheet{{At: s + "2", Title: s, Parts: []part{all}}}
+		text, err := page.html(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkHTML(t, text)
+	}
+}
+
+// Markup that nothing escapes is a constant of the page or made by the functions named here.
+func TestRaw(t *testing.T) {
+	want := strings.Fields(`"\n" "\n" asset("search.html") breakable( saved.Pack(form) script string(p) style`)
+	var got []string
+	use := regexp.MustCompile(`g\.Raw.?\((?:"[^"]*"|asset\([^)]*\)|saved\.Pack\(form\)|string\(p\)|\w+\(?)`)
+	names, _ := filepath.Glob("html*.go")
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range use.FindAllString(string(text), -1) {
+			got = append(got, strings.TrimPrefix(m, "g.Raw("))
+		}
+		if n := strings.Count(string(text), "g.Raw"); n > 0 && n != len(got) || strings.Contains(string(text), "plot.SVG(") {
+			t.Errorf("%s: %d uses of g.Raw, %d understood: %q; or a text that is made a picture", name, n, len(got), got)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("raw markup from %q, want %q", got, want)
 	}
 }
 

@@ -13,20 +13,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// changes is the table of comparisons on a page, by the time that each adds to a step.
-type changes struct {
-	Rows []change
-	Axis plot.SVG
-}
-
+// change is a row of the table of comparisons.
 type change struct {
 	story.Row
-	Name, About string
-	Colour      string        // class of the numbers
-	Outcome     string        // key of the filter of rows
-	ID, Link    string        // the row's own name, or that of its finding
-	Adds        result.Number // to a step, in ns
-	Picture     plot.SVG
+	adds result.Number // to a step, in ns
 }
 
 // colourOf is the CSS class of a row for colours and filters of a page.
@@ -44,25 +34,26 @@ func colourOf(r *story.Row) string {
 	return "same"
 }
 
-// changes adds the table of comparisons, one row a kernel or range and one a number of the workload.
+// changes adds the table of comparisons by the time that each adds to a step: one row a kernel or range and one a number
+// of the workload.
 func (s *reportSheet) changes(all []story.Group) {
 	var list []change
 	for _, g := range all {
 		if g[0].F.Scope != measure.ScopeWorkload {
-			list = append(list, change{Row: g[0], Adds: g.Cost()})
+			list = append(list, change{g[0], g.Cost()})
 			continue
 		}
 		for _, r := range g { // each number of the workload has a row
 			if r.Class != story.Within || r.F.Unit == story.NS {
-				list = append(list, change{Row: r, Adds: r.Cost()})
+				list = append(list, change{r, r.Cost()})
 			}
 		}
 	}
 	size := func(c change) float64 {
-		if !c.Adds.Known() {
+		if !c.adds.Known() {
 			return -1
 		}
-		return math.Abs(float64(c.Adds))
+		return math.Abs(float64(c.adds))
 	}
 	slices.SortStableFunc(list, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.Class/story.Same, b.Class/story.Same), cmp.Compare(size(b), size(a)))
@@ -87,40 +78,52 @@ func (s *reportSheet) changes(all []story.Group) {
 		bend = limits[len(limits)/2]
 	}
 	forest := plot.NewForest(bend, seen)
+	axis := forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })
+	t := &story.Table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []story.Column{
+		{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"}, {Title: "Change", Right: true, Sorted: true},
+		{Pic: true, Head: axis}, {Title: "A step", Right: true, Sorted: true}, {Title: "GPU time", Right: true, Sorted: true},
+		{Title: "Outcome", Sorted: true, Up: true, Wrap: true}}}
 	named := map[measure.Subject]bool{}
-	for i := range list {
-		s.change(&list[i], forest, named)
+	for _, c := range list {
+		t.Rows = append(t.Rows, s.change(c, forest, named))
 	}
-	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more,
-		Changes: &changes{list, forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
+	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more, Table: t,
 		About: "Kernels, ranges and numbers of the workload, by the time that each adds to a step. " +
 			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " + story.Percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
-// change completes a row; named are the subjects with an earlier row.
-func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Subject]bool) {
+// change is the row of a comparison; named are the subjects with an earlier row.
+func (s *reportSheet) change(c change, forest plot.Forest, named map[measure.Subject]bool) story.TableRow {
 	f, subject := c.F, c.F.Subject()
-	c.Name, c.About, c.Outcome = c.Subject, c.Metric, colourOf(&c.Row)
+	outcome := colourOf(&c.Row)
+	row := story.TableRow{Class: outcome}
+	name, about := story.Cell{Text: c.Subject, Full: c.FullName, Note: c.Role()}, c.Metric
 	if subject == measure.Workload {
-		c.Name, c.About = c.Metric, "of the workload"
+		name.Text, about = c.Metric, "of the workload"
 	}
 	if f.Scope == measure.ScopeKernel && len(c.Parts) == 0 {
-		c.FullName = story.Join(" ", c.FullName, story.Wrapped("[", c.Geometry, "]"))
+		name.Full = story.Join(" ", c.FullName, story.Wrapped("[", c.Geometry, "]"))
 	}
 	switch {
 	case s.articles[subject]:
-		c.Link = s.links[subject]
+		name.Link = "#" + s.links[subject]
 	case !named[subject]:
-		c.ID = s.links[subject]
+		row.ID = s.links[subject]
 	}
 	named[subject] = true
-	dot := c.Outcome
-	if c.Colour = dot; dot == "same" {
-		c.Colour, dot = "", "calm"
-	} else if dot == "new" {
+	colour, dot := outcome, outcome
+	if outcome == "same" {
+		colour = ""
+	}
+	if outcome == "same" || outcome == "new" {
 		dot = "calm"
 	}
-	c.Picture = forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
+	row.Cells = []story.Cell{name, {Text: c.Values, Note: about},
+		{Text: c.Change, Class: colour, Sort: story.Brief(f.Change)},
+		{Text: c.Interval, SVG: forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))},
+		{Text: story.Signed(c.adds), Sort: story.Brief(c.adds)},
+		{Text: c.Share, Sort: story.Brief(f.Share)}, {Text: c.Result(), Class: colour}}
+	return row
 }
 
 // tidy removes trailing zeros of a number with a unit: "84.00 µs" becomes "84 µs".

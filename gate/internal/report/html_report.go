@@ -177,14 +177,19 @@ func (s *reportSheet) ranks() {
 	if len(s.Causes) == 0 || !s.Causes[0].Rank {
 		p.Said = s.Story.Ranks.Told
 	}
+	t := &story.Table{Title: "Compute time by rank", Columns: []story.Column{{Title: "Rank"}, {Title: "Bars", Pic: true},
+		{Title: "Baseline", Right: true, Label: "baseline"}, {Title: "Head", Right: true, Label: "head"},
+		{Title: "Waits", Right: true, Label: "waits"}}}
 	for _, k := range list {
-		b := rankBars{Name: story.Elide(story.Clean(k.Name), 40), Base: story.CellOf(k.Base, story.NS), Head: story.CellOf(k.Compute, story.NS), Wait: story.CellOf(k.Wait, story.NS)}
+		base, head := story.Cell{Text: story.CellOf(k.Base, story.NS)}, story.Cell{Text: story.CellOf(k.Compute, story.NS)}
 		if k.Base.Known() && k.Compute > k.Base*1.01 {
-			b.Colour = "worse"
+			head.Class = "worse"
 		}
-		b.Picture = plot.Pair(float64(k.Base/most), float64(k.Compute/most), cmp.Or(b.Colour, "calm"))
-		p.Ranks = append(p.Ranks, b)
+		t.Rows = append(t.Rows, story.TableRow{Cells: []story.Cell{{Text: story.Elide(story.Clean(k.Name), 40)},
+			{SVG: plot.Pair(float64(k.Base/most), float64(k.Compute/most), cmp.Or(head.Class, "calm"))},
+			base, head, {Text: story.CellOf(k.Wait, story.NS)}}})
 	}
+	p.Table = t
 	s.add(p)
 }
 
@@ -198,12 +203,17 @@ func (s *reportSheet) falls() {
 	}
 	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
 		About: "The " + s.Fall.About() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
+	p.Table = &story.Table{Title: "Parts of the change of the step", Class: "falls",
+		Columns: []story.Column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true},
+			{Title: "Interval", Class: "in"}}}
 	for i, x := range s.Fall.Rows {
-		b := fallBar{x, s.links[x.Subject], "worse", plot.Fall(parts, i)}
+		colour := "worse"
 		if x.Change < 0 {
-			b.Colour = "better"
+			colour = "better"
 		}
-		p.Falls = append(p.Falls, b)
+		p.Table.Rows = append(p.Table.Rows, story.TableRow{Cells: []story.Cell{
+			{Text: x.What, Link: story.Wrapped("#", s.links[x.Subject], "")}, {SVG: plot.Fall(parts, i)},
+			{Text: x.Text, Class: colour}, {Text: x.Interval()}}})
 	}
 	s.add(p)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -25,21 +24,31 @@ type Options = story.Options
 func Clean(s string) string        { return story.Clean(s) }
 func Elide(s string, n int) string { return story.Elide(s, n) }
 
-// Kind is the type of a value that can be rendered.
-type Kind struct{ reflect.Type }
-
-func kindOf(value any) Kind { return Kind{reflect.TypeOf(value)} }
-
-func (k Kind) String() string { return strings.ToLower(k.Elem().Name()) }
+// Kind names a type of values that can be rendered.
+type Kind string
 
 // The kinds of values that [Render] takes.
-var (
-	Report      = kindOf((*result.Report)(nil))
-	Calibration = kindOf((*calibrate.Calibration)(nil))
-	Summary     = kindOf((*result.Summary)(nil))
-	Bisection   = kindOf((*history.Bisection)(nil))
-	History     = kindOf((*history.History)(nil))
+const (
+	Report      Kind = "report"
+	Calibration Kind = "calibration"
+	Summary     Kind = "summary"
+	Bisection   Kind = "bisection"
+	History     Kind = "history"
 )
+
+func kindOf(value any) Kind {
+	switch value.(type) {
+	case *calibrate.Calibration:
+		return Calibration
+	case *result.Summary:
+		return Summary
+	case *history.Bisection:
+		return Bisection
+	case *history.History:
+		return History
+	}
+	return Report
+}
 
 // format is one way to write values: the suffix of its files, its syntax, whom it is for, and the kinds that it knows.
 type format struct {

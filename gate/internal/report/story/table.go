@@ -35,22 +35,24 @@ type Column struct {
 	Sorted, Up bool
 	// Label precedes the cell on a narrow page; Class is the CSS class of the cells.
 	Label, Class string
-	// Pic columns are on pages only, text columns everywhere else.
+	// Pic columns are on pages only, text columns everywhere else. Head is a picture in place of the title.
 	Pic, text bool
+	Head      plot.SVG
 	// Markup is true for cells that are Markdown already.
 	Markup bool
 }
 
 type TableRow struct {
-	Cells []Cell
-	Tone  Tone
+	Cells     []Cell
+	Tone      Tone
+	ID, Class string // of a page's row
 }
 
 // Cell is a cell. Only pages use the fields other than Text.
 type Cell struct {
 	Text  string
 	Note  string // in small type behind the text
-	Link  string // address
+	Link  string // address, or # and an ID of the page
 	Full  string // whole name, shown on a click
 	Sort  string // sort key, "" for the text
 	Class string
