@@ -74,11 +74,11 @@ func NewWaterfall(base, head *recorded.Index, sums map[measure.Subject]measure.S
 		e.part.Owners = slices.DeleteFunc(e.part.Owners, func(o result.WaterfallOwner) bool {
 			return math.Abs(float64(o.Change)) < ownerLeast*float64(w.Base)
 		})
-		slices.SortStableFunc(e.part.Owners, func(a, b result.WaterfallOwner) int { return largest(a.Own, b.Own) })
+		measure.Sort(e.part.Owners, func(a, b result.WaterfallOwner) int { return largest(a.Own, b.Own) })
 		e.part.Owners = e.part.Owners[:min(len(e.part.Owners), ownersMost)]
 		w.Parts = append(w.Parts, e.part)
 	}
-	slices.SortStableFunc(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
+	measure.Sort(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
 	return w
 }
 

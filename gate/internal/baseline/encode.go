@@ -85,7 +85,7 @@ func (e *Entry) body() (out []row) {
 		if ids := e.Replaces[s]; len(ids) > 0 {
 			add(supersedesKey, strings.Join(ids, " "))
 		}
-		slices.SortStableFunc(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
+		measure.Sort(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
 		for _, x := range of[s] {
 			out = append(out, row{
 				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role), escape(x.Note),

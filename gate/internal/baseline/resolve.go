@@ -18,7 +18,7 @@ const (
 
 // sort puts the oldest first, and each file after those that it names, whatever their times.
 func (b *Baseline) sort() {
-	slices.SortStableFunc(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
+	measure.Sort(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
 	at := b.ids()
 	out, done := make([]Entry, 0, len(b.Entries)), make([]bool, len(b.Entries))
 	var put func(i int)
@@ -241,7 +241,7 @@ func (b *Baseline) InEffect() []model.Session {
 			out = append(out, session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	measure.Sort(out, byAge)
 	return out
 }
 
@@ -259,7 +259,7 @@ func (b *Baseline) SinceAnchor() []model.Session {
 			out = append(out, e.Session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	measure.Sort(out, byAge)
 	return out
 }
 
@@ -297,7 +297,7 @@ func (b *Baseline) All() (out []model.Session) {
 			out = append(out, e.Session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	measure.Sort(out, byAge)
 	return out
 }
 

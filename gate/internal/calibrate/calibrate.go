@@ -211,7 +211,7 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		n.Kernel = "step"
 		c.Noise = append(c.Noise, n)
 	}
-	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
+	measure.Sort(c.Noise, func(a, b Noise) int {
 		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
 }

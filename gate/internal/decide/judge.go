@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/code"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -152,7 +153,7 @@ func (d *Decision) compare() {
 		d.Apart = x
 	}
 	d.Paired, d.Batches, d.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
-	slices.SortStableFunc(d.Findings, func(a, b result.Finding) int {
+	measure.Sort(d.Findings, func(a, b result.Finding) int {
 		return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b))
 	})
 	d.Label()

@@ -253,7 +253,7 @@ func worst(paths []path) (path, []string) {
 		}
 		return x.share * x.change
 	}
-	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
+	measure.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
 	var others []measure.Subject
 	for _, x := range paths[1:] {
 		others = append(others, x.subject)

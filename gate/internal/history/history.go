@@ -142,7 +142,7 @@ func trended(s measure.Subject, metric string) bool {
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)
-	slices.SortStableFunc(moments, func(a, b Moment) int { return a.At.Compare(b.At) })
+	measure.Sort(moments, func(a, b Moment) int { return a.At.Compare(b.At) })
 	if len(moments) == 0 {
 		return h
 	}
@@ -168,7 +168,7 @@ func NewHistory(moments []Moment) *History {
 	for i := range h.Trends {
 		h.levels(&h.Trends[i])
 	}
-	slices.SortStableFunc(h.Trends, func(a, b Trend) int {
+	measure.Sort(h.Trends, func(a, b Trend) int {
 		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
 	})

@@ -3,8 +3,8 @@ package history
 import (
 	"cmp"
 	"math"
-	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -115,7 +115,7 @@ func (s *Search) Found() (out []Step) {
 		}
 		last = i
 	}
-	slices.SortStableFunc(out, func(a, b Step) int { return cmp.Compare(b.size(), a.size()) })
+	measure.Sort(out, func(a, b Step) int { return cmp.Compare(b.size(), a.size()) })
 	return out
 }
 

@@ -58,7 +58,7 @@ func overviewOf(base, head []model.Session) []result.OverviewRow {
 		return float64(n)
 	}
 	most := func(r result.OverviewRow) float64 { return math.Max(known(r.Base), known(r.Head)) }
-	slices.SortStableFunc(kernels, func(a, b result.OverviewRow) int { return cmp.Compare(most(b), most(a)) })
+	measure.Sort(kernels, func(a, b result.OverviewRow) int { return cmp.Compare(most(b), most(a)) })
 	rows = append(rows, kernels[:min(len(kernels), mostOverview)]...)
 	return slices.DeleteFunc(rows, func(r result.OverviewRow) bool { return most(r) == 0 })
 }

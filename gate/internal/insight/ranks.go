@@ -208,7 +208,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 		}
 		out = append(out, x)
 	}
-	slices.SortStableFunc(out, func(a, b result.StragglerKernel) int { return cmp.Compare(b.More, a.More) })
+	measure.Sort(out, func(a, b result.StragglerKernel) int { return cmp.Compare(b.More, a.More) })
 	return out
 }
 

@@ -41,7 +41,7 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 			moved = append(moved, f)
 		}
 	}
-	slices.SortStableFunc(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
+	measure.Sort(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
 	var best []result.Finding
 	for i := range moved {
 		for j := i + 1; j <= len(moved); j++ {
@@ -60,7 +60,7 @@ func commonShift(findings []result.Finding, time measure.Metric, hosts string) [
 		return nil
 	}
 	best = slices.Clone(best)
-	slices.SortStableFunc(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
+	measure.Sort(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
 	var names []string
 	var changes []float64
 	for _, f := range best {

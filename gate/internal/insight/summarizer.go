@@ -257,9 +257,9 @@ func finish(x *result.Summary) {
 		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
 	}
 	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
-	slices.SortStableFunc(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
-	slices.SortStableFunc(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-float64(a.Total), -float64(b.Total)) })
-	slices.SortStableFunc(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
+	measure.Sort(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
+	measure.Sort(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-float64(a.Total), -float64(b.Total)) })
+	measure.Sort(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
 // likeLast keeps the sessions of the GPU model, profiler and step of another.

@@ -124,7 +124,7 @@ func (p *place) ranges(measured map[string]result.Number, places map[string]int,
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b result.SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
+	measure.Sort(out, func(a, b result.SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }
 

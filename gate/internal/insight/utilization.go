@@ -94,7 +94,7 @@ func memoryGrowth(base, head *recorded.Index) []result.Remark {
 		}
 	}
 	all = append(all, rest)
-	slices.SortStableFunc(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	measure.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
 			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head),

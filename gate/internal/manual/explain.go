@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key of the
@@ -24,7 +26,7 @@ func Explain(word string) (found []Entry) {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Entry) int { return rank(a.Topic) - rank(b.Topic) })
+	measure.Sort(found, func(a, b Entry) int { return rank(a.Topic) - rank(b.Topic) })
 	return found
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/nsgate/nsgate/cmd/nsgate/docs"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Topic is a page of the manual.
@@ -51,7 +53,7 @@ var Topics = sync.OnceValue(func() []Topic {
 		heading, _, _ := bytes.Cut(text, []byte("\n"))
 		topics[i] = Topic{strings.TrimSuffix(file, ".md"), strings.TrimPrefix(string(heading), "# "), text}
 	}
-	slices.SortStableFunc(topics, func(a, b Topic) int {
+	measure.Sort(topics, func(a, b Topic) int {
 		first := map[string]int{"start": -1}
 		return first[a.Name] - first[b.Name]
 	})

@@ -133,7 +133,7 @@ func (r *reader) callers(p *process) []model.Caller {
 	for _, c := range out {
 		slices.SortFunc(c.Calls, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	}
-	slices.SortStableFunc(out, func(a, b model.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
+	measure.Sort(out, func(a, b model.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
 	return out
 }
 

@@ -94,7 +94,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
-	slices.SortStableFunc(traces, func(a, b model.Trace) int {
+	measure.Sort(traces, func(a, b model.Trace) int {
 		return cmp.Or(cmp.Compare(a.Launches[0].Start, b.Launches[0].Start), cmp.Compare(a.Process, b.Process))
 	})
 	return traces, nil

@@ -196,7 +196,7 @@ func (a source) choose(files []*zip.File) (chosen, tables []member, err error) {
 	chosen = slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
 		return slices.ContainsFunc(exports, func(e member) bool { return without(e) == without(r) })
 	}))
-	slices.SortStableFunc(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
+	measure.Sort(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
 	for _, m := range chosen {
 		raw = slices.DeleteFunc(raw, func(r member) bool { return r.stem == m.stem })
 		delete(combined, m.stem)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -62,6 +63,6 @@ func benchmarkRuns(dir string) (runs []entry, err error) {
 			runs = append(runs, run)
 		}
 	}
-	slices.SortFunc(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
+	measure.Sort(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
 	return runs, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -129,7 +130,7 @@ func gather(files []file, belongs func(first, f file) bool, name func(file) stri
 		out[i].files = append(out[i].files, f)
 	}
 	for _, g := range out {
-		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+		measure.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func gather(files []file, belongs func(first, f file) bool, name func(file) stri
 // false where a file lacks its time.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })
+	measure.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
 	stem := func(f file) string {
 		if pattern == loneNumber() {
 			return perProcess().ReplaceAllString(f.name[:loneNumber().FindStringSubmatchIndex(f.name)[2]], "")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -222,7 +223,7 @@ func Gathered(dir, job string) ([]Status, error) {
 		}
 		out = append(out, l)
 	}
-	slices.SortStableFunc(out, func(a, b Status) int { return a.Rank - b.Rank })
+	measure.Sort(out, func(a, b Status) int { return a.Rank - b.Rank })
 	return out, nil
 }
 

@@ -145,7 +145,7 @@ func Known(entries ...*Entry) []measure.Metric {
 			}
 		}
 	}
-	slices.SortFunc(raw, func(a, b measure.Metric) int { return strings.Compare(a.Name, b.Name) })
+	measure.Sort(raw, func(a, b measure.Metric) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Concat(measure.Metrics, raw)
 }
 

@@ -55,7 +55,7 @@ func (s *reportSheet) changes(all []story.Group) {
 		}
 		return math.Abs(float64(c.adds))
 	}
-	slices.SortStableFunc(list, func(a, b change) int {
+	measure.Sort(list, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.Class/story.Same, b.Class/story.Same), cmp.Compare(size(b), size(a)))
 	})
 	more := ""

@@ -121,7 +121,7 @@ func (c *cut) loops(byName bool) map[measure.Subject][]loop {
 			all = append(all, found{of, at[first : first+l.cycles+1], l})
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int {
+	measure.Sort(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(b.busy, a.busy), cmp.Compare(a.from, b.from))
 	})
 	out := map[measure.Subject][]loop{}

@@ -19,7 +19,7 @@ func Join(runs []model.Session) ([]model.Session, error) {
 			runs[i].Runs[0].Start = r.Start
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b model.Session) int {
+	measure.Sort(runs, func(a, b model.Session) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
 	})
 	var out []model.Session
@@ -44,7 +44,7 @@ func Join(runs []model.Session) ([]model.Session, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
+	measure.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 

@@ -120,7 +120,7 @@ func common(seen []map[measure.Subject][]loop) (out []candidatePhase) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b candidatePhase) int {
+	measure.Sort(out, func(a, b candidatePhase) int {
 		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(a.loops[0].from, b.loops[0].from),
 			cmp.Compare(a.of.ID(), b.of.ID()))
 	})

@@ -133,7 +133,7 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 		return nil, err
 	}
 	all := s.jobs
-	slices.SortStableFunc(all, func(a, b job) int { return order(a.first(), b.first()) })
+	measure.Sort(all, func(a, b job) int { return order(a.first(), b.first()) })
 	var out []model.Session
 	for len(all) > 0 {
 		n := 1
@@ -147,7 +147,7 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 		out = append(out, x)
 		all = all[n:]
 	}
-	slices.SortStableFunc(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
+	measure.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 

@@ -62,7 +62,7 @@ func worst(list []Cause) {
 		}
 		return math.Abs(float64(c.Cost))
 	}
-	slices.SortStableFunc(list, func(a, b Cause) int {
+	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})
 }

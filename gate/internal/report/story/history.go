@@ -55,7 +55,7 @@ func LevelTable(h *history.History, source Source) (t *Table, none string) {
 			levels = append(levels, level{&h.Trends[i], c})
 		}
 	}
-	slices.SortStableFunc(levels, func(a, b level) int {
+	measure.Sort(levels, func(a, b level) int {
 		return cmp.Compare(math.Abs(float64(b.LevelChange.Change)), math.Abs(float64(a.LevelChange.Change)))
 	})
 	for _, x := range levels {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -52,7 +53,7 @@ func NewRanks(r *result.Ranks) *Ranks {
 		{Title: "hidden", Right: true, Rank: 6, Optional: true}}}
 	shown := slices.Clone(r.Ranks)
 	if len(shown) > RankRows {
-		slices.SortStableFunc(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
+		measure.Sort(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
 		shown = shown[:RankRows]
 		x.Table.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
 	}
@@ -70,7 +71,7 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 		return ""
 	}
 	bars := strip(known, value)
-	slices.SortStableFunc(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
+	measure.Sort(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
 	n := len(known)
 	end := func(k result.Rank) string {
 		return Quantity(value(k), NS) + " " + Bind(Elide(Clean(k.Name), 20))

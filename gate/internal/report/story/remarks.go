@@ -61,7 +61,7 @@ func (v *Story) Remarks() []Remark {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Remark) int { return int(a.Class - b.Class) })
+	measure.Sort(out, func(a, b Remark) int { return int(a.Class - b.Class) })
 	return out
 }
 

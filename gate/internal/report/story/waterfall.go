@@ -52,7 +52,7 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
 	all := slices.DeleteFunc(fallParts(w), func(x FallRow) bool { return !x.Change.Known() })
-	slices.SortStableFunc(all, func(a, b FallRow) int {
+	measure.Sort(all, func(a, b FallRow) int {
 		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
 	})
 	for _, x := range all {
