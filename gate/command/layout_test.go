@@ -88,7 +88,7 @@ var layout = map[string]struct {
 	"cmd/nsgate/docs":      {0, nil},
 	"gate/internal/manual": {1, nil},
 	// The recordings of nsgate demo.
-	"gate/internal/demo": {0, nil},
+	"gate/internal/demo": {0, []string{"github.com/klauspost/compress"}},
 	// Beside nsgate, for its packages.
 	"gate/internal/manpages": {14, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.

@@ -1,14 +1,17 @@
 package cells
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math/big"
 	"testing"
+	"testing/iotest"
 	"unicode/utf16"
 
+	"golang.org/x/text/encoding/charmap"
 	"pgregory.net/rapid"
 )
 
@@ -83,6 +86,23 @@ func TestUTF8(t *testing.T) {
 	}
 	if got, err := io.ReadAll(UTF8(bytes.NewReader([]byte{'a', 0xb5, 0xff, 0xfe}))); err != nil || string(got) != "a\xb5\xff\xfe" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLatin(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	want, _ := charmap.Windows1252.NewDecoder().Bytes(all)
+	if got, err := io.ReadAll(iotest.OneByteReader(Latin(bytes.NewReader(all)))); err == nil {
+		t.Errorf("%q of buffers that hold no character", got)
+	}
+	for size := 4; size < 40; size++ {
+		got, err := io.ReadAll(bufio.NewReaderSize(Latin(iotest.HalfReader(bytes.NewReader(all))), size))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
 	}
 }
 

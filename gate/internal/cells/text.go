@@ -7,8 +7,8 @@ import (
 	"context"
 	"io"
 	"strings"
+	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -19,9 +19,29 @@ func UTF8(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
 }
 
-// Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding.
-func Latin(r io.Reader) io.Reader {
-	return charmap.Windows1252.NewDecoder().Reader(r)
+// Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding. Package
+// charmap of golang.org/x/text does the same, but keeps the tables of 40 encodings in the binary, 94 kB.
+func Latin(r io.Reader) io.Reader { return latin{r} }
+
+// windows1252 are the characters of the bytes from 0x80 to 0x9f.
+var windows1252 = []rune("€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ")
+
+type latin struct{ io.Reader }
+
+func (l latin) Read(p []byte) (int, error) {
+	if len(p) < utf8.UTFMax {
+		return 0, io.ErrShortBuffer
+	}
+	n, err := l.Reader.Read(p[:len(p)/utf8.UTFMax])
+	var text []byte
+	for _, c := range p[:n] {
+		r := rune(c)
+		if c >= 0x80 && c < 0xa0 {
+			r = windows1252[c-0x80]
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return copy(p, text), err
 }
 
 // LongestLine is how many bytes of a line [Line] gives.

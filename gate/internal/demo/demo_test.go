@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestFiles wants the recordings of the test data, in at most 300 KB.
+// TestFiles wants the recordings of the test data, in at most 130 KB.
 func TestFiles(t *testing.T) {
-	if n := len(recordings); n > 300_000 {
+	if n := len(recordings); n > 130_000 {
 		t.Errorf("%d bytes of recordings", n)
 	}
 	files, err := Files()
