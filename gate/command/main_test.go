@@ -61,6 +61,9 @@ func withTools(m *testing.M) int {
 	if self, err := os.Executable(); err != nil || os.Symlink(self, filepath.Join(tools, "fakeserver")) != nil {
 		panic("the fake server cannot be linked")
 	}
+	if !full() && raceFlags == nil { // a tenth less processor time for thousands of short processes
+		os.Setenv("GOMAXPROCS", "1")
+	}
 	os.Setenv("HOST_ROOT", filepath.Join(dir, "no host")) // the load of this machine is no part of a test
 	os.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return m.Run()
@@ -110,6 +113,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("GIT_TEMPLATE_DIR", "") // examples of hooks, which git would copy to each of the many repositories
 			e.Setenv("COLUMNS", "100")
+			e.Setenv("GOMAXPROCS", os.Getenv("GOMAXPROCS"))
 			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
 			e.Setenv("NSGATE_FAKE_AGENT", "none") // TestKill and its neighbours look for processes that are left
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
