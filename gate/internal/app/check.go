@@ -229,7 +229,8 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			c.Begin(fmt.Sprintf("undecided after %d runs: measuring up to %d", taken, looks[i]))
 		}
 		c.prefer(r)
-		if err := all.take(c.further(ctx, looks[i]-taken, base, r)); err != nil && r != nil && ctx.Err() != nil {
+		further := c.further(r)
+		if err := all.take(further(ctx, looks[i]-taken, base)); err != nil && r != nil && ctx.Err() != nil {
 			r.Warnings = append(r.Warnings, run.Interrupted(taken, looks[i]))
 			break
 		} else if err != nil {
@@ -240,7 +241,6 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			ctx = context.WithoutCancel(ctx)
 		}
 		taken = looks[i]
-		before := r
 		if i == 0 {
 			looks = b.plan(looks)
 		}
@@ -252,7 +252,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
 		if n := outliers(r, base != nil) - again; n > 0 && !all.finished && !interrupted && b.affords(n) == n {
 			again += n
-			if err = all.take(c.further(ctx, n, base, before)); err != nil {
+			if err = all.take(further(ctx, n, base)); err != nil {
 				return nil, err
 			}
 			if r, err = c.look(ctx, all, sides, look); err != nil {

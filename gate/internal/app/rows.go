@@ -13,35 +13,47 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
-// further takes runs after the look r, nil before the first. Beside a base build, whose runs do the same, they execute
-// the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, they execute all rows.
-func (c *Check) further(ctx context.Context, runs int, base *Build, r *result.Judgement) (*Measurement, error) {
+// further is how runs are taken after the look r, nil before the first. Beside a base build, whose runs do the same,
+// they execute the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, they execute
+// all rows.
+func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) (*Measurement, error) {
 	rows, all := c.undecidedRows(r)
-	if len(rows) == 0 || base == nil {
-		return c.Measurer.Measure(ctx, runs, base)
+	if len(rows) == 0 {
+		return c.Measurer.Measure
 	}
-	arguments, err := bench.Filter(c.Live.Filter, r.Head.Environment.Tool, rows...)
-	if err == nil {
-		head := c.Live.Head
-		c.Live.Head = *head.With(arguments)
-		var out *Measurement
-		out, err = c.Live.Measure(ctx, runs, base.With(arguments))
-		c.Live.Head = head
-		if err == nil {
-			err = only(rows, out.Base.Unprofiled, out.Head.Unprofiled)
+	return func(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+		if base == nil || c.allRows {
+			return c.Measurer.Measure(ctx, runs, base)
 		}
-		if err == nil {
+		out, err := c.filtered(ctx, runs, base, r.Head.Environment.Tool, rows)
+		switch {
+		case err == nil:
 			out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d rows were undecided and have %s a side: %s",
 				len(rows), all, measure.Count(runs, "further run"), shown(rows)))
 			return out, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
 		}
+		c.hint("the filter of the results does not select the undecided rows, so further runs execute all: " + err.Error())
+		c.allRows = true
+		return c.Measurer.Measure(ctx, runs, base)
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+}
+
+// filtered takes runs in which the harness executes these rows alone.
+func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness string, rows []string) (*Measurement, error) {
+	arguments, err := bench.Filter(c.Live.Filter, harness, rows...)
+	if err != nil {
+		return nil, err
 	}
-	c.hint("the filter of the results does not select the undecided rows, so further runs execute all: " + err.Error())
-	c.allRows = true
-	return c.Measurer.Measure(ctx, runs, base)
+	head := c.Live.Head
+	c.Live.Head = *head.With(arguments)
+	defer func() { c.Live.Head = head }()
+	out, err := c.Live.Measure(ctx, runs, base.With(arguments))
+	if err == nil {
+		err = only(rows, out.Base.Unprofiled, out.Head.Unprofiled)
+	}
+	return out, err
 }
 
 // shown are the first rows, quoted for a message.
