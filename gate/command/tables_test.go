@@ -49,9 +49,9 @@ func TestTables(t *testing.T) {
 			reasons += fmt.Sprintf("| `%s` | %s%s |\n", k.Key, strings.TrimSuffix(k.Means, "."), args[k.Key])
 		}
 	}
-	patterns := "| `key` | meaning and arguments | named | after |\n| --- | --- | --- | --- |\n"
+	patterns := "| `key` | meaning and arguments | named |\n| --- | --- | --- |\n"
 	for _, p := range insight.Patterns {
-		patterns += fmt.Sprintf("| `%s` | %s%s | %s | %s |\n", p.Key, p.Means, args[p.Key], p.When, p.Source)
+		patterns += fmt.Sprintf("| `%s` | %s%s | %s |\n", p.Key, p.Means, args[p.Key], p.When)
 	}
 	text, err := os.ReadFile("../../action.yml")
 	if err != nil {

@@ -3,30 +3,20 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/insight"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/tools"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // DeviceCodeSchema names the JSON form of [DeviceCode].
@@ -185,198 +175,4 @@ func checkCode(ctx context.Context, c *Check) (*result.Judgement, error) {
 	}
 	in.Head = []model.Session{{Code: kernels}}
 	return judged(in, nil), nil
-}
-
-// Inputs are the files that a program is made of or reads, and the settings of its measurement.
-type Inputs struct {
-	Patterns []string // relative to the directory of the workload
-	hashed   string   // both hashes before the measurement, "" where a file could not be read
-	setup    string
-	files    int
-}
-
-// environment are beginnings of variables that change how a program runs on a GPU.
-var environment = []string{"CUDA_", "CUBLAS", "CUDNN_", "CUTLASS", "JAX_", "LD_", "MKL_", "NCCL_", "OMP_", "PATH=",
-	"PYTHON", "PYTORCH_", "TF_", "TORCH", "TRITON_", "VIRTUAL_ENV=", "XLA_"}
-
-// Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.
-func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
-	w.Runs, w.Budget, w.Timeout, w.Threshold, w.SkipUnchanged, w.Where, w.Places = 0, 0, 0, nil, false, "", nil
-	if w.Launcher != nil || w.Gather != "" {
-		return errors.New("a launcher may start processes on other hosts")
-	}
-	var set []string
-	for _, v := range os.Environ() {
-		if slices.ContainsFunc(environment, func(start string) bool { return strings.HasPrefix(v, start) }) {
-			set = append(set, v)
-		}
-	}
-	slices.Sort(set)
-	text, err := json.Marshal([]any{w, more, set})
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(text)
-	in.setup = hex.EncodeToString(sum[:])
-	in.hashed, err = in.hash(dir)
-	return err
-}
-
-// hash is that of the files as they are now and that of the settings.
-func (in *Inputs) hash(dir string) (string, error) {
-	all := sha256.New()
-	in.files = 0
-	for _, pattern := range in.Patterns {
-		path := pattern
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		files, err := devicecode.Files(path)
-		if err != nil {
-			return "", err
-		}
-		if len(files) == 0 {
-			return "", fmt.Errorf("%s: there is no such file; build it first, or correct the path", pattern)
-		}
-		for _, file := range files {
-			sum, err := sumFile(file)
-			if err != nil {
-				return "", err
-			}
-			name, err := filepath.Rel(dir, file)
-			if err != nil {
-				name = file
-			}
-			fmt.Fprintf(all, "%q %q %x\n", pattern, filepath.ToSlash(name), sum)
-		}
-		in.files += len(files)
-	}
-	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, nil
-}
-
-func sumFile(name string) ([]byte, error) {
-	f, err := input.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return sum.Sum(nil), err
-}
-
-// stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
-func (in Inputs) stored(dir string) string {
-	if in.hashed == "" {
-		return ""
-	}
-	if now, err := in.hash(dir); err != nil || now != in.hashed {
-		return ""
-	}
-	return in.hashed
-}
-
-var _ = result.Keyed("unchanged", Unchanged{}, "Nothing was measured, because nothing changed.")
-
-// Unchanged is the reason of a check that passes without measuring.
-type Unchanged struct{ Kernels, Files int }
-
-func (r Unchanged) String() string {
-	return fmt.Sprintf("not measured: device code (%s), %s, settings and driver equal the baseline's",
-		measure.Count(r.Kernels, "kernel"), measure.Count(r.Files, "input file"))
-}
-
-// unchanged is the report of a check that need not measure; nil where it has to, which it says with the reason.
-func (c *Check) unchanged(ctx context.Context) *result.Judgement {
-	if !c.SkipUnchanged {
-		return nil
-	}
-	base, kernels, why := c.same(ctx)
-	if why == "" {
-		said := result.Say(Unchanged{len(kernels), c.Code.Inputs.files})
-		r := judged(decide.Input{Baseline: base, Head: []model.Session{{Code: kernels}}, Policy: c.Policy, CodeOnly: true,
-			Unchanged: &said}, nil)
-		if r.Verdict == result.Pass {
-			return r
-		}
-		why = r.Reason
-	}
-	c.Warn("measuring although unchanged checks are skipped: " + why)
-	return nil
-}
-
-// same are the sessions of the baseline for this GPU and the device code, or why the check has to measure.
-func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devicecode.Kernel, why string) {
-	inputs := &c.Code.Inputs
-	switch m := c.Live; {
-	case m == nil:
-		return nil, nil, "finished profiles are judged"
-	case c.Base != nil || m.Counters != nil || m.GPUMetrics:
-		return nil, nil, "a base build, counters or GPU metrics are measured"
-	case len(c.Code.Patterns) == 0 || len(inputs.Patterns) == 0:
-		return nil, nil, "the [[workload]] needs both keys, code and inputs"
-	case inputs.hashed == "":
-		return nil, nil, "the inputs are not known"
-	case slices.ContainsFunc(c.Policy.Rules, func(r thresholds.Rule) bool {
-		return r.AtMost != nil || r.AtLeast != nil || r.Drift != nil
-	}):
-		return nil, nil, "a rule with at_most, at_least or drift may fail an unchanged program"
-	}
-	gpu, why := oneKind(ctx)
-	if why != "" {
-		return nil, nil, why
-	}
-	b, ok := c.Baselines.ForGPU(gpu.Name)
-	if base = c.pick(b.Sessions); !ok || len(base) == 0 {
-		return nil, nil, "there is no baseline of this GPU"
-	}
-	kernels, err := c.Code.read(ctx)
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	for i := range base {
-		if why := otherwise(&base[i], gpu.Name, gpu.Driver, inputs.hashed, kernels); why != "" {
-			return nil, nil, why
-		}
-	}
-	return base, kernels, ""
-}
-
-// oneKind is a GPU of this machine where all are alike, or why that is not known.
-func oneKind(ctx context.Context) (gpu device.GPU, why string) {
-	gpus, err := tools.GPUs().GPUs(ctx)
-	if err != nil || len(gpus) == 0 {
-		return gpu, "the GPU of this machine is not known"
-	}
-	gpu = gpus[0]
-	for _, g := range gpus {
-		if g.MIG || g.Name != gpu.Name || g.Driver != gpu.Driver || g.Driver == "" {
-			return gpu, "the GPUs of this machine are of several kinds or drivers, or parts (MIG)"
-		}
-	}
-	return gpu, ""
-}
-
-// otherwise is what a session of the baseline has otherwise, "" for nothing.
-func otherwise(s *model.Session, gpu, driver, inputs string, kernels []devicecode.Kernel) string {
-	sorted := func(k []devicecode.Kernel) []devicecode.Kernel {
-		return slices.SortedFunc(slices.Values(k), devicecode.Kernel.Compare)
-	}
-	files, setup, _ := strings.Cut(s.Inputs, " ")
-	nowFiles, nowSetup, _ := strings.Cut(inputs, " ")
-	switch {
-	case s.Code == nil || s.Inputs == "":
-		return "the baseline holds no device code or no inputs; record it with the keys code and inputs"
-	case s.GPU != gpu || s.MIG != "":
-		return "the baseline is of another GPU"
-	case s.Driver != driver:
-		return "the driver is another one than the baseline's"
-	case !slices.Equal(sorted(s.Code), sorted(kernels)):
-		return "device code changed"
-	case files != nowFiles:
-		return "inputs changed"
-	case setup != nowSetup:
-		return "the command, its settings or the environment changed"
-	}
-	return ""
 }

@@ -41,6 +41,7 @@ type Measurement struct {
 	Place model.Environment
 	// Warnings do not forbid a judgement; none is repeated.
 	Warnings []string
+	loaded   []string // those of the Warnings about the load of the host
 	// Throttled is the reason for an unusual slowdown of the GPU, "" for none.
 	Throttled string
 	// Longest is how long the longest run took, 0 where that is not known.
@@ -78,6 +79,10 @@ func (m *Measurement) add(o *Measurement) {
 	m.Throttled = cmp.Or(m.Throttled, o.Throttled)
 	m.Longest = max(m.Longest, o.Longest)
 	m.printed = append(m.printed, o.printed...)
+	if len(o.loaded) > 0 { // each session has other numbers: the last ones say it
+		m.Warnings = slices.DeleteFunc(m.Warnings, func(w string) bool { return slices.Contains(m.loaded, w) })
+		m.loaded = o.loaded
+	}
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
@@ -166,6 +171,7 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
+	out.loaded = result.Loaded
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
 	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
 		out.Throttled = result.GPU.Slowdowns[i].String()

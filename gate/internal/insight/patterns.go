@@ -17,8 +17,8 @@ import (
 type Pattern struct {
 	// Key names the pattern in reports and summaries; it stays the same from release to release.
 	Key string
-	// Means says what it is, When from when on it is named, and Source who draws the line there.
-	Means, When, Source string
+	// Means is its description, and When says from where on it is named.
+	Means, When string
 	// find returns where a summary has the pattern, with the bounds of When scaled by line; nothing where it has none, or is unknown.
 	find func(x *result.Summary, line result.Number) []result.Remark
 }
@@ -44,32 +44,33 @@ const (
 // part of its line. Else what lies at its line would be new in every other head.
 const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
 
-// Patterns is every pattern, one row each. Without steps only patterns that need none are found.
+// Patterns is every pattern, one row each, and behind it the tool that draws the line there. Without steps only patterns
+// that need none are found.
 var Patterns = []Pattern{
 	{Key: "low-utilisation", Means: "nothing of the program runs on the GPU for half of the step",
-		When: "under 50 % of the step busy", Source: "rule gpu_time_util of nsys", find: lowUtilisation},
+		When: "under 50 % of the step busy", find: lowUtilisation}, // rule gpu_time_util of nsys
 	{Key: "gpu-idle", Means: "the GPU is idle",
-		When: "over 15 % of the step", Source: "TraceLens", find: gpuIdle},
+		When: "over 15 % of the step", find: gpuIdle}, // TraceLens
 	{Key: "launch-starved", Means: "the host issues work later than the GPU could begin it",
-		When: "from 10 % of the step on", Source: "TraceML", find: launchStarved},
+		When: "from 10 % of the step on", find: launchStarved}, // TraceML
 	{Key: "synchronising", Means: "the host waits for the GPU, and the GPU then for the host",
-		When: "over 15 % of the step idle in and after synchronising calls", Source: "nsys-ai", find: synchronising},
+		When: "over 15 % of the step idle in and after synchronising calls", find: synchronising}, // nsys-ai
 	{Key: "synchronising-calls", Means: "the host waits for a stream or for the whole GPU",
-		When: "at least once a step", Source: "rule cuda_api_sync of nsys", find: synchronisingCalls},
+		When: "at least once a step", find: synchronisingCalls}, // rule cuda_api_sync of nsys
 	{Key: "synchronous-copies", Means: "the host waits in a copy or memset that is not asynchronous",
-		When: "at least once a step", Source: "rule cuda_memcpy_sync of nsys", find: synchronousCopies},
+		When: "at least once a step", find: synchronousCopies}, // rule cuda_memcpy_sync of nsys
 	{Key: "copy-bottleneck", Means: "copies of one kind take a good part of the step",
-		When: "over 5 % of the step, or of the GPU's work without steps", Source: "TraceLens", find: copyBottleneck},
+		When: "over 5 % of the step, or of the GPU's work without steps", find: copyBottleneck}, // TraceLens
 	{Key: "many-copies", Means: "copies of one kind that could be one",
-		When: "over 10 a step", Source: "TraceLens", find: manyCopies},
+		When: "over 10 a step", find: manyCopies}, // TraceLens
 	{Key: "exposed-copies", Means: "copies that no kernel runs beside",
-		When: "under 50 % hidden, of at least 100 µs a step", Source: "rule hidden_transfers of the analysers for HIP", find: exposedCopies},
+		When: "under 50 % hidden, of at least 100 µs a step", find: exposedCopies}, // rule hidden_transfers of the analysers for HIP
 	{Key: "pageable-copies", Means: "copies from or to pageable memory, which keep the host waiting",
-		When: "any", Source: "rule cuda_memcpy_async of nsys", find: pageableCopies},
+		When: "any", find: pageableCopies}, // rule cuda_memcpy_async of nsys
 	{Key: "small-kernels", Means: "kernels that are over about as soon as they are launched",
-		When: "at least 100 launches a step of kernels under 10 µs", Source: "nsys-ai", find: smallKernels},
+		When: "at least 100 launches a step of kernels under 10 µs", find: smallKernels}, // nsys-ai
 	{Key: "exposed-communication", Means: "communication that no kernel runs beside",
-		When: "over 5 % of the step, under 70 % overlapped, of at least 100 µs", Source: "TraceLens", find: exposedCommunication},
+		When: "over 5 % of the step, under 70 % overlapped, of at least 100 µs", find: exposedCommunication}, // TraceLens
 }
 
 // stepOf is the step without the profiler's part; unknown where its owners are not known.

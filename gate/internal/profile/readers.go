@@ -43,7 +43,7 @@ var formats = []Format{
 	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026",
 		Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
-	{Name: "packed trace of nsgate rank", Gives: "all that is read of an export of nsys", Suffixes: []string{".trace"},
+	{Name: "packed trace of nsgate rank", Gives: "as of nsys", Suffixes: []string{".trace"},
 		certain: true, read: readPacked, sniff: func(_ string, head []byte) bool { return rank.Packed(head) }},
 	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"},
 		certain: true, read: readNcuReport,

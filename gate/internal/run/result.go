@@ -97,6 +97,8 @@ type Result struct {
 	// runs.
 	Traces [][]model.Trace
 	Runs   []Run
+	// Loaded are those of the Warnings that are about the load of the host.
+	Loaded []string
 	// Base and Head are the unprofiled runs.
 	Base, Head []model.Unprofiled
 	GPU        device.State

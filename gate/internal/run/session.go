@@ -219,7 +219,8 @@ func (r *Result) warn(planned int) {
 		r.Warnings = append(r.Warnings, Interrupted(n, planned))
 	}
 	if hostBound(r.Traces) || timedByHost(r.Runs) {
-		r.Warnings = append(r.Warnings, loadWarnings(r.load, host.Here().Limit())...)
+		r.Loaded = loadWarnings(r.load, host.Here().Limit())
+		r.Warnings = append(r.Warnings, r.Loaded...)
 	}
 	for i, run := range r.Runs {
 		if run.Left > 0 {
