@@ -41,7 +41,8 @@ func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) 
 }
 
 // filtered takes runs in which the harness executes these rows alone.
-func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness string, rows []string) (*Measurement, error) {
+func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness string, rows []string) (*Measurement,
+	error) {
 	arguments, err := bench.Filter(c.Live.Filter, harness, rows...)
 	if err != nil {
 		return nil, err

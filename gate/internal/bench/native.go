@@ -77,7 +77,8 @@ func readNVBench(r *run) error {
 
 // refuseNVBenchTable refuses the CSV of nvbench: names with commas move its cells, and axes may follow the results.
 func refuseNVBenchTable(r *run) error {
-	return model.Refuse(model.OtherFormat, "let nvbench write JSON", "%s is a CSV of nvbench, which has names without quotes", r.file)
+	return model.Refuse(model.OtherFormat, "let nvbench write JSON",
+		"%s is a CSV of nvbench, which has names without quotes", r.file)
 }
 
 // nvbenchTimes are the tags of a state's time, the one that is used first: seconds.

@@ -64,7 +64,7 @@ var Patterns = []Pattern{
 	{Key: "many-copies", Means: "copies of one kind that could be one",
 		When: "over 10 a step", find: manyCopies}, // TraceLens
 	{Key: "exposed-copies", Means: "copies that no kernel runs beside",
-		When: "under 50 % hidden, of at least 100 µs a step", find: exposedCopies}, // rule hidden_transfers of the analysers for HIP
+		When: "under 50 % hidden, of at least 100 µs a step", find: exposedCopies}, // hidden_transfers of analysers for HIP
 	{Key: "pageable-copies", Means: "copies from or to pageable memory, which keep the host waiting",
 		When: "any", find: pageableCopies}, // rule cuda_memcpy_async of nsys
 	{Key: "small-kernels", Means: "kernels that are over about as soon as they are launched",

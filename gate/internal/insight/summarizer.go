@@ -258,7 +258,9 @@ func finish(x *result.Summary) {
 	}
 	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
 	measure.Sort(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
-	measure.Sort(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-float64(a.Total), -float64(b.Total)) })
+	measure.Sort(x.Kernels, func(a, b result.SummaryKernel) int {
+		return cmp.Compare(-float64(a.Total), -float64(b.Total))
+	})
 	measure.Sort(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
