@@ -169,7 +169,8 @@ func asCommitted(ctx context.Context, side string) (committed, bool) {
 }
 
 // open reads the baseline without a checkout. Of several that fit it is the one at the place of the other side.
-func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string, models []string) (*profile.Recording, error) {
+func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string,
+	models []string) (*profile.Recording, error) {
 	dirs := []string{c.dir}
 	if c.dir == "" {
 		dirs = c.baselines(ctx, path.Join(filepath.ToSlash(home), DefaultRoot), models)
@@ -179,9 +180,11 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 	}
 	switch {
 	case len(dirs) == 0:
-		return nil, fmt.Errorf("%s: the revision has no baseline below %s that fits; name one: %s:DIR", side, DefaultRoot, side)
+		return nil, fmt.Errorf("%s: the revision has no baseline below %s that fits; name one: %s:DIR",
+			side, DefaultRoot, side)
 	case len(dirs) > 1:
-		return nil, fmt.Errorf("%s: the revision has several baselines; name one: %[1]s:%[2]s", side, strings.Join(dirs, ", "+side+":"))
+		return nil, fmt.Errorf("%s: the revision has several baselines; name one: %[1]s:%[2]s",
+			side, strings.Join(dirs, ", "+side+":"))
 	}
 	var r *profile.Recording
 	err := proc.InPrivate(func(private string) error {
@@ -200,10 +203,12 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 	return r, nil
 }
 
-// baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none is known.
+// baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none
+// is known.
 func (c committed) baselines(ctx context.Context, root string, models []string) []string {
 	var out []string
-	for name := range strings.SplitSeq(ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
+	files := ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root)
+	for name := range strings.SplitSeq(files, "\x00") {
 		dir := path.Dir(name)
 		fits := func(model string) bool { return filepath.Base(baseline.Dir("", "x", model)) == path.Base(dir) }
 		if name != "" && (len(models) == 0 || slices.ContainsFunc(models, fits)) && !slices.Contains(out, dir) {
@@ -255,8 +260,8 @@ func ignoredBy(ctx context.Context, file string) string {
 	return rule
 }
 
-// commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a repository. The
-// error is that of a repository that git refuses.
+// commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a
+// repository. The error is that of a repository that git refuses.
 func commit(ctx context.Context) (string, error) {
 	id, changed, err := git.Head(ctx, "", DefaultRoot)
 	switch {

@@ -82,7 +82,8 @@ func (j *Job) spent(head []model.Session) *result.Spent {
 
 // sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It
 // fills in the commit and the environment that recordings of counters lack.
-func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
+func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (
+	base, head []model.Session, err error) {
 	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +108,8 @@ func (m *Measurement) commit(ctx context.Context) string {
 		m.here = func() (string, error) { return commit(ctx) }
 	}
 	id, err := m.here()
-	if w := fmt.Sprintf("the commit of this checkout is not known: %v", err); err != nil && !slices.Contains(m.Warnings, w) {
+	w := fmt.Sprintf("the commit of this checkout is not known: %v", err)
+	if err != nil && !slices.Contains(m.Warnings, w) {
 		m.Warnings = append(m.Warnings, w)
 	}
 	return id
@@ -117,7 +119,8 @@ func (m *Measurement) commit(ctx context.Context) string {
 func (m *Measurement) place(s *model.Session) {
 	s.Longest = max(s.Longest, m.Longest)
 	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
+		s.Tool, s.Mode, s.Start = at.Tool, at.Mode, at.Start
+		s.GPUHash, s.Driver, s.Hardware = at.GPUHash, at.Driver, at.Hardware
 	}
 }
 

@@ -19,8 +19,8 @@ func UTF8(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
 }
 
-// Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding. Package
-// charmap of golang.org/x/text does the same, but keeps the tables of 40 encodings in the binary, 94 kB.
+// Latin turns Windows-1252, which has the characters of ISO 8859-1, into UTF-8. Any text is one of that encoding.
+// Package charmap of golang.org/x/text does the same, but keeps the tables of 40 encodings in the binary, 94 kB.
 func Latin(r io.Reader) io.Reader { return latin{r} }
 
 // windows1252 are the characters of the bytes from 0x80 to 0x9f.

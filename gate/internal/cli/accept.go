@@ -81,7 +81,8 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	case len(out) > 0:
 		return out, nil
 	case len(v.workload) > 0:
-		return nil, usageError("the report is not about workload %q; %sit is about %s", v.workload.String(), meant("", v.workload[0], all), strings.Join(all, ", "))
+		return nil, usageError("the report is not about workload %q; %sit is about %s",
+			v.workload.String(), meant("", v.workload[0], all), strings.Join(all, ", "))
 	}
 	if v.improved {
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",

@@ -172,7 +172,8 @@ func (a arguments) check(c *command) error {
 	switch n := len(a.own); {
 	case n > 0 && len(c.parts) > 0:
 		known := mapped(c.parts, func(p *command) string { return p.name })
-		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
+		return usageError("nsgate %s does not know %q; %sit knows %s",
+			name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
 	case n > c.own && c.workload:
 		return c.misplaced(a.own)
 	case n == 1 && c.sides != nil:

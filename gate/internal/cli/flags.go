@@ -26,7 +26,7 @@ type flags struct {
 	run.Options
 	counts profiler.Selection // launches to count, and what
 
-	// What is measured and judged.
+	// Measurement and decision.
 	workload                           words
 	baseline, from, policy, one        string // one is a workload or kernel alone
 	baseCommand, baseRef, baseDir      string
@@ -39,7 +39,7 @@ type flags struct {
 	dryRun, count, skip, host, paired  bool
 	bisecting, shadow, promote         bool
 
-	// What is printed and written.
+	// Reports and files.
 	format, color, annotations, comment string
 	reports, outputs                    []string // reports are FORMAT=FILE
 	patch, patchReason, label           string
@@ -217,7 +217,8 @@ func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
 	}
 }
 
-// typed marks flags that no variable sets, because it is meant for another command. from is the variable that set a flag.
+// typed marks flags that no variable sets, because it is meant for another command. from is the variable that set a
+// flag.
 const (
 	typed = "typed"
 	from  = "from"

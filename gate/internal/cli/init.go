@@ -266,8 +266,9 @@ func hosted(remote, name string) bool {
 // thirdParty are directories of other people's code.
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
-// look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and Python programs
-// that import a GPU library and have a main guard or the name of a program (train.py). It sees at most the first 20,000 files.
+// look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and
+// Python programs that import a GPU library and have a main guard or the name of a program (train.py). It sees at most
+// the first 20,000 files.
 func look(root string) *finds {
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell
@@ -314,7 +315,8 @@ func (f *finds) program(root, file string, info fs.FileInfo) {
 		if _, err := os.Stat(filepath.Join(root, path.Dir(file), "__init__.py")); err == nil { // a module of a package
 			c.command = "python3 -m " + strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
 		}
-	case info.Mode()&0o111 != 0 && !strings.Contains(path.Base(file), ".so") && app.HoldsDeviceCode(filepath.Join(root, file)):
+	case info.Mode()&0o111 != 0 && !strings.Contains(path.Base(file), ".so") &&
+		app.HoldsDeviceCode(filepath.Join(root, file)):
 		c.why, c.command = "has device code", file
 		if !strings.Contains(file, "/") {
 			c.command = "./" + file

@@ -94,7 +94,7 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if err := v.lay(keyNames, w.Set); err != nil {
 		return nil, err
 	}
-	written := w // what a baseline stores of the settings does not depend on where nsgate was started
+	written := w // as the file has it: the hash of the settings does not depend on the working directory
 	w.Dir = filepath.Join(policyDir(p.File), w.Dir)
 	if w.Gather != "" && !filepath.IsAbs(w.Gather) && !v.fs.Changed("gather") {
 		w.Gather = filepath.Join(policyDir(p.File), w.Gather)
@@ -313,7 +313,8 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	case v.AllowBusy:
 		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
-		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
+		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",
+			source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
 	}
 	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs, Runs: v.runs.first, Host: v.host}
 	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {

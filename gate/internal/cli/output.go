@@ -72,7 +72,8 @@ func (v *flags) check(e *env) error {
 	for _, name := range v.outputs {
 		format := report.FormatOf(name)
 		if format == "" {
-			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s", source(v.fs, "output"), name, strings.Join(v.formats, ", "))
+			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s",
+				source(v.fs, "output"), name, strings.Join(v.formats, ", "))
 		}
 		v.files = append(v.files, file{format, name, source(v.fs, "output")})
 	}
@@ -341,18 +342,23 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 	}
 	var notices []github.Notice
 	for _, x := range edits {
-		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s", x.What, measure.Count(x.Lines, "line"), x.File)
+		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s",
+			x.What, measure.Count(x.Lines, "line"), x.File)
 		file, line := x.File, 1
 		switch x.How {
 		case "untracked":
-			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and nobody reviewed it", x.What, x.File)
+			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and "+
+				"nobody reviewed it", x.What, x.File)
 		case "submodule":
-			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which this change moves or adds: review its commits too", x.What, x.File)
+			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which "+
+				"this change moves or adds: review its commits too", x.What, x.File)
 		case "outside":
 			file, line = "", 0
-			message = fmt.Sprintf("cannot tell whether this change edits the %s that it is judged by: %s lies outside of the repository", x.What, x.File)
+			message = fmt.Sprintf("cannot tell whether this change edits the %s that it is judged by: %s lies outside "+
+				"of the repository", x.What, x.File)
 		case "linked":
-			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what %s leads to", x.What, x.File)
+			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what "+
+				"%s leads to", x.What, x.File)
 		}
 		notices = append(notices, github.Notice{Title: title, File: file, Line: line, Message: message})
 	}

@@ -156,8 +156,8 @@ func (v *flags) load() (*thresholds.Policy, error) {
 	})
 }
 
-// findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is
-// in none. Outside of a checkout the directories above may be another user's.
+// findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root;
+// "" if it is in none. Outside of a checkout the directories above may be another user's.
 func findUp(name string) string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -221,7 +221,8 @@ func stranger(name string) (uid int, err error) {
 		if err != nil {
 			return -1, err
 		}
-		if owner, known := proc.Owner(info); known && owner != 0 && owner != os.Geteuid() && !(sudo == nil && owner == caller) {
+		if owner, known := proc.Owner(info); known && owner != 0 && owner != os.Geteuid() &&
+			!(sudo == nil && owner == caller) {
 			return owner, nil
 		}
 	}

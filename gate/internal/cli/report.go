@@ -177,7 +177,8 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 		return found(read), args.own[0], err
 	}
 	if file = lastFile(e.ctx); file == "" {
-		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept", e.command.Name())
+		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept",
+			e.command.Name())
 	}
 	read, err := readReport(file)
 	switch {

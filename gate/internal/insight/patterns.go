@@ -44,8 +44,8 @@ const (
 // part of its line. Else what lies at its line would be new in every other head.
 const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
 
-// Patterns is every pattern, one row each, and behind it the tool that draws the line there. Without steps only patterns
-// that need none are found.
+// Patterns is every pattern, one row each, and behind it the tool that draws the line there. Without steps only
+// patterns that need none are found.
 var Patterns = []Pattern{
 	{Key: "low-utilisation", Means: "nothing of the program runs on the GPU for half of the step",
 		When: "under 50 % of the step busy", find: lowUtilisation}, // rule gpu_time_util of nsys

@@ -25,7 +25,9 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 	if !jitted && !has("pallas_call") {
 		return
 	}
-	code := unread().ReplaceAllFunc(source, func(b []byte) []byte { return filled().ReplaceAll(b, []byte(" ")) }) // lines stay
+	code := unread().ReplaceAllFunc(source, func(b []byte) []byte { // lines stay
+		return filled().ReplaceAll(b, []byte(" "))
+	})
 	called := make(map[string]bool)
 	for _, m := range pallas().FindAllSubmatch(code, -1) {
 		called[string(m[1])] = true

@@ -49,7 +49,9 @@ func TestSessionJSON(t *testing.T) {
 	if n := strings.Count(string(data), "reduce("); n != 1 {
 		t.Errorf("the kernel is named %d times in %s", n, data)
 	}
-	for old, edit := range map[string]string{`"subject":{"scope":"workload","name":""`: `"no":{"a":""`, `"name":"time"`: `"name":"unheard_of"`} {
+	for old, edit := range map[string]string{
+		`"subject":{"scope":"workload","name":""`: `"no":{"a":""`, `"name":"time"`: `"name":"unheard_of"`,
+	} {
 		if err := json.Unmarshal([]byte(strings.Replace(string(data), old, edit, 1)), &got); err == nil {
 			t.Errorf("%s instead of %s is read", edit, old)
 		}

@@ -76,7 +76,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// What is no packed trace of this version is refused, and what is cut or changed.
+// A file that is no packed trace of this version, or a cut or changed one, is refused.
 func TestPackedRefused(t *testing.T) {
 	traces, err := nsys.Read(t.Context(), recordings+"h200/nccl.sqlite")
 	if err != nil {

@@ -139,7 +139,9 @@ func (p *page) gates(c *calibrate.Calibration) {
 			rate(g.AlarmBound), story.NB, story.Percent(c.Threshold), g.FixedAlarms, g.Gates), none})
 	p.line(2, 4, span{fmt.Sprintf("%d undecided (at most %s)", g.Undecided, rate(g.UndecidedBound)), none})
 	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The rule "+
-		"compares one run a side with the policy's limits. The bounds are about gates of these runs: another session may be quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs, story.Percent(c.Threshold), story.Clean(c.Rule)), dim})
+		"compares one run a side with the policy's limits. The bounds are about gates of these runs: another session may be "+
+		"quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs,
+		story.Percent(c.Threshold), story.Clean(c.Rule)), dim})
 }
 
 // rate prints a bound of a share with two digits.

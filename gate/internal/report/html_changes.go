@@ -34,8 +34,8 @@ func colourOf(r *story.Row) string {
 	return "same"
 }
 
-// changes adds the table of comparisons by the time that each adds to a step: one row a kernel or range and one a number
-// of the workload.
+// changes adds the table of comparisons by the time that each adds to a step: one row a kernel or range and one a
+// number of the workload.
 func (s *reportSheet) changes(all []story.Group) {
 	var list []change
 	for _, g := range all {
