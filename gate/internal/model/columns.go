@@ -41,7 +41,7 @@ func (c *columns) of(n int) []int64 {
 	return c.room
 }
 
-// numbers writes the numbers of a column, or puts those that were written in their place.
+// numbers writes the numbers of a column, or reads them into the list.
 func (c *columns) numbers(v []int64) {
 	n := len(v)
 	if n == 0 {

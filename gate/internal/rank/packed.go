@@ -13,8 +13,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// A packed trace is what the reduction takes of an export, in about a tenth of its bytes: a line with the version, then
-// the traces of the processes in gob and gzip.
+// A packed trace holds the data that the reduction reads of an export, in about a tenth of its bytes: a line with the
+// version, then the traces of the processes in gob and gzip.
 const (
 	packedMagic   = "nsgate.trace/"
 	packedVersion = packedMagic + "1\n"
@@ -26,7 +26,7 @@ var mostUnpacked int64 = 512 << 20
 // Packed reports whether a file begins like a packed trace.
 func Packed(head []byte) bool { return bytes.HasPrefix(head, []byte(packedMagic)) }
 
-// Pack makes a packed trace of the processes in a recording. What is larger than a packed trace may be is an error.
+// Pack makes a packed trace of the processes in a recording. A content of more than [mostUnpacked] is an error.
 func Pack(traces []model.Trace) ([]byte, error) {
 	out := bytes.NewBufferString(packedVersion)
 	z := gzip.NewWriter(out)

@@ -20,7 +20,7 @@ func Median(x []float64) float64 {
 	return middle(s)
 }
 
-// middle is the median of sorted values, of which there are some.
+// middle is the median of sorted values, at least one.
 func middle(s []float64) float64 {
 	m := len(s) / 2
 	if len(s)%2 == 1 {
