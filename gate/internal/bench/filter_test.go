@@ -52,6 +52,12 @@ func TestFilterOfRows(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", tt.harness, got, err, tt.want)
 		}
 	}
+	rows := []string{"reduce.sum T{ct}=I8 Elements{io}=65536 Array_Size=3", "reduce.sum T{ct}=I8 Block=[1,2] x=-0.5 GPU 1"}
+	got, err := Filter([]string{"-b", "{}"}, "nvbench", rows...)
+	want := "-b reduce.sum -a T{ct}=I8 -a Elements{io}=65536 -b reduce.sum -a T{ct}=I8 -a x=-0.5"
+	if err != nil || strings.Join(got, " ") != want {
+		t.Errorf("rows of nvbench: %q, %v", got, err)
+	}
 	names := slices.Repeat([]string{strings.Repeat("n", 1000)}, 100)
 	if got, err := Filter([]string{"{}"}, "nvbench", names...); err == nil {
 		t.Errorf("%d arguments of names that are too long", len(got))
