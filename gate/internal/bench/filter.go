@@ -22,7 +22,7 @@ var axis = regexp.MustCompile(` ([^ =_]+=[\w.+^-]+)`)
 
 // Filter puts the names of the benchmarks of rows in place of {} in arguments that select them: without the parameters
 // of asv. Harnesses that take a regular expression get one that matches every name, with characters quoted; others get
-// the arguments once for each name. ["-b", "{}"] of nvbench gets the axes of each row as well (docs/cli_help.md, --axis).
+// the arguments once for each name. ["-b", "{}"] of nvbench gets the axes of each row too (docs/cli_help.md, --axis).
 func Filter(arguments []string, harness string, rows ...string) ([]string, error) {
 	if len(arguments) == 0 {
 		return nil, nil
