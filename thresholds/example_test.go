@@ -72,3 +72,12 @@ func ExampleWorkload() {
 	// training 3 ./train --data 'my files'
 	// 12 true [0 1 2 3 7] --ranks
 }
+
+func ExampleParseRuns() {
+	runs, err := thresholds.ParseRuns("5..12")
+	fmt.Println(runs.First, runs.Most, err)
+	fmt.Println(thresholds.FixedRuns(7), thresholds.MaxRuns)
+	// Output:
+	// 5 12 <nil>
+	// 7 1000
+}

@@ -130,7 +130,7 @@ type Workload struct {
 	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
-	Runs     int           // fresh processes a session, 0 for the default
+	Runs     Runs          // fresh processes a session, zero for the default
 	Budget   time.Duration // of a check, 0 or less for none
 	Code     []string      // patterns of files with device code, relative to Dir; nil for none
 	Inputs   []string      // patterns of files that the program is made of or reads, relative to Dir; nil for none

@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		Threshold: 0.015, StepThreshold: 0.05, WarmupThreshold: 0.25, OutsideThreshold: 0.25, MaxAge: 90 * 24 * time.Hour, Places: places("threshold", 2, "alpha", 3, "cost", 4, "session_sd", 5, "undecided", 6),
 		Workloads: []Workload{{
 			Name: "kernels", Command: []string{"./kernels", "--steps", "60"}, Launcher: []string{"srun", "-n", "1"},
-			Dir: "bench", Timeout: 2 * time.Minute, Warmup: "auto", Step: "step", Runs: 7,
+			Dir: "bench", Timeout: 2 * time.Minute, Warmup: "auto", Step: "step", Runs: FixedRuns(7),
 			Threshold: ptr(0.01), Where: "nsgate.toml:8",
 			Places: places("name", 9, "command", 10, "launcher", 11, "dir", 12, "timeout", 13, "warmup", 14, "step", 15, "runs", 16, "threshold", 17),
 		}, {
@@ -149,8 +149,10 @@ func TestParseErrors(t *testing.T) {
 		{"name", "[[workload]]\nname = \"../x\"\n", `x.toml:2: name: "../x" is not a name; use up to 64 letters, digits, ".", "_" and "-"`},
 		{"name twice", "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n",
 			`x.toml:4: name: "a" is already the workload at x.toml:1; give one of them another name`},
-		{"runs", "[[workload]]\nname = \"a\"\nruns = 0\n", `x.toml:3: runs: a whole number from 1 to 1000 is expected, without quotes`},
-		{"runs as text", "[[workload]]\nname = \"a\"\nruns = \"5\"\n", `x.toml:3: runs: a whole number from 1 to 1000 is expected, without quotes`},
+		{"runs", "[[workload]]\nname = \"a\"\nruns = 0\n", `x.toml:3: runs: 0 is not between 1 and 1000`},
+		{"runs of a range", "[[workload]]\nname = \"a\"\nruns = \"9..5\"\n", `x.toml:3: runs: 9..5 ends before it begins`},
+		{"runs as text", "[[workload]]\nname = \"a\"\nruns = \"many\"\n",
+			`x.toml:3: runs: "many" is neither a number of runs nor a range such as 5..12`},
 		{"timeout", "[[workload]]\nname = \"a\"\ntimeout = \"90\"\n",
 			`x.toml:3: timeout: "90" is not a positive duration; write it like "90s" or "2m30s", or "none"`},
 		{"warmup", "[[workload]]\nname = \"a\"\nwarmup = -1\n",

@@ -139,9 +139,18 @@ func age(to *time.Duration) field {
 	}, func(d time.Duration) string { return strconv.Itoa(int(d/day)) + "d" })
 }
 
-// warmup is a field for a warm-up rule; a number of steps may stand without quotes.
+// warmup is a field for a warm-up rule.
 func warmup(to *string) field {
-	f := parsed("number of steps or text", to, parseWarmup, verbatim)
+	return orNumber(parsed("number of steps or text", to, parseWarmup, verbatim))
+}
+
+// runs is a field for a number of runs or a range of them.
+func runs(to *Runs) field {
+	return orNumber(parsed("number of runs or text", to, ParseRuns, Runs.String))
+}
+
+// orNumber is a field of text that takes a whole number without quotes too.
+func orNumber(f field) field {
 	text := f.take
 	f.take = func(e entry) error {
 		if e.kind == unstable.Integer {

@@ -38,7 +38,8 @@ var environment = []string{"CUDA_", "CUBLAS", "CUDNN_", "CUTLASS", "JAX_", "LD_"
 
 // Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.
 func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
-	w.Runs, w.Budget, w.Timeout, w.Threshold, w.SkipUnchanged, w.Where, w.Places = 0, 0, 0, nil, false, "", nil
+	w.Runs, w.Budget, w.Timeout, w.Threshold, w.SkipUnchanged = thresholds.Runs{}, 0, 0, nil, false
+	w.Where, w.Places = "", nil
 	if w.Launcher != nil || w.Gather != "" {
 		return errors.New("a launcher may start processes on other hosts")
 	}

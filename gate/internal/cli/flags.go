@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // flags are the values of the flags of one command, see [flags.table]. Those that it does not take have no value.
@@ -49,7 +50,7 @@ type flags struct {
 	replace, due, improved, force, keep bool
 
 	formats   []string         // that the command knows
-	usual     runPlan          // where neither --runs nor the policy says
+	usual     thresholds.Runs  // where neither --runs nor the policy says
 	by        model.Profiler   // "" for the usual one
 	looser    []string         // limits that variables loosen, in words
 	suggested []measure.Output // of the last workload that was recorded
@@ -165,7 +166,7 @@ var flagTexts = sync.OnceValues(func() (texts map[string]flagText, sections []st
 
 // bindFlags declares the flags of a command; page is its name with those of the commands above it.
 func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
-	v := &flags{fs: fs, usual: fixedRuns(app.DefaultRuns), target: "1%"}
+	v := &flags{fs: fs, usual: thresholds.FixedRuns(app.DefaultRuns), target: "1%"}
 	if page == "check" {
 		v.usual = checkRuns
 	}

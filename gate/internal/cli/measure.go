@@ -165,7 +165,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
 		}
 	}
-	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.first, j.looks[0]))
+	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.First, j.looks[0]))
 	return err
 }
 
@@ -220,9 +220,13 @@ func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, er
 
 // plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
 func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
-	usual := cmp.Or(fixedRuns(w.Runs), v.usual, fixedRuns(app.DefaultRuns))
+	policy := w.Runs
+	if v.usual.First == v.usual.Most { // no check
+		policy.First = policy.Most
+	}
+	usual := cmp.Or(policy, v.usual, thresholds.FixedRuns(app.DefaultRuns))
 	if v.by.ByLaunch() {
-		usual = fixedRuns(app.CounterRuns)
+		usual = thresholds.FixedRuns(app.CounterRuns)
 	}
 	flag := v.fs.Lookup("budget")
 	timed := v.from == "" && !v.by.ByLaunch()
@@ -233,16 +237,16 @@ func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
 		w.Budget = 0
 	}
 	if w.Budget > 0 {
-		usual.most = maxRuns
+		usual.Most = thresholds.MaxRuns
 	}
-	return cmp.Or(v.runs, usual).looks(), nil
+	return looks(cmp.Or(v.runs.Runs, usual)), nil
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
 func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
 	switch flag := source(v.fs, "unprofiled"); {
-	case v.unprofiled < 0 || v.unprofiled > maxRuns:
-		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, maxRuns)
+	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
+		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
 	case v.unprofiled > 0 && v.by.ByLaunch():
 		return 0, usageError("%s takes runs beside the profiled ones: leave it out with %s", flag, counting)
 	case v.fs.Changed("unprofiled"):
@@ -312,11 +316,11 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	switch {
 	case v.AllowBusy:
 		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
-	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
+	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && v.from == "":
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",
-			source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
+			source(v.fs, "runs"), v.runs.First, app.FewestCalibrated)
 	}
-	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs, Runs: v.runs.first, Host: v.host}
+	c := &app.Calibrate{Job: j.Job, Gates: j.set.Runs.Most, Runs: v.runs.First, Host: v.host}
 	if m := j.Live; v.fs.Changed("unprofiled") && m != nil {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}

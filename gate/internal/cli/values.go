@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // words is the value of a flag that may be repeated, with values separated by commas or lines.
@@ -83,57 +82,25 @@ func meant(mark, word string, known []string) string {
 	return fmt.Sprintf("did you mean %s%s? ", mark, near)
 }
 
-// runPlan is the value of --runs: a number, or LO..HI to go on from LO to HI while a comparison is undecided; zero is unset.
-type runPlan struct{ first, most int }
+// runPlan is the value of --runs.
+type runPlan struct{ thresholds.Runs }
 
 // checkRuns are the default runs of a check. An unchanged program takes 3.0 to 4.2 on average; changes are found as
 // often as with 5 (error-rates.md).
-var checkRuns = runPlan{3, 5}
-
-// fixedRuns is a fixed number of runs, the zero value for 0.
-func fixedRuns(n int) runPlan { return runPlan{n, n} }
-
-// maxRuns is the largest number of runs that is accepted.
-const maxRuns = 1000
+var checkRuns = thresholds.Runs{First: 3, Most: 5}
 
 // Set reads "5" or "5..12".
-func (p *runPlan) Set(s string) error {
-	lo, hi, ranged := strings.Cut(s, "..")
-	if !ranged {
-		hi = lo
-	}
-	first, err := strconv.Atoi(lo)
-	most, err2 := strconv.Atoi(hi)
-	switch {
-	case err != nil || err2 != nil:
-		return fmt.Errorf("%q is neither a number of runs nor a range such as 5..12", s)
-	case first < 1 || most > maxRuns:
-		return fmt.Errorf("%s is not between 1 and %d", s, maxRuns)
-	case most < first:
-		return fmt.Errorf("%s ends before it begins", s)
-	case ranged && first < 2:
-		return errors.New("a range begins with at least 2 runs: one has no spread to judge by")
-	}
-	*p = runPlan{first, most}
-	return nil
-}
-
-func (p runPlan) String() string {
-	switch {
-	case p.first == 0:
-		return ""
-	case p.first == p.most:
-		return strconv.Itoa(p.first)
-	}
-	return fmt.Sprintf("%d..%d", p.first, p.most)
+func (p *runPlan) Set(s string) (err error) {
+	p.Runs, err = thresholds.ParseRuns(s)
+	return err
 }
 
 func (p *runPlan) Type() string { return "N" }
 
 // looks are the numbers of runs to judge after: the first, one half-way if that saves a run or two, and the last.
-func (p runPlan) looks() []int {
-	if p.most-p.first < 4 {
-		return slices.Compact([]int{p.first, p.most})
+func looks(r thresholds.Runs) []int {
+	if r.Most-r.First < 4 {
+		return slices.Compact([]int{r.First, r.Most})
 	}
-	return slices.Compact([]int{p.first, (p.first + p.most) / 2, p.most})
+	return slices.Compact([]int{r.First, (r.First + r.Most) / 2, r.Most})
 }
