@@ -34,6 +34,9 @@ func Differences(base, head []model.Session, policy *thresholds.Policy) []result
 		const day = 24 * time.Hour
 		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
 	}
+	if b.Command != "" && h.Command != "" && b.Command != h.Command {
+		out = append(out, result.Say(reason.OtherCommand{}))
+	}
 	if (b.GPU == "") != (h.GPU == "") {
 		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}

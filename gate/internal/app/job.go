@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -95,6 +96,7 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []mo
 	}
 	for i := range head {
 		m.place(&head[i])
+		head[i].Command = cmp.Or(head[i].Command, m.command)
 		if head[i].Commit == "" {
 			head[i].Commit = m.commit(ctx)
 		}

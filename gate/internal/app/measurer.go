@@ -47,6 +47,7 @@ type Measurement struct {
 	// Longest is how long the longest run took, 0 where that is not known.
 	Longest time.Duration
 
+	command  string         // a hash of the head's, "" beside a base build, whose command may be another
 	finished bool           // profiles that were there before
 	typical  *model.Drawing // the typical step of a session to record, nil where none is known
 	printed  []string       // output of each run of the head, untrusted
@@ -69,7 +70,7 @@ func (m *Measurement) add(o *Measurement) {
 		m.Base.Add(&o.Base)
 		m.Head.Add(&o.Head)
 	}
-	m.finished = o.finished
+	m.finished, m.command = o.finished, cmp.Or(m.command, o.command)
 	if m.here == nil {
 		m.here = o.here
 	}
@@ -164,6 +165,9 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	out.Base.Place, out.Head.Place = result.Place, result.Place
+	if base == nil {
+		out.command = m.Head.Hash()
+	}
 	// Later measurements begin with the options that worked.
 	m.Starts = result.Starts
 	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX,

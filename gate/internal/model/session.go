@@ -118,6 +118,8 @@ type Session struct {
 	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement, with
 	// a blank between; "" where the workload names no such files.
 	Inputs string `json:"inputs,omitempty"`
+	// Command is a hash of the words that started the program, eight hexadecimal digits, "" where nsgate did not start it.
+	Command string `json:"command,omitempty"`
 	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown

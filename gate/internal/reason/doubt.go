@@ -24,6 +24,13 @@ func (r OldBase) String() string {
 		" of max_age: record it anew"
 }
 
+type OtherCommand struct{}
+
+func (r OtherCommand) String() string {
+	return "the command differs from the baseline's: if it does other work, record the baseline anew, or give each command " +
+		"a workload"
+}
+
 type Steps struct{ Base, Head int }
 
 func (r Steps) String() string {

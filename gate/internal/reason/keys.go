@@ -67,6 +67,7 @@ var (
 
 	_ = result.Keyed("versions", Versions{}, "A driver, tool or other version differs.")
 	_ = result.Keyed("old-base", OldBase{}, "The baseline is older than max_age.")
+	_ = result.Keyed("other-command", OtherCommand{}, "The command differs.")
 	_ = result.Keyed("steps", Steps{}, "The number of steps differs.")
 	_ = result.Keyed("lost-launches", LostLaunches{}, "Records of launches are missing.")
 	_ = result.Keyed("regrouped", Regrouped{}, "The head does the same launches in another number of steps.")

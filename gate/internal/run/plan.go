@@ -2,6 +2,8 @@ package run
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +32,12 @@ type Build struct {
 	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the
 	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
+}
+
+// Hash is the first 8 hexadecimal digits of SHA-256 of all its commands.
+func (b *Build) Hash() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", [][]string{b.Command, b.Server, b.Launcher}))
+	return hex.EncodeToString(sum[:4])
 }
 
 // shellLine matches the words in front of a line that a shell runs.
