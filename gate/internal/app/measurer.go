@@ -170,8 +170,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	}
 	// Later measurements begin with the options that worked.
 	m.Starts = result.Starts
-	m.AllDomains, m.NoNVTX, m.repeated = result.Recorded.AllDomains, result.Recorded.NoNVTX,
-		cmp.Or(m.repeated, result.Repeated)
+	m.AllDomains, m.NoNVTX, m.Forks = result.Recorded.AllDomains, result.Recorded.NoNVTX, result.Recorded.Forks
+	m.repeated = cmp.Or(m.repeated, result.Repeated)
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
 	}

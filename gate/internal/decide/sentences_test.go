@@ -363,7 +363,7 @@ var claims = map[string]func(c claim) bool{
 		}
 		return 0 < c.number("same") && c.number("same") <= c.number("runs") && c.number("runs") == float64(profiled)
 	},
-	"old-base":  func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
+	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"other-command": func(c claim) bool {
 		return c.base[len(c.base)-1].Command != c.head[len(c.head)-1].Command
 	},

@@ -42,6 +42,9 @@ func profileArgs(o profiler.Options) []string {
 	if excludesTSL(o) {
 		args = append(args, excludeTSL)
 	}
+	if o.Forks {
+		args = append(args, forksOption+"=true")
+	}
 	if o.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
@@ -122,19 +125,36 @@ func traced(args []string) (value string, given bool) {
 	return "", false
 }
 
-// Repeat records with all domains where nsys does not know the option that leaves one out, and without NVTX where its
-// importer failed on the strings of ranges. A user who chooses domains or --trace has decided already.
+// forksOption has nsys record processes between fork and exec as well. It is off by default, because a program of
+// several threads may hang with it (nsys --help; docs.vllm.ai, contributing/profiling: engines are forked).
+const forksOption = "--trace-fork-before-exec"
+
+// Repeat records with all domains where nsys does not know the option that leaves one out, without NVTX where its
+// importer failed on the strings of ranges, and with forked processes where there were no kernels. A user who chooses
+// domains, --trace or forks has decided already.
 func (Nsys) Repeat(o profiler.Options, lost error) (*profiler.Repetition, error) {
 	unknown, refusal := (*optionError)(nil), (*model.Refusal)(nil)
 	if errors.As(lost, &unknown) && unknown.name == excludeOption && excludesTSL(o) {
 		o.AllDomains = true
 		return &profiler.Repetition{Options: o}, nil
 	}
-	if !errors.As(lost, &refusal) || refusal.Kind != model.ImporterString || o.NoNVTX {
+	given := func(prefix string) bool {
+		return slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, prefix) })
+	}
+	switch {
+	case !errors.As(lost, &refusal):
+		return nil, lost
+	case refusal.Kind == model.NoKernels && !o.Forks && !given(forksOption):
+		o.Forks = true
+		return &profiler.Repetition{Options: o,
+			Doing: "nsys recorded no kernels: measuring again with processes that are forked",
+			Warning: "the kernels are those of a forked process, so the runs were measured twice; give nsys " +
+				forksOption + "=true to measure once",
+		}, nil
+	case refusal.Kind != model.ImporterString || o.NoNVTX:
 		return nil, lost
 	}
-	chosen := slices.ContainsFunc(o.Args, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
-	if _, given := traced(o.Args); given || chosen {
+	if _, chosen := traced(o.Args); chosen || given(domainArg) {
 		return nil, lost
 	}
 	next := "give nsys " + excludeOption + "=DOMAIN to leave out the domain that they come from and keep the others"

@@ -50,6 +50,8 @@ type Options struct {
 	AllDomains bool `json:"all_domains,omitempty"`
 	// NoNVTX records no NVTX ranges.
 	NoNVTX bool `json:"no_nvtx,omitempty"`
+	// Forks records processes that were forked and execute no other program, too.
+	Forks bool `json:"forks,omitempty"`
 }
 
 // Task is a program to record.

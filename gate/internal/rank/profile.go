@@ -58,7 +58,7 @@ func (r *rank) profile() error {
 		}
 	}
 	err = r.record(by, exe, self, path)
-	if again, _ := by.Repeat(r.Options.Options, err); again != nil { // it started nothing
+	if again, _ := by.Repeat(r.Options.Options, err); again != nil && again.Doing == "" { // it started nothing
 		r.Options.Options = again.Options
 		err = r.record(by, exe, self, path)
 	}

@@ -69,8 +69,8 @@ type Options struct {
 	Exe      string
 	// TraceArgs are further arguments of the profiler.
 	TraceArgs []string
-	// AllDomains and NoNVTX are those of [profiler.Options].
-	AllDomains, NoNVTX bool
+	// AllDomains, NoNVTX and Forks are those of [profiler.Options].
+	AllDomains, NoNVTX, Forks bool
 	// Starts is the most runs that have started beside the one whose turn it is, each held when it opens the GPU until
 	// its own turn: 0 or 1 for one start after the other. What memory there is may make them fewer.
 	Starts int
@@ -143,7 +143,7 @@ func (p Plan) commands(dir string) [][]string {
 // options say what the profiler records.
 func (p Plan) options() profiler.Options {
 	return profiler.Options{Args: p.TraceArgs, MemoryUsage: p.MemoryUsage, GPUMetrics: p.GPUMetrics, Stacks: p.Stacks,
-		Python: p.Stacks && p.Head.python(), AllDomains: p.AllDomains, NoNVTX: p.NoNVTX}
+		Python: p.Stacks && p.Head.python(), AllDomains: p.AllDomains, NoNVTX: p.NoNVTX, Forks: p.Forks}
 }
 
 var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)

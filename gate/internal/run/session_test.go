@@ -384,6 +384,9 @@ func TestRepeat(t *testing.T) {
 		{"old, JAX", "jax-old", nil, 4, "", ""},
 		{"another domain", "jax-other", nil, 4, "", ""},
 		{"in vain", "jax-always", nil, 4, lost, ""},
+		{"forked", "forks", nil, 4, "", ""},
+		{"forked, given", "forks", []string{"--trace-fork-before-exec=true"}, 2, "", ""},
+		{"not forked", "forks", []string{"--trace-fork-before-exec=false"}, 2, "no activity of it was recorded", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -419,14 +422,16 @@ func TestRepeat(t *testing.T) {
 			if (res.Repeated != "") != again || (repeated == 1) != again {
 				t.Errorf("repeated %d times, and says %q", repeated, res.Repeated)
 			}
-			if old := strings.HasSuffix(tt.fault, "old"); res.Recorded.AllDomains != old || res.Recorded.NoNVTX != again {
+			forked := tt.fault == "forks"
+			if old := strings.HasSuffix(tt.fault, "old"); res.Recorded.AllDomains != old ||
+				res.Recorded.NoNVTX != (again && !forked) || res.Recorded.Forks != (again && forked) {
 				t.Errorf("recorded with %+v", res.Recorded)
 			}
-			if mode := map[bool]string{true: model.WithoutNVTX}[again]; res.Traces[0][0].Mode != mode {
+			if mode := map[bool]string{true: model.WithoutNVTX}[again && !forked]; res.Traces[0][0].Mode != mode {
 				t.Errorf("mode %q, want %q", res.Traces[0][0].Mode, mode)
 			}
 			// The next session begins with the options that worked.
-			p.AllDomains, p.NoNVTX = res.Recorded.AllDomains, res.Recorded.NoNVTX
+			p.AllDomains, p.NoNVTX, p.Forks = res.Recorded.AllDomains, res.Recorded.NoNVTX, res.Recorded.Forks
 			if res, err = Session(t.Context(), p, nil); err != nil || res.Repeated != "" {
 				t.Errorf("the next session: %v, %+v", err, res)
 			}

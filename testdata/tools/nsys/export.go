@@ -210,6 +210,10 @@ func (m *merger) spoil() {
 	switch m.rep.Fault {
 	case "no-kernels":
 		m.exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
+	case "forks":
+		for _, table := range []string{"KERNEL", "MEMCPY", "RUNTIME"} {
+			m.exec(`DELETE FROM CUPTI_ACTIVITY_KIND_` + table)
+		}
 	case "importer":
 		m.exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
 		m.exec(`INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid)

@@ -22,7 +22,8 @@
 // "lost-run" (nothing of the last run is there), "truncated" (the report cannot be exported), "slow-export" (the export
 // does not end), "jax" (the export is the recording $NSGATE_FAKE_LOSSY unless the NVTX domain TSL is excluded),
 // "metrics-denied" and "metrics-taken" (it may not sample the GPU's metrics, or something else does),
-// "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded).
+// "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded),
+// "forks" (nothing of CUDA is there unless forked processes are asked for).
 //
 // Like a real one it starts a daemon, unless $NSGATE_FAKE_AGENT is "none".
 //
@@ -170,6 +171,9 @@ func profile(args []string) int {
 	lossy := strings.HasPrefix(fault, "jax") && exclude != "TSL" || fault == "jax-other"
 	if lossy && opts["trace"] != "cuda" || fault == "jax-always" {
 		rep.Lossy = os.Getenv("NSGATE_FAKE_LOSSY")
+	}
+	if fault == "forks" && opts["trace-fork-before-exec"] == "true" {
+		rep.Fault = ""
 	}
 	// The recording goes to a file of its own until the command has ended.
 	events := filepath.Join(os.TempDir(), fmt.Sprintf("nsys-report-%d.qdstrm", os.Getpid()))
