@@ -138,7 +138,8 @@ func Synchronises(call string) bool {
 
 type work struct {
 	start, end, api int64
-	owner           Cause
+	owner           int32 // the number of its cause
 	thread          int32
+	class           Class
 	known           bool // when it was issued
 }

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -8,30 +9,43 @@ import (
 
 // host says what the CPU's threads did at any time.
 type host struct {
-	t      *model.Trace
-	waits  []bool                  // by call name: it synchronises
-	ranges map[int32]*model.Cursor // of each thread
-	all    model.Cursor            // the ranges of all threads as if they were one
-	places map[int32]*place        // by thread: where its calls were last asked for
-	passed int                     // overheads that ended before what is asked for
-	add    func(Cause, int64)      // adds a time in ns to a cause
+	t       *model.Trace
+	waits   []bool             // by call name: it synchronises
+	threads map[int32]*thread  // by number
+	last    *thread            // that was asked for
+	all     model.Cursor       // the ranges of all threads as if they were one
+	passed  int                // overheads that ended before what is asked for
+	add     func(Cause, int64) // adds a time in ns to a cause
 }
 
-// place is the first call that ends after a time.
-type place struct {
-	time int64
-	call model.CallCursor
+// thread is what one of the CPU's threads did.
+type thread struct {
+	number int32
+	ranges model.Cursor
+	time   int64            // that was asked for last,
+	call   model.CallCursor // at the first call that ends after it
+}
+
+// thread gives the thread of a number.
+func (h *host) thread(number int32) *thread {
+	if h.last == nil || h.last.number != number {
+		if h.last = h.threads[number]; h.last == nil {
+			h.last = &thread{number: number, call: h.t.Calls.From(number, math.MinInt64), time: math.MinInt64}
+			h.threads[number] = h.last
+		}
+	}
+	return h.last
 }
 
 func newHost(t *model.Trace) *host {
-	h := &host{t: t, ranges: map[int32]*model.Cursor{}, places: map[int32]*place{}}
+	h := &host{t: t, threads: map[int32]*thread{}}
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
 	}
 	ranges := slices.Clone(t.Ranges) // nesting writes to them
 	lines := model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
-	for thread, line := range lines {
-		h.ranges[thread] = &model.Cursor{Timeline: line}
+	for number, line := range lines {
+		h.thread(number).ranges.Timeline = line
 		h.all.Timeline = line
 	}
 	if len(lines) > 1 {
@@ -57,11 +71,8 @@ func (h *host) overheadIn(a, b int64) (out []model.Interval) {
 }
 
 // rangeAt is the name of the innermost range at a time: of the thread, or where that has none, of any. -1 is none.
-func (h *host) rangeAt(thread int32, at int64) int32 {
-	i := int32(-1)
-	if line := h.ranges[thread]; line != nil {
-		i = line.At(at)
-	}
+func (h *host) rangeAt(t *thread, at int64) int32 {
+	i := t.ranges.At(at)
 	if i < 0 {
 		if i = h.all.At(at); i < 0 {
 			return -1
@@ -71,33 +82,27 @@ func (h *host) rangeAt(thread int32, at int64) int32 {
 }
 
 // callAfter stands at the first call of a thread that ends after a time. Times are asked for nearly in their order.
-func (h *host) callAfter(thread int32, time int64) model.CallCursor {
+func (h *host) callAfter(t *thread, time int64) *model.CallCursor {
 	const near = 32 // calls that are gone over one by one
-	p := h.places[thread]
-	if p == nil {
-		p = &place{time: time, call: h.t.Calls.From(thread, time)}
-		h.places[thread] = p
-	}
-	for n := 0; p.call.OK && p.call.Call.End <= time || time < p.time; n++ {
-		if n == near || time < p.time {
-			p.call = h.t.Calls.From(thread, time)
+	for n := 0; t.call.OK && t.call.Call.End <= time || time < t.time; n++ {
+		if n == near || time < t.time {
+			t.call = h.t.Calls.From(t.number, time)
 			break
 		}
-		p.call.Next()
+		t.call.Next()
 	}
-	p.time = time
-	return p.call
+	t.time = time
+	return &t.call
 }
 
 // spend attributes the time before a thread issued the next operation to its activity in that time.
-func (h *host) spend(a, b int64, thread int32) {
-	call := h.callAfter(thread, a)
+func (h *host) spend(a, b int64, number int32) {
+	t := h.thread(number)
 	for a < b {
-		o, until := nobody(Starved), b
+		call, o, until := h.callAfter(t, a), nobody(Starved), b
 		if call.OK && call.Call.Start <= a {
 			o = h.within(call.Call.Name)
 			until = min(b, call.Call.End)
-			call.Next()
 		} else {
 			if call.Before >= 0 && h.waits[call.Before] {
 				o.After = call.Before
@@ -107,7 +112,7 @@ func (h *host) spend(a, b int64, thread int32) {
 			}
 		}
 		// The range is that of the middle: a piece is short, and its ends are those of ranges.
-		o.Range = h.rangeAt(thread, a+(until-a)/2)
+		o.Range = h.rangeAt(t, a+(until-a)/2)
 		h.add(o, until-a)
 		a = until
 	}
@@ -115,14 +120,18 @@ func (h *host) spend(a, b int64, thread int32) {
 
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
 func (h *host) issuing(next *work) Cause {
-	o, call := nobody(Starved), h.callAfter(next.thread, next.api-1)
-	for call.OK && call.Call.Start < next.api {
-		call.Next()
+	t := h.thread(next.thread)
+	o, call := nobody(Starved), h.callAfter(t, next.api-1)
+	if call.OK && call.Call.Start < next.api {
+		inside := *call
+		for call = &inside; call.OK && call.Call.Start < next.api; {
+			call.Next()
+		}
 	}
 	if call.OK && call.Call.Start == next.api {
 		o = h.within(call.Call.Name)
 	}
-	o.Range = h.rangeAt(next.thread, next.api)
+	o.Range = h.rangeAt(t, next.api)
 	return o
 }
 

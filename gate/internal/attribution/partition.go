@@ -15,7 +15,9 @@ const MicroGap = 10_000
 // Part is how much of a step is an owner's, in ns.
 type Part struct {
 	Cause
-	Time int64
+	// Number numbers the causes of a device, from 0.
+	Number int32
+	Time   int64
 }
 
 // Breakdown is one step of a device by causes. Its parts have each cause once and add up to its length.
@@ -26,52 +28,60 @@ type Breakdown struct {
 	Hidden int64
 }
 
-// Partition divides the periods of one device, which are sorted and do not overlap, among their causes.
-func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
-	p := partition{t: t, host: newHost(t)}
+// Partition divides the periods of one device, which are sorted and do not overlap, among their causes. The parts of
+// a breakdown are valid until visit returns.
+func Partition(t *model.Trace, device int32, periods []model.Interval, visit func(Breakdown)) {
+	p := partition{t: t, host: newHost(t), periods: periods, visit: visit}
 	p.host.add = p.add
-	for _, x := range periods {
-		p.steps = append(p.steps, Breakdown{Interval: x})
-	}
-	var active []work
-	now := int64(0)
-	// advance gives the time until then to what runs, and ends what has ended.
-	advance := func(until int64, next *work) {
-		for now < until && !p.done() {
-			end := until
-			for i := range active {
-				end = min(end, active[i].end)
-			}
-			if end > now {
-				p.give(now, end, active, next)
-				now = end
-			}
-			active = slices.DeleteFunc(active, func(o work) bool { return o.end <= now })
-		}
-	}
-	p.operations(device, func(o work) {
-		advance(o.start, &o)
-		if o.end > now {
-			active = append(active, o)
-		}
-	})
+	p.operations(device)
 	if n := len(periods); n > 0 {
-		advance(periods[n-1].End, nil)
+		p.advance(periods[n-1].End, nil)
 	}
 	for !p.done() {
 		p.close()
 	}
-	return p.steps
 }
 
-// operations calls visit with those of a device, in the order of their starts.
-func (p *partition) operations(device int32, visit func(work)) {
+// run adds an operation that starts no earlier than those before it.
+func (p *partition) run(o work) {
+	p.advance(o.start, &o)
+	if o.end > p.now {
+		p.active = append(p.active, o)
+	}
+}
+
+// advance gives the time until then to what runs, and ends what has ended.
+func (p *partition) advance(until int64, next *work) {
+	for p.now < until && !p.done() {
+		end := until
+		for i := range p.active {
+			end = min(end, p.active[i].end)
+		}
+		if end > p.now {
+			p.give(p.now, end, next)
+			p.now = end
+		}
+		running := p.active[:0]
+		for i := range p.active {
+			if o := &p.active[i]; o.end > p.now {
+				running = append(running, *o)
+			}
+		}
+		p.active = running
+	}
+}
+
+// operations runs those of a device, in the order of their starts.
+func (p *partition) operations(device int32) {
 	t := p.t
-	classes := make([]Class, len(t.Kernels))
+	classes, owners := make([]Class, len(t.Kernels)), make([]int32, len(t.Kernels))
 	for i := range t.Kernels {
 		if Communicates(t.Kernels[i].Subject.Name) {
 			classes[i] = Communication
 		}
+		o := nobody(classes[i])
+		o.Kernel = int32(i)
+		owners[i] = p.number(o)
 	}
 	copies := t.Copies
 	copiesBefore := func(start int64) { // of operations that start together launches come first
@@ -81,16 +91,14 @@ func (p *partition) operations(device int32, visit func(work)) {
 				if o.Copy = c.Kind; c.Kind == model.Memset {
 					o.Class = Memset
 				}
-				visit(work{c.Start, c.End, c.API, o, c.Thread, c.API != c.Start})
+				p.run(work{c.Start, c.End, c.API, p.number(o), c.Thread, o.Class, c.API != c.Start})
 			}
 		}
 	}
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
 			copiesBefore(l.Start)
-			o := nobody(classes[l.Kernel])
-			o.Kernel = l.Kernel
-			visit(work{l.Start, l.End, l.API, o, l.Thread, l.API != l.Start})
+			p.run(work{l.Start, l.End, l.API, owners[l.Kernel], l.Thread, classes[l.Kernel], l.API != l.Start})
 		}
 	}
 	copiesBefore(math.MaxInt64)
@@ -102,55 +110,72 @@ func nobody(class Class) Cause {
 }
 
 type partition struct {
-	t     *model.Trace
-	host  *host
-	steps []Breakdown
-	at    int // the step that is being filled
+	t       *model.Trace
+	host    *host
+	periods []model.Interval // that of the step that is being filled first
+	visit   func(Breakdown)
+	active  []work
+	now     int64
 
 	causes model.Interned[Cause]
-	times  []int64    // by cause, in the step that is being filled
-	parts  []int32    // the causes that have a time
+	times  []int64 // by cause, in the step that is being filled
+	hidden int64
+	filled []int32    // the causes that have a time
+	parts  []Part     // of the last step
 	recent [256]int32 // causes, to find most without a map
 }
 
-// add adds a time in ns to a cause in the step that is being filled.
-func (p *partition) add(o Cause, time int64) {
+// number numbers a cause.
+func (p *partition) number(o Cause) int32 {
 	seat := &p.recent[uint32(o.Kernel^o.Call*31^o.After*37^o.Range*41^int32(o.Class)*59)%uint32(len(p.recent))]
 	if int(*seat) >= len(p.times) || p.causes.List[*seat] != o {
 		if *seat, _ = p.causes.Of(o); int(*seat) == len(p.times) {
 			p.times = append(p.times, 0)
 		}
 	}
-	if p.times[*seat] == 0 {
-		p.parts = append(p.parts, *seat)
-	}
-	p.times[*seat] += time
+	return *seat
 }
 
-func (p *partition) done() bool { return p.at >= len(p.steps) }
+// add adds a time in ns to a cause in the step that is being filled.
+func (p *partition) add(o Cause, time int64) { p.addTo(p.number(o), time) }
+
+func (p *partition) addTo(cause int32, time int64) {
+	if p.times[cause] == 0 {
+		p.filled = append(p.filled, cause)
+	}
+	p.times[cause] += time
+}
+
+func (p *partition) done() bool { return len(p.periods) == 0 }
 
 func (p *partition) close() {
-	step := &p.steps[p.at]
-	step.Parts = make([]Part, len(p.parts))
-	for i, x := range p.parts {
-		step.Parts[i] = Part{p.causes.List[x], p.times[x]}
+	slices.SortFunc(p.filled, func(a, b int32) int { return p.causes.List[a].compare(&p.causes.List[b]) })
+	p.parts = p.parts[:0]
+	for _, x := range p.filled {
+		p.parts = append(p.parts, Part{p.causes.List[x], x, p.times[x]})
 		p.times[x] = 0
 	}
-	slices.SortStableFunc(step.Parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Copy, b.Copy),
-			cmp.Compare(a.Call, b.Call), cmp.Compare(a.After, b.After), cmp.Compare(a.Range, b.Range))
-	})
-	p.parts = p.parts[:0]
-	p.at++
+	p.visit(Breakdown{p.periods[0], p.parts, p.hidden})
+	p.filled, p.hidden, p.periods = p.filled[:0], 0, p.periods[1:]
+}
+
+func (o *Cause) compare(x *Cause) int {
+	switch {
+	case o.Class != x.Class:
+		return cmp.Compare(o.Class, x.Class)
+	case o.Kernel != x.Kernel:
+		return cmp.Compare(o.Kernel, x.Kernel)
+	}
+	return cmp.Or(cmp.Compare(o.Copy, x.Copy), cmp.Compare(o.Call, x.Call), cmp.Compare(o.After, x.After), cmp.Compare(o.Range, x.Range))
 }
 
 // give attributes a time with the same running operations to a cause in each step that it lies in.
-func (p *partition) give(from, to int64, active []work, next *work) {
+func (p *partition) give(from, to int64, next *work) {
 	for !p.done() {
-		step := &p.steps[p.at]
+		step := p.periods[0]
 		if a, b := max(from, step.Start), min(to, step.End); b > a {
-			if len(active) > 0 {
-				p.share(b-a, active)
+			if len(p.active) > 0 {
+				p.share(b - a)
 			} else {
 				p.idle(a, b, from, to, next)
 			}
@@ -163,10 +188,10 @@ func (p *partition) give(from, to int64, active []work, next *work) {
 }
 
 // share divides a time among those that hide the others. What does not divide evenly is the first one's.
-func (p *partition) share(time int64, active []work) {
+func (p *partition) share(time int64) {
 	class, n, moves := Memset, int64(0), false
-	for i := range active {
-		c := active[i].owner.Class
+	for i := range p.active {
+		c := p.active[i].class
 		moves = moves || c == Communication
 		switch {
 		case c < class:
@@ -176,12 +201,12 @@ func (p *partition) share(time int64, active []work) {
 		}
 	}
 	if moves && class == Compute {
-		p.steps[p.at].Hidden += time
+		p.hidden += time
 	}
 	rest := time % n
-	for i := range active {
-		if o := active[i].owner; o.Class == class && time/n+rest > 0 {
-			p.add(o, time/n+rest)
+	for i := range p.active {
+		if o := &p.active[i]; o.class == class && time/n+rest > 0 {
+			p.addTo(o.owner, time/n+rest)
 			rest = 0
 		}
 	}

@@ -184,7 +184,7 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval, busy [
 	if now < period.End {
 		gaps = append(gaps, model.Interval{Start: now, End: period.End})
 	}
-	for _, gap := range attribution.Partition(c.Trace, s.Device, gaps) {
+	attribution.Partition(c.Trace, s.Device, gaps, func(gap attribution.Breakdown) {
 		at := gap.Start - period.Start
 		for _, p := range gap.Parts {
 			if p.Class.Idle() || p.Class == attribution.Profiler {
@@ -192,7 +192,7 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval, busy [
 				at += p.Time
 			}
 		}
-	}
+	})
 	s.Idle, _ = longest(s.Idle, drawnIdle)
 }
 

@@ -136,7 +136,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 		return
 	}
 	var period, all, exposed, hidden, n float64
-	owned, of := map[measure.Subject]*float64{}, map[attribution.Cause]*float64{}
+	owned := map[measure.Subject]*float64{}
 	for _, device := range model.Devices(c.launches) {
 		steps, count := periods(c.firsts(device))
 		if len(steps) == 0 {
@@ -145,24 +145,27 @@ func (c *cut) reduceSteps(run int, t *table) {
 		n++
 		period += mean(typical(steps))
 		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(count)
-		for _, s := range attribution.Partition(c.Trace, device, steps) {
+		var sums []*float64 // by number of the cause
+		attribution.Partition(c.Trace, device, steps, func(s attribution.Breakdown) {
 			hidden += float64(s.Hidden) / float64(count)
-			for _, p := range s.Parts {
-				sum := of[p.Cause]
-				if sum == nil {
-					subject := c.owner(p.Cause)
-					if sum = owned[subject]; sum == nil {
-						sum = new(float64)
-						owned[subject] = sum
-					}
-					of[p.Cause] = sum
+			for i := range s.Parts {
+				p := &s.Parts[i]
+				for int(p.Number) >= len(sums) {
+					sums = append(sums, nil)
 				}
-				*sum += float64(p.Time) / float64(count)
+				if sums[p.Number] == nil {
+					subject := c.owner(p.Cause)
+					if owned[subject] == nil {
+						owned[subject] = new(float64)
+					}
+					sums[p.Number] = owned[subject]
+				}
+				*sums[p.Number] += float64(p.Time) / float64(count)
 				if p.Class == attribution.Communication {
 					exposed += float64(p.Time) / float64(count)
 				}
 			}
-		}
+		})
 	}
 	if n == 0 {
 		return
