@@ -57,7 +57,7 @@ func (r *reader) readLaunches() error {
 		kinds   [13]sqlitepage.Kind
 		kernel  int32
 	}
-	var recent [64]seen // variants, to find most without a map
+	var recent [512]seen // variants, to find most without a map
 	return r.db.scan(kernelTable, columns, func(row *row) {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {

@@ -2,6 +2,7 @@ package sqlitepage
 
 // layout is the places of the wanted columns in records of one header.
 type layout struct {
+	head    string
 	size    int // of the values, in bytes
 	kinds   []Kind
 	values  []int64 // of those that take no bytes
@@ -22,22 +23,31 @@ type text struct{ column, at, size int }
 type decoder struct {
 	*scan
 	layouts map[string]*layout // by header without its length
+	recent  [4]*layout         // the last ones taken from there, to find most without a map
+	seat    int
 }
 
 // layout gives the layout of a header, or its error.
 func (d *decoder) layout(head []byte) (l *layout, wrong string) {
-	if l = d.layouts[string(head)]; l != nil {
-		return l, ""
+	for _, l := range d.recent {
+		if l != nil && l.head == string(head) {
+			return l, ""
+		}
 	}
-	const most = 64
-	if len(d.layouts) == most {
-		clear(d.layouts)
+	if l = d.layouts[string(head)]; l == nil {
+		const most = 64
+		if len(d.layouts) == most {
+			clear(d.layouts)
+		}
+		l = &layout{head: string(head)}
+		if wrong = l.read(head, d.want, d.columns); wrong != "" {
+			return nil, wrong
+		}
+		d.layouts[l.head] = l
 	}
-	l = &layout{}
-	if wrong = l.read(head, d.want, d.columns); wrong == "" {
-		d.layouts[string(head)] = l
-	}
-	return l, wrong
+	d.seat = (d.seat + 1) % len(d.recent)
+	d.recent[d.seat] = l
+	return l, ""
 }
 
 // widths are the bytes of a value by its serial type, for those of one byte below 12.

@@ -82,44 +82,52 @@ type issued struct {
 }
 
 func (c *cut) issued() issued {
-	order := make([]model.Interval, len(c.launches)) // the start of the call, the kernel time
-	for i, l := range c.launches {
-		order[i] = model.Interval{Start: l.API, End: l.End - l.Start}
+	x := issued{starts: make([]int64, len(c.launches)), time: make([]int64, len(c.launches)+1)}
+	for i := range c.launches {
+		l := &c.launches[i]
+		x.starts[i], x.time[i+1] = l.API, l.End-l.Start
 	}
-	byStart := func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) }
-	if !slices.IsSortedFunc(order, byStart) {
-		slices.SortFunc(order, byStart)
+	if !slices.IsSorted(x.starts) {
+		order := make([]model.Interval, len(x.starts)) // the start of the call, the kernel time
+		for i := range order {
+			order[i] = model.Interval{Start: x.starts[i], End: x.time[i+1]}
+		}
+		slices.SortFunc(order, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		for i, l := range order {
+			x.starts[i], x.time[i+1] = l.Start, l.End
+		}
 	}
-	x := issued{starts: make([]int64, len(order)), time: make([]int64, len(order)+1)}
-	for i, l := range order {
-		x.starts[i], x.time[i+1] = l.Start, x.time[i]+l.End
+	for i := range x.starts {
+		x.time[i+1] += x.time[i]
 	}
 	return x
 }
 
-// between is the kernel time of the calls from one time to another, both included.
-func (x *issued) between(from, to int64) int64 {
-	if to < from {
-		return 0
+// place is the first place, from i on, of a call that starts at a time or later.
+func (x *issued) place(i int, time int64) int {
+	n := 1
+	for ; i+n < len(x.starts) && x.starts[i+n] < time; n *= 2 {
+		i += n
 	}
-	at := func(time int64) int { i, _ := slices.BinarySearch(x.starts, time); return i }
-	end := len(x.starts)
-	if to < math.MaxInt64 {
-		end = at(to + 1)
-	}
-	return x.time[end] - x.time[at(from)]
+	found, _ := slices.BinarySearch(x.starts[i:min(i+n, len(x.starts))], time)
+	return i + found
 }
 
-// coverage is the share of the kernel time launched since a time that was launched within the intervals.
+// coverage is the share of the kernel time launched since a time that was launched within the intervals, which are
+// sorted.
 func (x *issued) coverage(spans []model.Interval, since int64) float64 {
-	in := int64(0)
+	in, at := int64(0), 0
 	for i, span := range spans {
 		if i+1 < len(spans) {
 			span.End = min(span.End, spans[i+1].Start-1)
 		}
-		in += x.between(max(span.Start, since), span.End)
+		if from := max(span.Start, since); from <= span.End {
+			first := x.place(at, from)
+			at = x.place(first, min(span.End, math.MaxInt64-1)+1)
+			in += x.time[at] - x.time[first]
+		}
 	}
-	return float64(in) / float64(max(x.between(since, math.MaxInt64), 1))
+	return float64(in) / float64(max(x.time[len(x.starts)]-x.time[x.place(0, since)], 1))
 }
 
 type candidate struct {

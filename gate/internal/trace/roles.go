@@ -13,23 +13,25 @@ type roles struct {
 	c     *cut
 	ids   []int32                // path by range, 0 while unknown
 	paths model.Interned[string] // their names
-	// inside lists the ranges below each step, by start, for launches of threads without ranges of their own.
+	// inside lists the ranges below each step, by start, for launches of threads without ranges of their own; nil until
+	// there is one.
 	inside [][]int32
 }
 
 func (c *cut) newRoles() *roles {
 	r := &roles{c: c, ids: make([]int32, len(c.Ranges))}
 	r.paths.Of("")
-	if len(c.steps) == 0 {
-		return r
-	}
-	r.inside = make([][]int32, len(c.steps))
-	for i, x := range c.Ranges {
-		if at := c.stepOf(x.Start); at >= 0 && x.End <= c.steps[at].End+1 {
+	return r
+}
+
+func (r *roles) listInside() {
+	r.inside = make([][]int32, len(r.c.steps))
+	steps := finder{spans: r.c.steps, last: -1}
+	for i, x := range r.c.Ranges {
+		if at := steps.find(x.Start); at >= 0 && x.End <= r.c.steps[at].End+1 {
 			r.inside[at] = append(r.inside[at], int32(i))
 		}
 	}
-	return r
 }
 
 // rangeOf is the innermost range of a launch. A thread that has no range of its own (PyTorch's backward pass runs on
@@ -37,6 +39,9 @@ func (c *cut) newRoles() *roles {
 func (r *roles) rangeOf(l model.Launch, step int) int32 {
 	if l.Range >= 0 || step < 0 {
 		return l.Range
+	}
+	if r.inside == nil {
+		r.listInside()
 	}
 	for _, i := range slices.Backward(r.inside[step]) {
 		if x := &r.c.Ranges[i]; x.Start <= l.API && l.API <= x.End {

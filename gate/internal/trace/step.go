@@ -52,7 +52,7 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		s.firsts = slices.CompactFunc(s.firsts, func(a, b first) bool { return a.step == b.step })
 		return len(s.firsts)
 	}
-	all, of := new(work), finder{spans: steps}
+	of := finder{spans: steps}
 	var streams []*work
 	byStream := map[onStream]*work{}
 	var last *work // that of the operation before,
@@ -69,7 +69,6 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 			}
 		}
 		add(last, at, start, end)
-		add(all, at, start, end)
 	}
 	for i := range c.launches {
 		l := &c.launches[i]
@@ -78,6 +77,10 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 	for i := range c.copies {
 		x := &c.copies[i]
 		run(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
+	}
+	all := new(work)
+	for _, s := range streams {
+		all.firsts = append(all.firsts, s.firsts...)
 	}
 	least := most * float64(count(all))
 	streams = slices.DeleteFunc(streams, func(s *work) bool { return float64(count(s)) < least })
