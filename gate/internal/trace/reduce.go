@@ -73,12 +73,13 @@ func (c *cut) reduce(run int, t *table) model.Run {
 		per = float64(len(c.steps) - c.skip)
 	}
 	c.shorten()
+	steps := make(chan attributed, 1)
+	go func() { steps <- c.attribute() }()
 	roles := c.newRoles()
 	sums := c.addUp(roles)
 	c.reduceKernels(run, per, &info, sums.kernels, roles, t)
 	c.reduceLost(run, per, t)
 	c.reduceCalls(run, per, roles, t)
-	c.reduceSteps(run, t)
 	c.reduceSections(run, t)
 	c.reducePhases(run, t)
 	c.reduceReplay(run, t)
@@ -98,6 +99,7 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	}
 	c.reduceCopies(run, per, t)
 	c.reduceMessages(run, t)
+	c.reduceSteps(run, <-steps, t)
 	return info
 }
 

@@ -132,25 +132,29 @@ func mean(of []model.Interval) float64 {
 	return float64(sum) / float64(len(of))
 }
 
-// reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several devices, the
-// mean.
-func (c *cut) reduceSteps(run int, t *table) {
+// attributed are the typical and the mean period of a step in ns, its communication and its causes, summed over n devices.
+type attributed struct {
+	period, all, exposed, hidden, n float64
+	owned                           map[measure.Subject]*float64
+}
+
+// attribute divides the steps that count among their causes. It changes nothing in the cut.
+func (c *cut) attribute() (a attributed) {
+	a.owned = map[measure.Subject]*float64{}
 	if len(c.repeated()) == 0 {
-		return
+		return a
 	}
-	var period, all, exposed, hidden, n float64
-	owned := map[measure.Subject]*float64{}
 	for _, device := range model.Devices(c.launches) {
 		steps, count := periods(c.firsts(device))
 		if len(steps) == 0 {
 			continue
 		}
-		n++
-		period += mean(typical(steps))
-		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(count)
+		a.n++
+		a.period += mean(typical(steps))
+		a.all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(count)
 		var sums []*float64 // by number of the cause
 		attribution.Partition(c.Trace, device, steps, func(s attribution.Breakdown) {
-			hidden += float64(s.Hidden) / float64(count)
+			a.hidden += float64(s.Hidden) / float64(count)
 			for i := range s.Parts {
 				p := &s.Parts[i]
 				for int(p.Number) >= len(sums) {
@@ -158,33 +162,39 @@ func (c *cut) reduceSteps(run int, t *table) {
 				}
 				if sums[p.Number] == nil {
 					subject := c.owner(p.Cause)
-					if owned[subject] == nil {
-						owned[subject] = new(float64)
+					if a.owned[subject] == nil {
+						a.owned[subject] = new(float64)
 					}
-					sums[p.Number] = owned[subject]
+					sums[p.Number] = a.owned[subject]
 				}
 				*sums[p.Number] += float64(p.Time) / float64(count)
 				if p.Class == attribution.Communication {
-					exposed += float64(p.Time) / float64(count)
+					a.exposed += float64(p.Time) / float64(count)
 				}
 			}
 		})
 	}
-	if n == 0 {
+	return a
+}
+
+// reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several devices, the
+// mean.
+func (c *cut) reduceSteps(run int, a attributed, t *table) {
+	if a.n == 0 {
 		return
 	}
-	t.set(run, measure.Workload, measure.StepTime, period/n)
-	t.set(run, measure.Workload, measure.MeanStep, all/n)
-	t.set(run, measure.Workload, measure.MeanToTypical, math.Round(all/period*1e6)/1e6)
+	t.set(run, measure.Workload, measure.StepTime, a.period/a.n)
+	t.set(run, measure.Workload, measure.MeanStep, a.all/a.n)
+	t.set(run, measure.Workload, measure.MeanToTypical, math.Round(a.all/a.period*1e6)/1e6)
 	if len(c.steps) == 0 {
 		t.set(run, measure.Workload, measure.Repeats, math.Round(c.phases[0].weight*float64(c.phases[0].cycles)))
 	}
-	for subject, ns := range owned {
-		t.set(run, subject, measure.Owned, *ns/n)
+	for subject, ns := range a.owned {
+		t.set(run, subject, measure.Owned, *ns/a.n)
 	}
 	if len(c.moves) > 0 {
-		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
-		t.set(run, measure.Workload, measure.HiddenCommunication, hidden/n)
+		t.set(run, measure.Workload, measure.ExposedCommunication, a.exposed/a.n)
+		t.set(run, measure.Workload, measure.HiddenCommunication, a.hidden/a.n)
 	}
 }
 
