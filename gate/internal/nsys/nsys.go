@@ -58,6 +58,9 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		func() error {
 			for _, p := range r.processes {
 				p.cutTail()
+				if p.copyIDs = nil; len(p.traced) == 0 { // for which callers wants the others
+					p.ids = nil
+				}
 			}
 			return r.checkKept()
 		},
