@@ -55,7 +55,8 @@ type StoredSession struct {
 	Unmeasured int `json:"unmeasured,omitempty"`
 }
 
-func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
+// open reads the baselines, and of their sessions those that read does.
+func (s Store) open(ctx context.Context, read func(*baseline.Baseline) error) (out []*baseline.Baseline, err error) {
 	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {
 		if workloads, err = subdirectories(s.Root); err != nil {
@@ -63,7 +64,7 @@ func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 		}
 	}
 	for _, w := range workloads {
-		found, err := openBaselines(ctx, w, (*baseline.Baseline).ReadAll)
+		found, err := openBaselines(ctx, w, read)
 		if err != nil {
 			return nil, err
 		}
@@ -76,25 +77,29 @@ func (s Store) open(ctx context.Context) (out []*baseline.Baseline, err error) {
 }
 
 func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
-	all, err := s.open(ctx)
+	all, err := s.open(ctx, (*baseline.Baseline).ReadKept)
 	if err != nil {
 		return nil, err
 	}
 	var out []StoredBaseline
 	for _, b := range all {
 		kept := StoredBaseline{Dir: b.Dir}
+		kernels, err := b.Kernels()
+		if err != nil {
+			return nil, err
+		}
 		for i, standing := range b.Standings() {
 			kept.GPU = cmp.Or(kept.GPU, b.Entries[i].GPU)
-			kept.Sessions = append(kept.Sessions, storedSession(&b.Entries[i], standing))
+			kept.Sessions = append(kept.Sessions, storedSession(&b.Entries[i], standing, kernels[i]))
 		}
 		out = append(out, kept)
 	}
 	return out, nil
 }
 
-func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession {
+func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) StoredSession {
 	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
-		Tool: e.Tool, Runs: e.Profiled(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
+		Tool: e.Tool, Runs: e.Profiled(), Kernels: kernels, Reason: e.Reason, Anchor: e.Anchor,
 		Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
 	switch {
 	case standing.Removed:
@@ -109,7 +114,7 @@ func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession 
 
 // find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error that lists them.
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
-	all, err := s.open(ctx)
+	all, err := s.open(ctx, func(*baseline.Baseline) error { return nil })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +128,7 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 				continue
 			}
 			if in, found = b, e; e.ID == id {
-				return in, found, nil
+				return in, found, in.ReadOne(found)
 			}
 			matches = append(matches, e.ID+" in "+b.Dir)
 		}
@@ -132,7 +137,7 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	case 0:
 		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
 	case 1:
-		return in, found, nil
+		return in, found, in.ReadOne(found)
 	}
 	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; write more of it, or name the workload", id, len(matches), strings.Join(matches, ", "))
 }

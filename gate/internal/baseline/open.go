@@ -1,21 +1,27 @@
 package baseline
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Read reads the sessions of a baseline that are in effect, the oldest first. Without any the error is
 // [fs.ErrNotExist]; every other error names the file and line.
 func Read(dir string) ([]model.Session, error) {
-	b, err := Open(dir, (*Baseline).readKept)
+	b, err := Open(dir, (*Baseline).ReadKept)
 	if err != nil {
 		return nil, err
 	}
@@ -37,24 +43,22 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm().MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
-	for _, e := range listed {
-		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
-			continue
-		}
-		if len(b.Entries) == maxFiles {
-			return nil, fmt.Errorf("%s holds more than %d files, the most that is read; remove old sessions from it",
-				dir, maxFiles)
-		}
+	listed = slices.DeleteFunc(listed, func(e os.DirEntry) bool {
+		return e.IsDir() || strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix)
+	})
+	if len(listed) > maxFiles {
+		return nil, fmt.Errorf("%s holds more than %d files, the most that is read; remove old sessions from it", dir, maxFiles)
+	}
+	b.Entries = make([]Entry, len(listed))
+	if err := each(len(listed), func(i int) error {
+		name := listed[i].Name()
 		text, err := read(dir, name, maxFile)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			b.Entries[i], err = decodeEntry(dir, name, text, decodeFirst)
 		}
-		entry, err := decodeEntry(dir, name, text, decodeFirst)
-		if err != nil {
-			return nil, err
-		}
-		b.Entries = append(b.Entries, entry)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Removes == "" }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
@@ -66,8 +70,84 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	return b, more(b)
 }
 
-// readKept reads all rows that [Baseline.InEffect] needs.
-func (b *Baseline) readKept() error { return b.read(b.state().kept) }
+// each calls f with the numbers below n, several at once, until one fails, and gives the error of the least.
+func each(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var failed atomic.Bool
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if errs[i] = f(i); errs[i] != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return cmp.Or(errs...)
+}
+
+// ReadKept reads all rows that [Baseline.InEffect] and [Baseline.Standings] need.
+func (b *Baseline) ReadKept() error { return b.read(b.state().kept) }
+
+// ReadOne reads all rows of an entry.
+func (b *Baseline) ReadOne(e *Entry) error {
+	needed := make([]bool, len(b.Entries))
+	needed[slices.IndexFunc(b.Entries, func(x Entry) bool { return x.ID == e.ID })] = true
+	return b.read(needed)
+}
+
+// Kernels are the numbers of kernels of the entries by short names. Rows that were not read are skimmed.
+func (b *Baseline) Kernels() ([]int, error) {
+	out := make([]int, len(b.Entries))
+	return out, each(len(out), func(i int) error {
+		e, names := &b.Entries[i], make(map[string]bool)
+		for _, s := range e.subjects() {
+			if s.Scope == measure.ScopeKernel {
+				names[s.Short()] = true
+			}
+		}
+		if e.unread {
+			text, err := read(b.Dir, e.ID+suffix, maxFile)
+			if err != nil {
+				return err
+			}
+			rows, err := table(e.File, firstRows(text))
+			for _, r := range rows {
+				if r.row.Key != nameKey {
+					r.row.Value = r.row.Subject
+				}
+				names[measure.ShortName(parse(&r.cells, "value", r.row.Value, unescape))] = true
+				err = cmp.Or(err, r.cells.err)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		out[i] = len(names)
+		return nil
+	})
+}
+
+// firstRows are the titles and the first row of each kernel, which holds its name if that is not its subject.
+func firstRows(text []byte) (out []byte) {
+	var subject []byte
+	for line := range bytes.Lines(text) {
+		cell, kernel := bytes.CutPrefix(line, []byte(measure.ScopeKernel+","))
+		if out != nil && (!kernel || subject != nil && bytes.HasPrefix(cell, subject)) {
+			continue
+		}
+		if out = append(out, line...); kernel {
+			subject = cell[:bytes.IndexByte(cell, ',')+1]
+			if bytes.HasPrefix(cell, []byte(`"`)) {
+				subject = cell[:bytes.Index(cell, []byte(`",`))+2]
+			}
+		}
+	}
+	return out
+}
 
 // ReadAll reads all rows of all files.
 func (b *Baseline) ReadAll() error { return b.read(slices.Repeat([]bool{true}, len(b.Entries))) }
@@ -86,11 +166,11 @@ func (b *Baseline) ReadSinceAnchor() error {
 
 // read reads all rows of the needed files.
 func (b *Baseline) read(needed []bool) error {
-	size, metrics := 0, 0
-	for i := range b.Entries {
+	var size, metrics atomic.Int64
+	return each(len(b.Entries), func(i int) error {
 		e := &b.Entries[i]
 		if !needed[i] {
-			continue
+			return nil
 		}
 		if e.unread {
 			text, err := read(b.Dir, e.ID+suffix, maxFile)
@@ -102,14 +182,14 @@ func (b *Baseline) read(needed []bool) error {
 				return err
 			}
 			e.Series, e.Code, e.unread = all.Series, all.Code, false
-			size += len(text)
+			size.Add(int64(len(text)))
 		}
-		if metrics += len(e.Series); metrics > maxMetrics || size > maxAll {
+		if metrics.Add(int64(len(e.Series))) > maxMetrics || size.Load() > maxAll {
 			return fmt.Errorf("%s holds more than %d metrics of subjects or %d MB of needed sessions, the most that is read; "+
 				"remove old sessions from it", b.Dir, maxMetrics, maxAll>>20)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // How much is read of a baseline: bytes of a file, files, bytes and metrics of the needed sessions, and subjects, rows

@@ -319,7 +319,7 @@ func Kept(sessions []model.Session) (n int) {
 
 // Standing is the state of an entry.
 type Standing struct {
-	Live, Of int  // subjects of it that are in effect, out of all its subjects
+	Live, Of int  // subjects of it that are in effect, out of all its subjects; a session that was not read has one
 	Removed  bool // another takes it back
 	Apart    int  // subjects that another branch changed as well, with an unmeasured merge
 }
@@ -329,7 +329,9 @@ func (b *Baseline) Standings() []Standing {
 	s := b.state()
 	out := make([]Standing, len(b.Entries))
 	for i := range b.Entries {
-		out[i].Of, out[i].Removed = len(b.Entries[i].subjects()), s.removed[i]
+		if out[i].Of, out[i].Removed = len(b.Entries[i].subjects()), s.removed[i]; b.Entries[i].unread {
+			out[i].Of = 1
+		}
 	}
 	for _, c := range s.claims() {
 		for _, i := range c.live {

@@ -282,6 +282,19 @@ func TestHeads(t *testing.T) {
 		if unread := slices.ContainsFunc(heads.Entries, func(e Entry) bool { return e.unread }); i > 20 && !unread {
 			t.Errorf("after %d: the sessions before the anchor were read", i)
 		}
+		skimmed, err := Open(dir, (*Baseline).ReadKept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := whole.Kernels()
+		if got, err := skimmed.Kernels(); err != nil || !slices.Equal(got, counts) {
+			t.Errorf("after %d: %v kernels, %v; want %v", i, got, err, counts)
+		}
+		for at, want := range whole.Standings() {
+			if got := skimmed.Standings()[at]; got.Live != want.Live || got.Removed != want.Removed || got.Apart != want.Apart || (got.Of == 0) != (want.Of == 0) {
+				t.Errorf("after %d: %+v, %v; want %+v", i, got, err, want)
+			}
+		}
 	}
 }
 
@@ -347,5 +360,15 @@ func TestContested(t *testing.T) {
 		if got := s.contested(saxpy, of); !slices.Equal(got, want) {
 			t.Fatalf("%d entries: %v, want %v", n, got, want)
 		}
+	}
+}
+
+// TestFirstRows wants the titles and one row of each kernel, whatever its subject needs quotes for.
+func TestFirstRows(t *testing.T) {
+	text := "scope,subject\nsession,,what\nkernel,a#1,name,\nkernel,a#1,grid\nkernel,a#12,name\nkernel,\"b,\"\"#1\",name\n" +
+		"kernel,\"b,\"\"#1\",time\nkernel,\"b,\"\"#2\",name\nkernel\nkernel,"
+	want := "scope,subject\nkernel,a#1,name,\nkernel,a#12,name\nkernel,\"b,\"\"#1\",name\nkernel,\"b,\"\"#2\",name\nkernel,"
+	if got := string(firstRows([]byte(text))); got != want {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }

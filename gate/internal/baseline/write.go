@@ -52,7 +52,7 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 	}
 	defer unlock()
 	defer os.Remove(dir) // succeeds only where it is still empty
-	b, err := Open(dir, (*Baseline).readKept)
+	b, err := Open(dir, (*Baseline).ReadKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = &Baseline{Dir: dir}, nil
 	}
