@@ -24,7 +24,9 @@ type table struct {
 	from   int      // line of the header
 	at     int      // line of the current row
 	cells  []string // of it, until the next one
-	rest   []byte   // of the text, which is still to be given
+	scales []scale  // by column
+	given  []byte   // the text of a row
+	rest   []byte   // of it, which is still to be given
 	gap    bool     // a blank line came before
 	open   bool     // the last row has no line end
 	rows   int
@@ -112,7 +114,8 @@ func (t *table) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		_, _ = t.digest.WriteString(line)
-		t.open, t.rest = t.last, append([]byte(line), '\n')
+		t.given = append(append(t.given[:0], line...), '\n')
+		t.open, t.rest = t.last, t.given
 	}
 	n := copy(p, t.rest)
 	t.rest = t.rest[n:]
@@ -153,6 +156,12 @@ func someNumber(line string) bool {
 // coarsest is the coarsest rounding of times, in ns: --timeunit msec rounds to 100, sec to 100,000.
 const coarsest = 1000
 
+// scale is the factor of the base unit of a column, and whether the column has a unit.
+type scale struct {
+	factor float64
+	unit   bool
+}
+
 // column is the number of a column from 1, 0 where the table has none of that name.
 type column int
 
@@ -162,8 +171,10 @@ func each[Columns any](t *table, do func(*Columns) error) error {
 	t.digest.SetSeed(seed)
 	const above = 2 // lines before the rows: the names of the columns, and their numbers for gocsv
 	var numbers strings.Builder
-	for i := range t.columns {
+	t.scales = nil
+	for i, name := range t.columns {
 		fmt.Fprintf(&numbers, ",%d", i+1)
+		t.scales = append(t.scales, scale{t.factor[name], t.units[name] != ""})
 	}
 	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"+numbers.String()[1:]+"\n"), t))
 	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
@@ -239,11 +250,14 @@ func (t *table) value(column string, c column, most int64) int64 {
 	if c == 0 {
 		return -1
 	}
-	n := t.number(c)
+	n, of := t.number(c), t.scales[c-1]
+	value, fits := n.Int(of.factor)
+	if n.form == cells.Whole && n.Digits >= 0 && fits && value <= most {
+		return value
+	}
 	refuse := func(next, what string) error {
 		return model.Refuse(model.BadValue, next, "%s: column %s: %s %s", place(t.file, t.at), measure.Quote(t.titles[column]), measure.Quote(n.text), what)
 	}
-	value, fits := n.Int(t.factor[column])
 	var wrong error
 	switch {
 	case n.form == cells.Foreign:
@@ -254,7 +268,7 @@ func (t *table) value(column string, c column, most int64) int64 {
 		wrong = refuse(again, "is negative")
 	case !fits || value > most:
 		wrong = refuse(again, "is more than can be")
-	case t.units[column] == "" && float64(value) != n.Float(1):
+	case !of.unit && float64(value) != n.Float(1):
 		wrong = refuse(again, "is no whole number")
 	case n.form == cells.Thousands:
 		t.english = true

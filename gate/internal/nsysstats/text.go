@@ -48,7 +48,7 @@ func (s *lines) next() (string, error) {
 		s.starts = nil
 	case s.starts != nil:
 		s.text = cells.CSV(cells.Cut(s.text, s.starts)...)
-	case !s.last && printedHeader().MatchString(s.text):
+	case !s.last && !strings.HasPrefix(strings.TrimLeft(s.text, "0123456789"), ",") && printedHeader().MatchString(s.text):
 		ahead, _ := s.in.Peek(s.in.Size()) // an error comes with the next line
 		under, _, _ := strings.Cut(string(ahead), "\n")
 		if s.starts = cells.Rule(under); s.starts != nil {

@@ -40,6 +40,7 @@ type tracer struct {
 	table *table
 	model.Trace
 	number  map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
+	recent  [256]int32                 // kernels, to find most without the map
 	devices map[string]gpu             // by the text of the cell
 	used    []gpu                      // GPUs that launched kernels
 	ignored int                        // rows that are neither a kernel nor a copy
@@ -146,6 +147,9 @@ func (x *tracer) row(r *traceColumns) error {
 		k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
 	}
 	d := x.device(t.text(r.Device))
+	if n := len(x.Launches); n == cap(x.Launches) {
+		x.Launches = slices.Grow(x.Launches, n+1) // twice as many: less is copied than where append grows it
+	}
 	x.Launches = append(x.Launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
 		Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
 	if !slices.Contains(x.used, d) {
@@ -155,6 +159,11 @@ func (x *tracer) row(r *traceColumns) error {
 }
 
 func (x *tracer) intern(k model.KernelInfo) int32 {
+	s := &k.Subject
+	seat := &x.recent[(uint32(len(k.Raw))*31^uint32(k.Raw[len(k.Raw)/2])*37^s.Grid.X*41^s.Grid.Y*43^s.Block.X*59)%uint32(len(x.recent))]
+	if int(*seat) < len(x.Kernels) && x.Kernels[*seat] == k {
+		return *seat
+	}
 	i, ok := x.number[k]
 	if !ok {
 		k.Raw = strings.Clone(k.Raw) // the cell is part of a whole row
@@ -162,6 +171,7 @@ func (x *tracer) intern(k model.KernelInfo) int32 {
 		x.number[k] = i
 		x.Kernels = append(x.Kernels, k)
 	}
+	*seat = i
 	return i
 }
 
