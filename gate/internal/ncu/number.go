@@ -55,7 +55,10 @@ func (c *cell) value() counters.Value {
 	if lists[c.name] || form == cells.NoNumber || form == cells.Foreign {
 		return v
 	}
-	factor, unit := baseUnit(c.unit)
+	factor, unit := c.factor, c.base
+	if unit == "" {
+		factor, unit = baseUnit(c.unit)
+	}
 	v.Number, v.Unit, v.Step = n.Float(factor), unit, n.Step(factor)
 	if factor == 1 && n.Places == 0 {
 		v.Step = 0
@@ -101,6 +104,8 @@ type cell struct {
 	name    string // of the ncu metric
 	unit    string // as written
 	text    string
+	factor  float64 // from the unit to its base
+	base    string  // "" where these two are not yet known
 }
 
 // place names the cell in messages.

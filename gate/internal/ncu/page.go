@@ -127,6 +127,8 @@ type counted struct {
 	name, unit string
 	words      bool // it may hold words that look like numbers
 	kept       bool
+	factor     float64 // from the unit to its base
+	base       string
 }
 
 // rawPage reads a row a launch. Most columns serve only to find the number format of the language.
@@ -150,7 +152,9 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		case l.is[id] == "":
 			units = true
 			for i := range columns {
-				columns[i].unit = strings.Clone(strings.TrimSpace(r.cells[columns[i].at]))
+				x := &columns[i]
+				x.unit = strings.Clone(strings.TrimSpace(r.cells[x.at]))
+				x.factor, x.base = baseUnit(x.unit)
 			}
 			continue
 		case !units:
@@ -159,7 +163,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		record := counters.Record{Line: r.at, Raw: make(map[string]counters.Value, kept)}
 		for i := range columns {
 			x := &columns[i]
-			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at])}
+			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at]), x.factor, x.base}
 			if !x.words {
 				language.see(&c)
 			}
@@ -191,8 +195,9 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 		switch name, section := r.cell("Metric Name"), r.cell("Section Name"); {
 		case name != "":
 			first := byID[key]
-			first.cells = append(first.cells, cell{r.file, r.at, section, counter(section, r.cell("Body Item Label"), name),
-				strings.TrimSpace(r.cell("Metric Unit")), strings.TrimSpace(r.cell("Metric Value"))})
+			first.cells = append(first.cells, cell{file: r.file, line: r.at, section: section,
+				name: counter(section, r.cell("Body Item Label"), name),
+				unit: strings.TrimSpace(r.cell("Metric Unit")), text: strings.TrimSpace(r.cell("Metric Value"))})
 		case r.cell("Rule Name") == "":
 			return model.Refuse(model.BadTable, again, "%s:%d: a row with neither a metric nor a rule", r.file, r.at)
 		}
