@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,27 +234,21 @@ func baselineBelow(dir string, levels int) string {
 // distinct refuses a directory with two files of the same bytes: as two runs they would agree to the last digit. A
 // later check finds equal recordings in other bytes.
 func distinct(found []entry) error {
-	type key struct {
-		size int64
-		sum  [sha256.Size]byte
+	const sample = 64 << 10 // bytes, which tell most recordings apart
+	prints, alike := make([]digest, len(found)), make(map[digest]int)
+	for i, e := range found {
+		prints[i], _ = e.digest(sample) // an error comes with the whole file, or with reading it
+		alike[prints[i]]++
 	}
-	sizes := make(map[int64]int)
-	for _, e := range found {
-		sizes[e.size()]++
-	}
-	first := make(map[key]string)
-	for _, e := range found {
-		k := key{size: e.size()}
-		if sizes[k.size] == 1 {
+	first := make(map[digest]string)
+	for i, e := range found {
+		if alike[prints[i]] == 1 {
 			continue
 		}
-		h := sha256.New()
-		for _, name := range e.files {
-			if err := opened(name, func(f *os.File) error { _, err := io.Copy(h, f); return err }); err != nil {
-				return err
-			}
+		k, err := e.digest(math.MaxInt64)
+		if err != nil {
+			return err
 		}
-		h.Sum(k.sum[:0])
 		if other, ok := first[k]; ok {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", filepath.Base(other), filepath.Base(e.files[0]))
@@ -263,13 +258,30 @@ func distinct(found []entry) error {
 	return nil
 }
 
-func (e entry) size() (n int64) {
+// digest is the size of an entry, and the hash of so many bytes at the end of each file.
+type digest struct {
+	size int64
+	sum  [sha256.Size]byte
+}
+
+func (e entry) digest(most int64) (d digest, err error) {
+	h := sha256.New()
 	for _, name := range e.files {
-		if info, err := os.Stat(name); err == nil {
-			n += info.Size()
-		}
+		err = cmp.Or(err, opened(name, func(f *os.File) error {
+			info, err := f.Stat()
+			if err != nil {
+				return err
+			}
+			d.size += info.Size()
+			if _, err := f.Seek(max(0, info.Size()-most), io.SeekStart); err != nil {
+				return err
+			}
+			_, err = io.Copy(h, f)
+			return err
+		}))
 	}
-	return n
+	h.Sum(d.sum[:0])
+	return d, err
 }
 
 // TakesTool reports whether one of the paths is a file that only another program reads (a report), or a
