@@ -26,7 +26,13 @@ func (d Dim3) String() string {
 // ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.
 func ParseDim3(s string) (Dim3, error) {
 	var d Dim3
-	if _, err := fmt.Sscanf(s, "%dx%dx%d", &d.X, &d.Y, &d.Z); s != "" && (err != nil || d.String() != s) {
+	text, rest := "", s
+	for _, to := range []*uint32{&d.X, &d.Y, &d.Z} {
+		text, rest, _ = strings.Cut(rest, "x")
+		n, _ := strconv.ParseUint(text, 10, 32) // what is no number is not what is printed
+		*to = uint32(n)
+	}
+	if s != "" && d.String() != s {
 		return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
 	}
 	return d, nil
