@@ -24,8 +24,8 @@ func collectLate() {
 	runtime.AddCleanup(new([64]byte), pace, usual)
 }
 
-// pace follows each collection. It has the next one wait for the usual garbage, in percent of the part of the heap that
-// a collection looks through, but for a tenth of a large heap at least: launches, which are most of one, hold no pointers.
+// pace follows each collection. It has the next one wait for the usual garbage, in percent of the heap; of a large heap
+// only the part with pointers counts, or a tenth: launches, which are most of one, hold none and cost no time.
 func pace(usual int) {
 	const large = 256 << 20 // bytes
 	heap, percent := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}, usual

@@ -166,7 +166,8 @@ func (o *Cause) compare(x *Cause) int {
 	case o.Kernel != x.Kernel:
 		return cmp.Compare(o.Kernel, x.Kernel)
 	}
-	return cmp.Or(cmp.Compare(o.Copy, x.Copy), cmp.Compare(o.Call, x.Call), cmp.Compare(o.After, x.After), cmp.Compare(o.Range, x.Range))
+	return cmp.Or(cmp.Compare(o.Copy, x.Copy), cmp.Compare(o.Call, x.Call), cmp.Compare(o.After, x.After),
+		cmp.Compare(o.Range, x.Range))
 }
 
 // give attributes a time with the same running operations to a cause in each step that it lies in.

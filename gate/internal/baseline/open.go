@@ -47,7 +47,8 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 		return e.IsDir() || strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix)
 	})
 	if len(listed) > maxFiles {
-		return nil, fmt.Errorf("%s holds more than %d files, the most that is read; remove old sessions from it", dir, maxFiles)
+		return nil, fmt.Errorf("%s holds more than %d files, the most that is read; remove old sessions from it",
+			dir, maxFiles)
 	}
 	b.Entries = make([]Entry, len(listed))
 	if err := each(len(listed), func(i int) error {

@@ -291,7 +291,11 @@ func TestHeads(t *testing.T) {
 			t.Errorf("after %d: %v kernels, %v; want %v", i, got, err, counts)
 		}
 		for at, want := range whole.Standings() {
-			if got := skimmed.Standings()[at]; got.Live != want.Live || got.Removed != want.Removed || got.Apart != want.Apart || (got.Of == 0) != (want.Of == 0) {
+			got := skimmed.Standings()[at]
+			if got.Of > 0 && want.Of > 0 {
+				got.Of = want.Of
+			}
+			if got != want {
 				t.Errorf("after %d: %+v, %v; want %+v", i, got, err, want)
 			}
 		}
@@ -365,9 +369,10 @@ func TestContested(t *testing.T) {
 
 // TestFirstRows wants the titles and one row of each kernel, whatever its subject needs quotes for.
 func TestFirstRows(t *testing.T) {
-	text := "scope,subject\nsession,,what\nkernel,a#1,name,\nkernel,a#1,grid\nkernel,a#12,name\nkernel,\"b,\"\"#1\",name\n" +
-		"kernel,\"b,\"\"#1\",time\nkernel,\"b,\"\"#2\",name\nkernel\nkernel,"
-	want := "scope,subject\nkernel,a#1,name,\nkernel,a#12,name\nkernel,\"b,\"\"#1\",name\nkernel,\"b,\"\"#2\",name\nkernel,"
+	text := "scope,subject\nsession,,what\nkernel,a#1,name,\nkernel,a#1,grid\nkernel,a#12,name\n" +
+		"kernel,\"b,\"\"#1\",name\nkernel,\"b,\"\"#1\",time\nkernel,\"b,\"\"#2\",name\nkernel\nkernel,"
+	want := "scope,subject\nkernel,a#1,name,\nkernel,a#12,name\n" +
+		"kernel,\"b,\"\"#1\",name\nkernel,\"b,\"\"#2\",name\nkernel,"
 	if got := string(firstRows([]byte(text))); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}

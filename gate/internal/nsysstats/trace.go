@@ -160,7 +160,8 @@ func (x *tracer) row(r *traceColumns) error {
 
 func (x *tracer) intern(k model.KernelInfo) int32 {
 	s := &k.Subject
-	seat := &x.recent[(uint32(len(k.Raw))*31^uint32(k.Raw[len(k.Raw)/2])*37^s.Grid.X*41^s.Grid.Y*43^s.Block.X*59)%uint32(len(x.recent))]
+	hash := uint32(len(k.Raw))*31 ^ uint32(k.Raw[len(k.Raw)/2])*37 ^ s.Grid.X*41 ^ s.Grid.Y*43 ^ s.Block.X*59
+	seat := &x.recent[hash%uint32(len(x.recent))]
 	if int(*seat) < len(x.Kernels) && x.Kernels[*seat] == k {
 		return *seat
 	}

@@ -132,7 +132,8 @@ func mean(of []model.Interval) float64 {
 	return float64(sum) / float64(len(of))
 }
 
-// attributed are the typical and the mean period of a step in ns, its communication and its causes, summed over n devices.
+// attributed are the typical and the mean period of a step in ns, its communication and its causes, summed over n
+// devices.
 type attributed struct {
 	period, all, exposed, hidden, n float64
 	owned                           map[measure.Subject]*float64
@@ -177,8 +178,8 @@ func (c *cut) attribute() (a attributed) {
 	return a
 }
 
-// reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several devices, the
-// mean.
+// reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several
+// devices, the mean.
 func (c *cut) reduceSteps(run int, a attributed, t *table) {
 	if a.n == 0 {
 		return
