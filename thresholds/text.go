@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -82,7 +83,7 @@ func JoinCommand(words []string) string {
 	for i, w := range words {
 		quoted[i] = w
 		special := strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
-		if special || obeyed.MatchString(w) || !utf8.ValidString(w) {
+		if special || obeyed().MatchString(w) || !utf8.ValidString(w) {
 			quoted[i] = escaped(w)
 		} else if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
@@ -92,7 +93,7 @@ func JoinCommand(words []string) string {
 }
 
 // obeyed matches a word that a CI runner takes for a command where it stands in a log: GitHub, Azure, TeamCity.
-var obeyed = regexp.MustCompile(`^::|##[\pL\pN]*\[`)
+var obeyed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^::|##[\pL\pN]*\[`) })
 
 // escaped quotes a word with $'…', as printable characters that begin no command of a CI runner.
 func escaped(word string) string {
@@ -142,7 +143,7 @@ func parseRanks(s string) ([]int, error) {
 	return slices.Compact(out), nil
 }
 
-var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var workloadName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
 // printRanks writes ranks as [parseRanks] reads them, each span as its ends.
 func printRanks(ranks []int) string {
@@ -163,7 +164,7 @@ func printRanks(ranks []int) string {
 
 // checkName refuses what cannot be the name of a workload, and so of a directory of its baseline.
 func checkName(s string) error {
-	if len(s) > 64 || !workloadName.MatchString(s) {
+	if len(s) > 64 || !workloadName().MatchString(s) {
 		return fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -33,7 +32,7 @@ const (
 )
 
 // shadowLine is a commit, the verdict on it, and its day.
-var shadowLine = regexp.MustCompile(`^([0-9a-f]{12}),(pass|fail|no-verdict),\d{4}-\d\d-\d\d$`)
+var shadowLine = input.Pattern(`^([0-9a-f]{12}),(pass|fail|no-verdict),\d{4}-\d\d-\d\d$`)
 
 // Score counts the commits of the default branch that a gate in shadow would have failed.
 type Score struct{ Failed, Commits int }
@@ -62,7 +61,7 @@ func ReadScore(root string) (Score, error) {
 
 func scoreOf(lines []string) (s Score) {
 	for _, line := range lines {
-		if s.Commits++; shadowLine.FindStringSubmatch(line)[2] != shadowPassed {
+		if s.Commits++; shadowLine().FindStringSubmatch(line)[2] != shadowPassed {
 			s.Failed++
 		}
 	}
@@ -81,7 +80,7 @@ func readShadow(root string) (lines []string, err error) {
 	seen := map[string]bool{}
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		line = strings.TrimSuffix(line, "\r")
-		found := shadowLine.FindStringSubmatch(line)
+		found := shadowLine().FindStringSubmatch(line)
 		switch {
 		case i == 0 && line == shadowHead:
 			continue
@@ -107,7 +106,7 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 	switch {
 	case at < 0:
 		lines = append(lines, line)
-	case shadowLine.FindStringSubmatch(lines[at])[2] == shadowPassed:
+	case shadowLine().FindStringSubmatch(lines[at])[2] == shadowPassed:
 		lines[at] = line
 	}
 	lines = lines[max(len(lines)-shadowKept, 0):]

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // axes match what follows the name of a benchmark of nvbench in its row, see [readNVBench].
-var axes = regexp.MustCompile(` ([^ =]+=.*|GPU [0-9]+$)`)
+var axes = input.Pattern(` ([^ =]+=.*|GPU [0-9]+$)`)
 
 // longestFilter bounds the names in arguments in bytes: Linux takes arguments of up to 128 KiB.
 const longestFilter = 64 << 10
@@ -35,7 +36,7 @@ func Filter(arguments []string, harness string, rows ...string) ([]string, error
 		name := row
 		switch harness {
 		case "nvbench":
-			name = axes.ReplaceAllLiteralString(row, "")
+			name = axes().ReplaceAllLiteralString(row, "")
 		case "asv":
 			name, _, _ = strings.Cut(row, "(")
 			name, expression = regexp.QuoteMeta(name), true

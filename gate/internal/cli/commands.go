@@ -96,12 +96,19 @@ func Root() *cobra.Command {
 		getenv: func(string) string { return "" }, environ: func() []string { return nil }})
 }
 
+// root is the tree of commands. Where the command line names a command it has that one alone, because the flags and help
+// texts of all take a third of the time of a start; a completion script is made of all.
 func root(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use: "nsgate", Short: "a performance gate for programs that use a GPU", Args: cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	for _, c := range commands() {
+	all := commands()
+	if i := slices.IndexFunc(all, func(c *command) bool { return len(e.line) > 0 && c.name == e.line[0] }); i >= 0 &&
+		all[i].name != "completion" {
+		all = all[i : i+1]
+	}
+	for _, c := range all {
 		root.AddCommand(c.cobra(e, ""))
 	}
 	version := root.Flags().Bool("version", false, "print the version")
@@ -219,7 +226,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		return e.misused(unknownFlag(out, err))
 	})
 	out.RunE = func(_ *cobra.Command, words []string) error {
-		if err := e.misspelt(out.Root()); err != nil {
+		if err := e.misspelt(); err != nil {
 			return err
 		}
 		if err := fromEnvironment(fs, e.getenv); err != nil {

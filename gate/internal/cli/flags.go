@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
@@ -261,9 +260,9 @@ func source(fs *pflag.FlagSet, flag string) string {
 }
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
-func (e *env) misspelt(root *cobra.Command) error {
-	known := []string{proc.MarkName, handover}
-	collect(root, &known)
+func (e *env) misspelt() error {
+	known := []string{proc.MarkName, handover, variable("help"), variable("search")}
+	collect(commands(), &known)
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, "NSGATE_") || value == "" || slices.Contains(known, name) {
@@ -276,11 +275,13 @@ func (e *env) misspelt(root *cobra.Command) error {
 	return nil
 }
 
-// collect adds the variables of all flags of the commands below c.
-func collect(c *cobra.Command, known *[]string) {
-	for _, sub := range c.Commands() {
-		sub.Flags().VisitAll(func(f *pflag.Flag) { *known = append(*known, variable(f.Name)) })
-		collect(sub, known)
+// collect adds the variables of all flags of commands.
+func collect(commands []*command, known *[]string) {
+	for _, c := range commands {
+		for _, name := range strings.Fields(c.flags) {
+			*known = append(*known, variable(name))
+		}
+		collect(c.parts, known)
 	}
 }
 

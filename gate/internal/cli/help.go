@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/profile"
@@ -125,11 +125,11 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 			part.AddFlag(f)
 		}
 	})
-	return trailing.ReplaceAllString(part.FlagUsagesWrapped(columns), "\n")
+	return trailing().ReplaceAllString(part.FlagUsagesWrapped(columns), "\n")
 }
 
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
-var trailing = regexp.MustCompile(` +\n`)
+var trailing = input.Pattern(` +\n`)
 
 // reflow breaks paragraphs and lists to a width. Indented lines, such as examples, headings, tables and blocks of code
 // stay; the text of an indented line after a tab is broken below itself.

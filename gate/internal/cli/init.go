@@ -105,7 +105,7 @@ func named(root string, command []string) (candidate, error) {
 	if i := slices.IndexFunc(command, func(s string) bool { return strings.HasSuffix(s, ".py") }); i >= 0 {
 		program = strings.TrimSuffix(command[i], ".py")
 	}
-	name := strings.Trim(noName.ReplaceAllString(filepath.Base(program), "-"), "-._")
+	name := strings.Trim(noName().ReplaceAllString(filepath.Base(program), "-"), "-._")
 	c := candidate{name: cmp.Or(name[:min(len(name), 64)], "app"), command: thresholds.JoinCommand(command),
 		why: "named on the command line"}
 	if strings.ContainsFunc(c.command, func(r rune) bool { return !strconv.IsPrint(r) }) {
@@ -149,7 +149,7 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 		fmt.Fprintf(e.Out, "kept   %s, which exists\n", shown)
 		return false, nil
 	case v.dryRun:
-		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n\n", shown, strings.TrimRight(indented.ReplaceAllString(text, "    $1"), "\n"))
+		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n\n", shown, strings.TrimRight(indented().ReplaceAllString(text, "    $1"), "\n"))
 		return true, nil
 	}
 	if err := git.Outward(e.ctx, name); err != nil {
@@ -188,7 +188,7 @@ func (f *finds) record(ctx context.Context, e *env, policy string) error {
 }
 
 // indented is the begin of a line that is not empty.
-var indented = regexp.MustCompile(`(?m)^(.)`)
+var indented = input.Pattern(`(?m)^(.)`)
 
 // tables are the workloads of the policy: the first that was found, and the others as comments.
 func (f *finds) tables() string {
@@ -253,7 +253,7 @@ type finds struct {
 type candidate struct{ name, command, dir, why string }
 
 // noName matches what a workload's name cannot hold.
-var noName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var noName = input.Pattern(`[^A-Za-z0-9._-]+`)
 
 const maxCandidates = 5
 
@@ -303,12 +303,12 @@ func look(root string) *finds {
 
 // program adds a file that is a program of a GPU, under a name that no other has.
 func (f *finds) program(root, file string, info fs.FileInfo) {
-	c := candidate{name: noName.ReplaceAllString(strings.TrimSuffix(path.Base(file), ".py"), "-")}
+	c := candidate{name: noName().ReplaceAllString(strings.TrimSuffix(path.Base(file), ".py"), "-")}
 	switch {
 	case path.Ext(file) == ".py" && !strings.HasPrefix(path.Base(file), "test_") && info.Size() < 1<<20:
 		text, _ := input.Read(filepath.Join(root, file), 1<<20)
-		library := gpuImport.FindSubmatch(text)
-		if library == nil || !mainGuard.Match(text) && !mainName.MatchString(path.Base(file)) {
+		library := gpuImport().FindSubmatch(text)
+		if library == nil || !mainGuard().Match(text) && !mainName().MatchString(path.Base(file)) {
 			return
 		}
 		c.why, c.command = "imports "+string(library[1]), "python3 "+file
@@ -330,7 +330,7 @@ func (f *finds) program(root, file string, info fs.FileInfo) {
 }
 
 var (
-	gpuImport = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+(torch|jax|triton|cupy|numba\.cuda|tensorflow)\b`)
-	mainGuard = regexp.MustCompile(`(?m)^if __name__ == ['"]__main__['"]`)
-	mainName  = regexp.MustCompile(`^(?:train|bench|benchmark|infer|inference|main|run)(?:_\w+)?\.py$`)
+	gpuImport = input.Pattern(`(?m)^\s*(?:import|from)\s+(torch|jax|triton|cupy|numba\.cuda|tensorflow)\b`)
+	mainGuard = input.Pattern(`(?m)^if __name__ == ['"]__main__['"]`)
+	mainName  = input.Pattern(`^(?:train|bench|benchmark|infer|inference|main|run)(?:_\w+)?\.py$`)
 )

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +70,7 @@ func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
 }
 
 // shadowKey is the line of a policy file that turns shadow on.
-var shadowKey = regexp.MustCompile(`^(\s*shadow\s*=\s*)true\b`)
+var shadowKey = input.Pattern(`^(\s*shadow\s*=\s*)true\b`)
 
 // promoted turns shadow off in the policy file where the bound of its failures is at most the target.
 func (v *flags) promoted(e *env, p *thresholds.Policy) error {
@@ -99,10 +98,10 @@ func (v *flags) promoted(e *env, p *thresholds.Policy) error {
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	at, err := strconv.Atoi(place[strings.LastIndexByte(place, ':')+1:])
-	if err != nil || at < 1 || at > len(lines) || !shadowKey.MatchString(lines[at-1]) {
+	if err != nil || at < 1 || at > len(lines) || !shadowKey().MatchString(lines[at-1]) {
 		return fmt.Errorf("%s: the line is not shadow = true; turn shadow off there yourself", place)
 	}
-	lines[at-1] = shadowKey.ReplaceAllString(lines[at-1], "${1}false")
+	lines[at-1] = shadowKey().ReplaceAllString(lines[at-1], "${1}false")
 	if err := git.Outward(e.ctx, p.File); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -110,7 +110,7 @@ func secretive(flag, value string) bool {
 }
 
 // limited are the flags that a number of runs replaces.
-var limited = regexp.MustCompile(` --(runs|budget)[ =]\S+`)
+var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
 // calls are the commands that settle what a check left undecided; line repeats the check, which measured the build of
 // --base-cmd where command is true. They are nil for finished profiles.
@@ -120,7 +120,7 @@ func calls(line string, policy *thresholds.Policy, command bool) *result.Calls {
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
 		return nil
 	}
-	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited.ReplaceAllString(rest, "")}
+	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
 	if command {
 		return c
 	}

@@ -3,7 +3,6 @@ package input
 import (
 	"math"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -28,12 +27,12 @@ func Memory() int64 {
 	return 0
 }
 
-var total = regexp.MustCompile(`(?m)^MemTotal: +(\d+) kB$`)
+var total = Pattern(`(?m)^MemTotal: +(\d+) kB$`)
 
 // memory is the least of the machine's memory and the limits of the control group, in bytes.
 func memory(read func(file string) string) int64 {
 	least := int64(math.MaxInt64)
-	if m := total.FindStringSubmatch(read("/proc/meminfo")); m != nil {
+	if m := total().FindStringSubmatch(read("/proc/meminfo")); m != nil {
 		n, _ := strconv.ParseInt(m[1], 10, 64)
 		least = n << 10
 	}

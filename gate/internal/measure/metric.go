@@ -3,9 +3,10 @@ package measure
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Direction says which way a metric gets better.
@@ -145,7 +146,7 @@ func marked(is mark) []Metric {
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
 func MetricByName(name string) (Metric, bool) {
-	if raw, ok := strings.CutPrefix(name, RawPrefix); ok && rawName.MatchString(raw) {
+	if raw, ok := strings.CutPrefix(name, RawPrefix); ok && rawName().MatchString(raw) {
 		return rawMetric(raw), true
 	}
 	k, ok := known[name]
@@ -156,16 +157,16 @@ func MetricByName(name string) (Metric, bool) {
 const RawPrefix = "ncu:"
 
 var (
-	rawName    = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)*$`)
-	rawCounted = regexp.MustCompile(`inst_executed\w*\.sum$|^launch__`)
-	rawHigher  = regexp.MustCompile(`throughput|hit_rate|pct_of_peak|\.per_second`)
+	rawName    = input.Pattern(`^[A-Za-z]\w*(\.\w+)*$`)
+	rawCounted = input.Pattern(`inst_executed\w*\.sum$|^launch__`)
+	rawHigher  = input.Pattern(`throughput|hit_rate|pct_of_peak|\.per_second`)
 )
 
 // rawMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed
 // instructions and attributes of the launch are exact.
 func rawMetric(raw string) Metric {
-	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: Lower, Exact: rawCounted.MatchString(raw)}
-	if rawHigher.MatchString(raw) {
+	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: Lower, Exact: rawCounted().MatchString(raw)}
+	if rawHigher().MatchString(raw) {
 		m.Better = Higher
 	}
 	switch bytes, rate := strings.Contains(raw, "bytes"), strings.HasSuffix(raw, ".per_second"); {

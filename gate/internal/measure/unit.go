@@ -3,19 +3,20 @@ package measure
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
+var decimal = input.Pattern(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
 // ParsePercent reads "1%" or "0.5 %" as a fraction. A bare number is refused, since "1" could be meant as 1 % and as
 // 100 %; so are negative values and those from 1000 % up.
 func ParsePercent(s string) (float64, error) {
 	digits, ok := strings.CutSuffix(strings.TrimSpace(s), "%")
 	digits = strings.TrimSpace(digits)
-	if !decimal.MatchString(digits) {
+	if !decimal().MatchString(digits) {
 		return 0, fmt.Errorf(`%q is not a percentage; write it like "3%%" or "0.5%%"`, s)
 	}
 	if !ok {
@@ -51,7 +52,7 @@ func ParseAmount(s string) (Amount, error) {
 	if spelling == "" {
 		u, known = unit{factor: 1}, true
 	}
-	if !decimal.MatchString(digits) || !known {
+	if !decimal().MatchString(digits) || !known {
 		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
 	}
 	f, err := strconv.ParseFloat(digits, 64)

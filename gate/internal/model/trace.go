@@ -3,11 +3,11 @@ package model
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
@@ -230,14 +230,14 @@ func (t *Trace) End() int64 {
 	return end
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
+var digits = input.Pattern(`[0-9]+`)
 
 // Doubts gives the warnings of traces, those that differ in numbers alone once, with the file where there are several.
 func Doubts(traces []Trace) (out []string) {
 	first, more := map[string]int{}, map[string]int{}
 	for _, t := range traces {
 		for _, w := range t.Warnings {
-			kind := digits.ReplaceAllString(w, "#")
+			kind := digits().ReplaceAllString(w, "#")
 			if _, known := first[kind]; known {
 				more[kind]++
 				continue

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -68,7 +67,7 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 		return nil, err
 	}
 	for i, r := range reports {
-		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, odd.ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_"), r.ext))
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, odd().ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_"), r.ext))
 		to, err := output.New(file)
 		if err == nil {
 			files = append(files, file)
@@ -291,7 +290,7 @@ func show(name string) string {
 }
 
 // odd matches a character that is not written into the name of a file.
-var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var odd = input.Pattern(`[^A-Za-z0-9._-]`)
 
 // source is an archive by its name in messages.
 type source struct {

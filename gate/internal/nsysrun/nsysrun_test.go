@@ -24,7 +24,7 @@ func TestGPUMetricsRefused(t *testing.T) {
 		if got := gpuMetricsRefused(said); got != want {
 			t.Errorf("%q is %v, want %v", said, got, want)
 		}
-		if sampleable.MatchString(said) {
+		if sampleable().MatchString(said) {
 			t.Errorf("%q lists a GPU that can be sampled", said)
 		}
 	}

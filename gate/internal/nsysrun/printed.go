@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -51,7 +51,7 @@ func gpuMetricsRefused(said string) *model.Refusal {
 	return nil
 }
 
-var unknownOption = regexp.MustCompile(`(?i)unrecogni[sz]ed option '?(--?[a-z][a-z0-9-]*)`)
+var unknownOption = input.Pattern(`(?i)unrecogni[sz]ed option '?(--?[a-z][a-z0-9-]*)`)
 
 // optionError is the refusal of an option that nsys does not know.
 type optionError struct {
@@ -66,7 +66,7 @@ func (Nsys) Refusal(o profiler.Options, printed string) error {
 	if refused := gpuMetricsRefused(printed); o.GPUMetrics && refused != nil {
 		return refused
 	}
-	if m := unknownOption.FindStringSubmatch(printed); m != nil {
+	if m := unknownOption().FindStringSubmatch(printed); m != nil {
 		return &optionError{model.Refuse(model.ProfilerOption, "update nsys, or leave the option out of its further arguments",
 			"this nsys does not know the option %s", m[1]), m[1]}
 	}
@@ -75,7 +75,7 @@ func (Nsys) Refusal(o profiler.Options, printed string) error {
 
 // sampleable matches a GPU in nsys's list of GPUs with samples of metrics: "0: NVIDIA H200 PCI[0000:19:00.0]". Other
 // GPUs have a reason behind the name.
-var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
+var sampleable = input.Pattern(`(?m)^\s*\d+: .*\]\s*$`)
 
 // askMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
 // not; known is false where it says neither.
@@ -89,7 +89,7 @@ func askMetrics(ctx context.Context, exe string) (known bool, err error) {
 	var out proc.Output
 	proc.Run(ctx, "", &out, &out, path, "profile", "--gpu-metrics-devices=help") // its status says nothing
 	said := out.String()
-	if sampleable.MatchString(said) {
+	if sampleable().MatchString(said) {
 		return true, nil
 	}
 	if refusal := gpuMetricsRefused(said); refusal != nil {
@@ -110,10 +110,10 @@ func askVersion(ctx context.Context, exe string) (string, error) {
 	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
 		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, measure.NormalizeLine(proc.Said(out.String())))
 	}
-	if m := version.FindStringSubmatch(out.String()); m != nil {
+	if m := version().FindStringSubmatch(out.String()); m != nil {
 		return m[1], nil
 	}
 	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), measure.NormalizeLine(proc.Said(out.String())))
 }
 
-var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
+var version = input.Pattern(`version (\d+\.\d+(?:\.\d+)?)`)

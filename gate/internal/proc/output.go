@@ -2,10 +2,11 @@ package proc
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // How much of a program's output is kept, in bytes.
@@ -55,7 +56,7 @@ func (x *Output) String() string {
 }
 
 // directories are an absolute path up to its last component, which says enough.
-var directories = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":]+)+[/\\]`)
+var directories = input.Pattern(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":]+)+[/\\]`)
 
 // Said is a program's own error message, without the machine's names. It is the last line with words of the first
 // output that has one, shortened; "" where none has. It is untrusted text.
@@ -64,7 +65,7 @@ func Said(outputs ...string) string {
 	for _, output := range outputs {
 		lines := strings.Split(output, "\n")
 		for _, line := range slices.Backward(lines) {
-			line = strings.Join(strings.Fields(directories.ReplaceAllString(line, "")), " ")
+			line = strings.Join(strings.Fields(directories().ReplaceAllString(line, "")), " ")
 			if !strings.ContainsFunc(line, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) {
 				continue
 			}

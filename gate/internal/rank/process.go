@@ -32,7 +32,7 @@ type rank struct {
 
 // arrive reads the order and creates the rank's file.
 func (r *rank) arrive() error {
-	if !jobName.MatchString(r.Job) {
+	if !jobName().MatchString(r.Job) {
 		return fmt.Errorf("%q is no name for a job: letters, digits, dots, dashes and underscores", r.Job)
 	}
 	if info, err := os.Stat(r.Gather); errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +114,7 @@ func (l *Status) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.F
 // reserved is the size of a rank's status file. The final status has room even where the directory has none any more.
 const reserved = 4096
 
-var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var jobName = input.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // OrderFile, StatusFile and ExportFile are the files of a job in its directory.
 func OrderFile(dir, job string) string { return filepath.Join(dir, job+".job.json") }

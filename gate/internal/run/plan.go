@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +40,7 @@ func (b *Build) Hash() string {
 }
 
 // shellLine matches the words in front of a line that a shell runs.
-var shellLine = regexp.MustCompile(`(^|[ /])(sh|bash|dash|ksh|zsh)( -\w*o \w+| -\S+)*? -\w*c\w*$`)
+var shellLine = input.Pattern(`(^|[ /])(sh|bash|dash|ksh|zsh)( -\w*o \w+| -\S+)*? -\w*c\w*$`)
 
 // With is the build with further arguments, nil for none. The line of a shell gets them as "$@" at its end, so that the
 // shell does not read them.
@@ -50,7 +49,7 @@ func (b *Build) With(arguments []string) *Build {
 		return b
 	}
 	out, words, last := *b, slices.Clone(b.Command), len(b.Command)-1
-	if shellLine.MatchString(strings.Join(words[:last], " ")) {
+	if shellLine().MatchString(strings.Join(words[:last], " ")) {
 		words[last] += ` "$@"`
 		words = append(words, "sh") // $0
 	}
@@ -146,12 +145,12 @@ func (p Plan) options() profiler.Options {
 		Python: p.Stacks && p.Head.python(), AllDomains: p.AllDomains, NoNVTX: p.NoNVTX, Forks: p.Forks}
 }
 
-var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
+var pythonProgram = input.Pattern(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
 
 // python reports whether the workload is a program of Python.
 func (b Build) python() bool {
 	for _, word := range b.Command {
-		if pythonProgram.MatchString(filepath.Base(word)) {
+		if pythonProgram().MatchString(filepath.Base(word)) {
 			return true
 		}
 	}

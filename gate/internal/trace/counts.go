@@ -1,17 +1,17 @@
 package trace
 
 import (
-	"regexp"
 	"slices"
 	"sort"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // allocates matches the CUDA calls that allocate memory, on the device or pinned on the host.
-var allocates = regexp.MustCompile(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAlloc|Create)|hip(?:Malloc|HostMalloc))`)
+var allocates = input.Pattern(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAlloc|Create)|hip(?:Malloc|HostMalloc))`)
 
 // reduceCalls writes the numbers of synchronising and of allocating calls in the steady steps, or the run: in all, and
 // by function with the range of most of them. A trace without its calls has none of it.
@@ -21,7 +21,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
 	for i, name := range c.CallNames {
-		waits[i], fills[i] = attribution.Synchronises(name), allocates.MatchString(name)
+		waits[i], fills[i] = attribution.Synchronises(name), allocates().MatchString(name)
 	}
 	type sum struct {
 		calls float64

@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"regexp"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // documentation matches the links of a cause. A saved report may hold other links, which are not shown.
-var documentation = regexp.MustCompile(`^` + regexp.QuoteMeta(result.Documentation) + `[A-Za-z0-9/_.#-]+$`)
+var documentation = input.Pattern(`^` + regexp.QuoteMeta(result.Documentation) + `[A-Za-z0-9/_.#-]+$`)
 
 func Guides(c *result.Cause) []result.Guide {
 	var out []result.Guide
 	for _, g := range c.Guides {
-		if documentation.MatchString(g.Link) && len(out) < 3 {
+		if documentation().MatchString(g.Link) && len(out) < 3 {
 			out = append(out, result.Guide{Title: Elide(Clean(g.Title), 120), Link: g.Link})
 		}
 	}

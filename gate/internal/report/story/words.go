@@ -2,7 +2,6 @@ package story
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -29,10 +29,10 @@ func Bind(s string) string   { return strings.ReplaceAll(s, " ", NB) }
 func unbind(s string) string { return strings.ReplaceAll(s, NB, " ") }
 
 // beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them.
-var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
+var beforeUnit = input.Pattern(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 
 // Bound binds each number of a sentence to its unit.
-func Bound(s string) string { return beforeUnit.ReplaceAllString(s, "$1"+NB+"$2") }
+func Bound(s string) string { return beforeUnit().ReplaceAllString(s, "$1"+NB+"$2") }
 
 // Flat is a text with single plain spaces.
 func Flat(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -136,11 +136,11 @@ func Cut(s string, n int) string {
 
 // Word keeps the letters, digits and underscores of an identifier.
 func Word(s string) string {
-	s = notWord.ReplaceAllString(s, "_")
+	s = notWord().ReplaceAllString(s, "_")
 	return s[:min(len(s), 60)]
 }
 
-var notWord = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var notWord = input.Pattern(`[^A-Za-z0-9_]`)
 
 // relative makes a path one that begins at the repository's root and stays in it.
 func relative(file string) string {
