@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -162,7 +163,7 @@ var evidence = []source{
 }
 
 // kept are the cells that stay in a record, but for the tensor families.
-var kept = func() map[string]bool {
+var kept = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{deviceName: true}
 	for _, s := range slices.Concat(sources, evidence) {
 		for _, f := range s.from {
@@ -172,13 +173,13 @@ var kept = func() map[string]bool {
 		}
 	}
 	return names
-}()
+})
 
 const deviceName = "device__attribute_display_name"
 
 // keeps reports whether a cell stays in a record.
 func (b *builder) keeps(name string) bool {
-	return kept[name] || slices.Contains(b.raw, name) || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
+	return kept()[name] || slices.Contains(b.raw, name) || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
 }
 
 const (

@@ -249,6 +249,9 @@ var token = input.Pattern(`(?s)^(?:[ \t\n\f\r]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))
 
 // next reads a token. One that is not closed, or no token of SQL, ends the declaration with a sign that fits nowhere.
 func (p *parser) next() {
+	if p.plain() {
+		return
+	}
 	m := token().FindStringSubmatch(p.sql)
 	p.sql = p.sql[len(m[0]):]
 	inside, quote := m[1][:max(0, len(m[1])-1)], m[1][max(0, len(m[1])-1):]
@@ -267,4 +270,25 @@ func (p *parser) next() {
 	default:
 		p.kind, p.text = m[4][0], m[4]
 	}
+}
+
+// plain reads a token of nearly all declarations, a word of ASCII or one of three signs, without the pattern, which takes
+// ten times as long. A token that it does not know stays.
+func (p *parser) plain() bool {
+	const space, signs = " \t\n\f\r", "(),"
+	s := strings.TrimLeft(p.sql, space)
+	n := 0
+	for n < len(s) && (s[n] == '_' || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'z' || n > 0 && '0' <= s[n] && s[n] <= '9') {
+		n++
+	}
+	switch {
+	case n == len(s) || strings.IndexByte(space+signs, s[n]) < 0:
+		return false
+	case n == 0:
+		p.kind, n = s[0], 1
+	default:
+		p.kind = word
+	}
+	p.text, p.sql = s[:n], s[n:]
+	return true
 }
