@@ -7,6 +7,9 @@ import "slices"
 func Nearest(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range slices.Sorted(slices.Values(known)) {
+		if max(len(k)-len(word), len(word)-len(k)) >= least {
+			continue // the distance is no less
+		}
 		if d := distance(word, k); d < least && d < len(k) {
 			best, least = k, d
 		}
