@@ -204,6 +204,9 @@ func (w *Watcher) Start(ctx context.Context) {
 			}
 			w.seen = append(w.seen, now)
 			processes, _ := w.tool.Processes(ctx)
+			if len(processes) == 0 { // most often
+				continue
+			}
 			ours := proc.Children{}.Living()
 			for _, p := range processes {
 				if find(now.gpus, p.UUID) != nil && w.foreign(p, ours) {

@@ -24,6 +24,7 @@ func TestBombs(t *testing.T) {
 		s.Flags |= uint64(elf.SHF_COMPRESSED)
 		return s
 	}
+	zeros := deflated(128 << 20)
 	long := "." + strings.Repeat("x", 60<<10)
 	for name, x := range map[string]struct {
 		file []byte
@@ -31,10 +32,10 @@ func TestBombs(t *testing.T) {
 		code bool   // HasCode
 	}{
 		"many symbols of one kernel": {exporttest.Cubin(40_000, 1<<20), "", true},
-		"compressed names": {named(exporttest.ELF(machine), compressed(strtab), deflated(256<<20)),
+		"compressed names": {named(exporttest.ELF(machine), compressed(strtab), zeros),
 			"damaged ELF file: its names are compressed", false},
 		"compressed section": {exporttest.ELF(machine,
-			exporttest.Section{Title: ".debug", Data: deflated(256 << 20),
+			exporttest.Section{Title: ".debug", Data: zeros,
 				Section64: compressed(progbits)}), "it has no section .nv_fatbin", false},
 		"sections on one another": {repeated(exporttest.Cubin(1, 1<<20), 2000), "its sections lie on one another", true},
 		"long names": {repeated(exporttest.ELF(machineCUDA, exporttest.Section{Title: long}), 60_000),

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M, tools []string) int {
-	device.BusyInterval, device.SampleEvery = time.Millisecond, 50*time.Millisecond
+	device.BusyInterval, device.SampleEvery = time.Millisecond, 200*time.Millisecond
 	dir, err := os.MkdirTemp("", "tools")
 	if err != nil {
 		panic(err)

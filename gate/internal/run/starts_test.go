@@ -194,6 +194,9 @@ func TestStartsInTheWay(t *testing.T) {
 		"of the first":  `echo $$ >$LOG.port; sleep 0.6; exec 9<$GPU_FILE; sleep 0.5; [ "$(cat $LOG.port)" = $$ ]`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "of the first" {
+				slow(t)
+			}
 			p, _ := overlapping(t, 2, 0, script)
 			var said []string
 			res, err := Session(t.Context(), p, func(e Event) {
@@ -258,6 +261,7 @@ func TestStartsDaemons(t *testing.T) {
 
 // A run that is killed while it waits, perhaps for want of memory, is measured again alone.
 func TestStartsKilledRun(t *testing.T) {
+	slow(t)
 	p, log := overlapping(t, 3, 0, `echo $$ >>$LOG; sleep 0.6; exec 9<$GPU_FILE; sleep 0.5`)
 	go func() {
 		for ; t.Context().Err() == nil; time.Sleep(5 * time.Millisecond) {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +17,20 @@ import (
 	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 )
+
+func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", strconv.Itoa(sample(100)))
+	os.Exit(m.Run())
+}
+
+// sample is the number of files of a test: a quarter of all under go test, all of them where $NSGATE_TEST_FULL is set,
+// as in CI.
+func sample(all int) int {
+	if os.Getenv("NSGATE_TEST_FULL") != "" {
+		return all
+	}
+	return all / 4
+}
 
 // Every table of every database gives the columns and rows that SQLite gives.
 func TestScan(t *testing.T) {
@@ -234,7 +250,7 @@ func TestDamaged(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "damaged.sqlite")
 	random := rand.New(rand.NewPCG(1, 2))
-	const files = 1000
+	files := sample(1000)
 	read, refused := 0, 0
 	for range files {
 		content := bytes.Clone(whole)
