@@ -96,8 +96,8 @@ func Root() *cobra.Command {
 		getenv: func(string) string { return "" }, environ: func() []string { return nil }})
 }
 
-// root is the tree of commands. Where the command line names a command it has that one alone, because the flags and help
-// texts of all take a third of the time of a start; a completion script is made of all.
+// root is the tree of commands. Where the command line names a command it has that one alone, because the flags and
+// help texts of all take a fifth of the time of a start; a completion script is made of all.
 func root(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use: "nsgate", Short: "a performance gate for programs that use a GPU", Args: cobra.ArbitraryArgs,

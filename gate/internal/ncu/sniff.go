@@ -24,7 +24,7 @@ func Sniff(head []byte) bool {
 		if _, row := heading(line); row != nil {
 			return true
 		}
-		if strings.HasPrefix(line, "==PROF== ") || said().MatchString(line) && strings.HasPrefix(strings.TrimSpace(line), "==") {
+		if strings.HasPrefix(line, "==PROF== ") || strings.HasPrefix(strings.TrimSpace(line), "==") && said().MatchString(line) {
 			return true
 		}
 		for _, e := range elsewhere {

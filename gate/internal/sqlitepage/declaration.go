@@ -272,11 +272,15 @@ func (p *parser) next() {
 	}
 }
 
-// plain reads a token of nearly all declarations, a word of ASCII or one of three signs, without the pattern, which takes
-// ten times as long. A token that it does not know stays.
+// plain reads a token of nearly all declarations, a word of ASCII or one of three signs, without the pattern, which
+// takes ten times as long. A token that it does not know stays.
 func (p *parser) plain() bool {
 	const space, signs = " \t\n\f\r", "(),"
 	s := strings.TrimLeft(p.sql, space)
+	for strings.HasPrefix(s, "--") { // a comment
+		_, s, _ = strings.Cut(s, "\n")
+		s = strings.TrimLeft(s, space)
+	}
 	n := 0
 	for n < len(s) && (s[n] == '_' || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'z' || n > 0 && '0' <= s[n] && s[n] <= '9') {
 		n++
