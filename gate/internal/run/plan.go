@@ -229,7 +229,8 @@ func journalIn(dir string) string { return filepath.Join(dir, "journal") }
 // gateIn is held until the runners may begin, and then removed.
 func gateIn(dir string) string { return filepath.Join(dir, "gate") }
 
-// lifelineIn is held as long as the session lives. It is removed before its release where the runners are to end early.
+// lifelineIn is held as long as the session lives, and removed before its release: a runner that finds it released
+// knows that nsgate is dead, and clears up.
 func lifelineIn(dir string) string { return filepath.Join(dir, "lifeline") }
 
 // clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.

@@ -337,6 +337,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 		journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
 	defer children.End()
 	defer func() { // the profiler ends the workload and finalises before its runners are ended
+		os.Remove(lifelineIn(dir)) // a runner that ends late leaves the directory alone
 		x.profiler.stop(lifeline)
 		x.unprofiled.stop(lifeline)
 	}()

@@ -254,6 +254,27 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// A runner that ends late, on a busy host, sees that the session lives: it leaves the private directory alone.
+func TestLifelineGoesFirst(t *testing.T) {
+	p := session(t, 1, "sleep", "0.1")
+	p.Unprofiled = 1
+	left := make(chan bool, 2)
+	_, err := Session(t.Context(), p, func(e Event) {
+		if e.Stage == RunStarted {
+			lifeline, _ := filepath.Glob(filepath.Join(os.TempDir(), proc.Prefix+"*", "lifeline"))
+			released := proc.Released(lifeline[0])
+			go func() {
+				<-released
+				_, err := os.Lstat(lifeline[0])
+				left <- err == nil
+			}()
+		}
+	})
+	if err != nil || <-left || <-left {
+		t.Errorf("%v; a runner would have removed the private directory", err)
+	}
+}
+
 // TestRefusals wants a refusal without a result; session checks that nothing is left.
 func TestRefusals(t *testing.T) {
 	host := t.TempDir()
