@@ -69,13 +69,16 @@ func TestTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, out := tree(t, `sleep 60 & kill -STOP $!; setsid sh -c "exec 9<`+file+
-		`; echo ready; sleep 60; :" & while :; do sleep 0.01; echo $((n += 1)); done`)
+		`; sleep 60 & echo ready; wait" & while :; do sleep 0.01; echo $((n += 1)); done`)
 	Look(x)
 	if !x.Opened(file) || x.Opened(file+"2") {
 		t.Error("the open file of a child was not seen, or another one")
 	}
 	if m := x.Memory(); m < 100<<10 || m > 1<<30 {
 		t.Errorf("%d bytes", m)
+	}
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(states(x), "T") && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // the first sleep stops when it is scheduled
 	}
 	for range 3 {
 		x.Stop()
