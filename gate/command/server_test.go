@@ -64,9 +64,7 @@ func fakeServer(args []string) int {
 	case "deaf":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	case "child":
-		child := exec.Command("sleep", "1000")
-		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		child.Start()
+		exec.Command("setsid", "sleep", "1000").Start()
 	}
 	var answered atomic.Int32
 	http.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +82,9 @@ func fakeServer(args []string) int {
 			fmt.Println("CUDA error: an illegal memory access was encountered")
 			os.Exit(4)
 		case fault == "kill":
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				self.Kill()
+			}
 		}
 		answered.Add(1)
 	})
