@@ -149,7 +149,8 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 		fmt.Fprintf(e.Out, "kept   %s, which exists\n", shown)
 		return false, nil
 	case v.dryRun:
-		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n\n", shown, strings.TrimRight(indented().ReplaceAllString(text, "    $1"), "\n"))
+		text = indented().ReplaceAllString(text, "    $1")
+		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n\n", shown, strings.TrimRight(text, "\n"))
 		return true, nil
 	}
 	if err := git.Outward(e.ctx, name); err != nil {

@@ -179,7 +179,8 @@ const deviceName = "device__attribute_display_name"
 
 // keeps reports whether a cell stays in a record.
 func (b *builder) keeps(name string) bool {
-	return kept()[name] || slices.Contains(b.raw, name) || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
+	return kept()[name] || slices.Contains(b.raw, name) || strings.HasPrefix(name, tensor) &&
+		(strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
 }
 
 const (

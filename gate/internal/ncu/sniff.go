@@ -24,7 +24,8 @@ func Sniff(head []byte) bool {
 		if _, row := heading(line); row != nil {
 			return true
 		}
-		if strings.HasPrefix(line, "==PROF== ") || strings.HasPrefix(strings.TrimSpace(line), "==") && said().MatchString(line) {
+		if strings.HasPrefix(line, "==PROF== ") ||
+			strings.HasPrefix(strings.TrimSpace(line), "==") && said().MatchString(line) {
 			return true
 		}
 		for _, e := range elsewhere {

@@ -67,7 +67,8 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 		return nil, err
 	}
 	for i, r := range reports {
-		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, odd().ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_"), r.ext))
+		stem := odd().ReplaceAllString(r.stem[:min(len(r.stem), 60)], "_")
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, stem, r.ext))
 		to, err := output.New(file)
 		if err == nil {
 			files = append(files, file)
