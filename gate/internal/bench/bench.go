@@ -58,9 +58,12 @@ var formats = []format{
 	{"k6", isK6, readK6},
 	{"serving benchmark", isServing, readServing},
 	{plain, isPlain, readPlain},
-	{"github-action-benchmark", has(`"name"`, `"unit"`, `"value"`), readAction},
+	{"github-action-benchmark", isHistory, refuse("compare the files that it was made of, one of each process",
+		"the history that github-action-benchmark keeps (data.js), not one measurement")},
+	{"github-action-benchmark", isAction, readAction},
 	{"bencher", isBencher, readBencher},
-	{"nvbench", begins("Benchmark,Device,Device Name,"), refuseNVBenchTable},
+	{"nvbench", begins("Benchmark,Device,Device Name,"), refuse("let nvbench write JSON",
+		"a CSV of nvbench, which has names without quotes")},
 	{"tritonbench", isTritonBench, readTriton},
 	{"triton.testing", isTriton, readTriton},
 	{"JUnit", has("<testsuite", "<testcase"), readJUnit},
@@ -91,6 +94,11 @@ func has(words ...string) func([]byte) bool {
 
 func begins(with string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(with)) }
+}
+
+// refuse reads no file of a known form; what says what it is.
+func refuse(next, what string) func(*run) error {
+	return func(r *run) error { return model.Refuse(model.OtherFormat, next, "%s is "+what, r.file) }
 }
 
 // noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
@@ -250,9 +258,10 @@ func (r *run) json(into any) error {
 		at = syntax.Offset
 	case errors.As(err, &other):
 		kind, at = model.BadValue, other.Offset
-		err = fmt.Errorf("%s is of type %s", cmp.Or(other.Field, "a value"), other.Value)
+		field := cmp.Or(strings.ToLower(other.Field), "a value")
+		err = fmt.Errorf("%s is of type %s", field, other.Value)
 		if other.Type.Kind() == reflect.Float64 {
-			err = fmt.Errorf("%s is no number", cmp.Or(other.Field, "a value"))
+			err = fmt.Errorf("%s is no number", field)
 		}
 	}
 	line := 1 + bytes.Count(r.text[:min(at, int64(len(r.text)))], []byte("\n"))

@@ -261,12 +261,22 @@ func readHyperfine(r *run) error {
 // free matches names of memory whose growth may be a gain.
 var free = input.Pattern(`(?i)free|avail|saved|unused`)
 
-// readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter). The file does
-// not say which of the two it is: the unit tells the direction, or nothing does.
+// history begins the data.js of github-action-benchmark, or its JSON in a cache (external-data-json-path).
+var history = input.Pattern(`^(?:window\.BENCHMARK_DATA\s*=\s*)?\{\s*"lastUpdate"\s*:`)
+
+func isHistory(head []byte) bool { return history().Match(head) }
+
+func isAction(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("[")) && has(`"name"`, `"unit"`, `"value"`)(head)
+}
+
+// readAction reads the arrays of github-action-benchmark (customSmallerIsBetter, customBiggerIsBetter), whose values
+// are numbers or texts of numbers. The file does not say which of the two it is: the unit tells the direction, or
+// nothing does.
 func readAction(r *run) error {
 	var f []struct {
 		Name, Unit string
-		Value      *float64
+		Value      any
 	}
 	if err := r.json(&f); err != nil {
 		return err
@@ -276,11 +286,15 @@ func readAction(r *run) error {
 		if b.Value == nil {
 			return r.bad(where, "%s has no value", measure.Quote(b.Name))
 		}
+		v, err := number(fmt.Sprint(b.Value))
+		if err != nil {
+			return r.bad(where, "the value of %s: %v", measure.Quote(b.Name), err)
+		}
 		m, factor := inUnit(b.Unit)
 		if m == measure.Memory && free().MatchString(b.Name) {
 			m = measure.Value
 		}
-		if err := r.add(where, b.Name, m, *b.Value*factor); err != nil {
+		if err := r.add(where, b.Name, m, v*factor); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // readNVBench reads the JSON of nvbench (docs/cli_help.md, --json): one row a state, whose name is the
@@ -73,12 +72,6 @@ func readNVBench(r *run) error {
 		}
 	}
 	return nil
-}
-
-// refuseNVBenchTable refuses the CSV of nvbench: names with commas move its cells, and axes may follow the results.
-func refuseNVBenchTable(r *run) error {
-	return model.Refuse(model.OtherFormat, "let nvbench write JSON",
-		"%s is a CSV of nvbench, which has names without quotes", r.file)
 }
 
 // nvbenchTimes are the tags of a state's time, the one that is used first: seconds.
