@@ -79,9 +79,9 @@ func hasUnit(title string) bool {
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
 var tritonMetrics = map[string]unit{
-	"latency": {measure.Duration, 1e6}, "walltime": {measure.Duration, 1e6}, "gpu_time": {measure.Duration, 1e6},
-	"tflops": {measure.FlopRate, 1e12}, "gbps": {measure.Bandwidth, 1e9}, "peak_mem": {measure.Memory, 1e9},
-	"gpu_peak_mem": {measure.Memory, 1e9},
+	"latency": {measure.Duration, 1e6}, "walltime": {measure.Duration, 1e6}, "cuda_time": {measure.Duration, 1e6},
+	"tflops": {measure.FlopRate, 1e12}, "gbps": {measure.Bandwidth, 1e9}, "tbps": {measure.Bandwidth, 1e12},
+	"cpu_peak_mem": {measure.Memory, 1e9}, "gpu_peak_mem": {measure.Memory, 1e9},
 }
 
 // readTriton reads the CSV of triton.testing and tritonbench: a row for each size and column. Columns whose unit is not
@@ -100,7 +100,8 @@ func readTriton(r *run) error {
 		sizes++ // several axes stand before the first column with a unit
 	}
 	if comma == ',' && !slices.ContainsFunc(head[1:], hasUnit) {
-		return model.Refuse(model.BadTable, "write it with a Triton that adds ylabel to the columns: Triton (GB/s)",
+		return model.Refuse(model.BadTable,
+			`write units into line_names of the Benchmark: "Triton (GB/s)"; recent versions of Triton add ylabel`,
 			"%s: line 1: no column has a unit", r.file)
 	}
 	seen := map[string]bool{}
@@ -116,21 +117,31 @@ func readTriton(r *run) error {
 			return r.bad(fmt.Sprintf("line %d", i+2), "the sizes%s are those of another line", at)
 		}
 		seen[at] = true
-		for j := sizes; j < len(head); j++ {
-			name, m, factor := ofColumn(head[j])
-			where := fmt.Sprintf("line %d, column %s", i+2, measure.Quote(head[j]))
-			if cells[j] == "" {
-				continue
-			}
-			v, err := number(firstOf(cells[j]))
+		if err := r.addTriton(i+2, at, head[sizes:], cells[sizes:], comma == ';'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTriton adds the columns of a line. A text among those of tritonbench is the error of a kernel, which stands in its
+// first column, or a remark.
+func (r *run) addTriton(line int, at string, head, cells []string, tritonbench bool) error {
+	text, of := "", "" // the last remark, and its column
+	for j, title := range head {
+		name, m, factor := ofColumn(title)
+		v, err := number(firstOf(cells[j]))
+		switch {
+		case cells[j] == "" && m != measure.Value && strings.HasPrefix(of, name+"-"):
+			r.failed, of = append(r.failed, name+at+" ("+text+")"), ""
+		case cells[j] == "":
+		case err != nil && m == measure.Value:
+			text, of = cells[j], title
+		case err != nil && tritonbench:
+			r.failed = append(r.failed, name+at+" ("+cells[j]+")")
+		default:
+			where := fmt.Sprintf("line %d, column %s", line, measure.Quote(title))
 			if err != nil {
-				switch {
-				case m == measure.Value: // a remark
-					continue
-				case comma == ';': // the error of a kernel
-					r.failed = append(r.failed, name+at+" ("+cells[j]+")")
-					continue
-				}
 				return r.bad(where, "%v", err)
 			}
 			if err := r.add(where, name+at, m, v*factor); err != nil {
