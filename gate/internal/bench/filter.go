@@ -30,8 +30,7 @@ func Filter(arguments []string, harness string, rows ...string) ([]string, error
 	}
 	var names []string
 	size, expression := 0, false
-	nvbench := harness == "nvbench" && len(arguments) == 2 && arguments[1] == "{}" &&
-		(arguments[0] == "-b" || arguments[0] == "--benchmark")
+	nvbench := harness == "nvbench" && slices.Contains([]string{"-b {}", "--benchmark {}"}, strings.Join(arguments, " "))
 	for _, row := range rows {
 		name := row
 		switch harness {
