@@ -214,7 +214,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	case session > 0 && t.batches:
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
-		if e.dependsOnHost() && !t.oneGPU() && f.Scope != measure.ScopeBenchmark {
+		if e.dependsOnHost() && e.Subject.Scope != measure.ScopeBenchmark && !t.oneGPU() {
 			hidden = slices.Concat(hidden, terms.NotReplayed(t.Base, t.Head))
 		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))

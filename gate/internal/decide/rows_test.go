@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,17 @@ func TestRowOnAnotherHost(t *testing.T) {
 		if r.Verdict != x.want {
 			t.Errorf("host %s, %+.1f %%: %s (%s)", x.host, 100*x.change, r.Verdict, r.Reason)
 		}
+	}
+}
+
+// A row of the CPU's time on another host is undecided for the host; it has no step that could be replayed.
+func TestRowHasNoStep(t *testing.T) {
+	times := [][]float64{{1e6, 1.001e6, 0.999e6}}
+	r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+		Baseline: []model.Session{rowsOf("a", times, measure.Duration)},
+		Head:     []model.Session{rowsOf("b", times, measure.Duration)}}).Report(nil)
+	if why := r.Findings[0].Reason; !strings.Contains(why, "different hosts") || strings.Contains(why, "steps") {
+		t.Errorf("the row is %s: %s", r.Findings[0].Outcome, why)
 	}
 }
 

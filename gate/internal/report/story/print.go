@@ -148,6 +148,14 @@ func machine(e model.Environment) string {
 		Wrapped("SM clock ", clock, " MHz"))
 }
 
+// hardware labels [machine], which is the tool alone where results of a harness name no GPU.
+func hardware(e model.Environment) string {
+	if machine(e) == e.Tool {
+		return "tool"
+	}
+	return "GPU"
+}
+
 // gpus is the number and the model of the GPUs.
 func gpus(e model.Environment) string {
 	if e.GPUs > 1 && e.GPU != "" {

@@ -220,7 +220,7 @@ func facts(r *result.Report, verbose bool) []Fact {
 	add("workload", r.Workload)
 	base, head := machine(r.Base.Environment), machine(r.Head.Environment)
 	if base == head || base == "" {
-		add("GPU", head)
+		add(hardware(r.Head.Environment), head)
 	} else {
 		add("base GPU", base)
 		add("head GPU", head)

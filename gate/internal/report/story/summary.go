@@ -224,7 +224,7 @@ func Sentences(remarks []result.Remark) []string {
 }
 
 func Recording(s *result.Summary) []Fact {
-	return factsOf(Fact{"GPU", machine(s.Recorded.Environment)}, Fact{"runs", side(s.Recorded)})
+	return factsOf(Fact{hardware(s.Recorded.Environment), machine(s.Recorded.Environment)}, Fact{"runs", side(s.Recorded)})
 }
 
 func barOf(share result.Number, class string, idle bool) plot.SVG {
