@@ -127,6 +127,9 @@ func TestRead(t *testing.T) {
 			"l tg128 type_k=q8_0 item_rate 7, l tg64 item_rate 8"},
 		{"llama-bench CSV", "a.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n",
 			"l pp8 item_rate 3"},
+		{"llama-bench of 2026", "a.csv", "build_commit,model_type,n_gpu_layers,flash_attn,n_prompt,n_gen,n_depth,avg_ts\n" +
+			"\"b\",\"l\",\"-1\",\"-1\",\"8\",\"0\",\"0\",\"3\"\n\"b\",\"l\",\"0\",\"1\",\"0\",\"9\",\"512\",\"4\"\n",
+			"l pp8 item_rate 3, l tg9 n_depth=512 n_gpu_layers=0 flash_attn=1 item_rate 4"},
 		{"llama-bench threads", "a.json", `[{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":1,` +
 			`"test_time":"1","avg_ts":7},{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":8,"test_time":"2",` +
 			`"avg_ts":9}]`, "l tg16 n_threads=1 item_rate 7, l tg16 n_threads=8 item_rate 9"},

@@ -265,11 +265,11 @@ func readLlama(r *run) error {
 	return r.addLlama("test %d", texts)
 }
 
-// llamaSettings are settings of a test and their defaults in llama-bench; other values stand in the name of the row.
+// llamaSettings are settings of a test and their defaults in versions of llama-bench; other values stand in the name of
+// the row.
 var llamaSettings = []struct{ key, usual string }{
 	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"},
-	{"n_gpu_layers", "99"},
-	{"split_mode", "layer"}, {"flash_attn", "false"},
+	{"n_gpu_layers", "99 -1"}, {"split_mode", "layer"}, {"flash_attn", "false 0 -1"},
 }
 
 // addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
@@ -316,7 +316,7 @@ func llamaName(t map[string]string) string {
 	}
 	row := strings.TrimSpace(t["model_type"] + " " + strings.Join(what, "+"))
 	for _, s := range llamaSettings {
-		if v := t[s.key]; v != "" && v != s.usual && v != "0" {
+		if v := t[s.key]; v != "" && !slices.Contains(strings.Fields(s.usual), v) {
 			row += " " + s.key + "=" + v
 		}
 	}
