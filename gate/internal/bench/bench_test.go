@@ -214,7 +214,7 @@ func TestRead(t *testing.T) {
 			"f duration 88, f accuracy value 0.5"},
 		{"triton.testing", "a.csv", "N,Triton (GB/s),Torch (ms)\n1024,100,0.5\n",
 			"Torch N=1024 duration 500000, Triton N=1024 bandwidth 1e+11"},
-		{"triton.testing with a title", "a.csv", "M,N,Torch (jit) (GB/s),Triton (Run time (ms))\n8,16,100,0.5\n",
+		{"triton.testing with a title", "a.csv", "M,N,Torch (jit) (GB/s),Triton (Run time (ms))\n8.000000,16,100,0.5\n",
 			"Torch (jit) M=8 N=16 bandwidth 1e+11, Triton M=8 N=16 duration 500000"},
 		{"triton.testing of another unit", "a.csv", "N,Gain (x),Gain (%),Triton (ms)\n8,2,50,1\n",
 			"Gain (%) N=8 value 50, Gain (x) N=8 value 2, Triton N=8 duration 1e+06"},

@@ -110,7 +110,7 @@ func (r *run) addServing(where, name string, v float64) error {
 	case row == "", m == measure.Value && v == 0:
 		return nil
 	case m == measure.Value:
-		return model.Refuse(model.WorkloadFailed, "find out why the server refused them; its log tells",
+		return model.Refuse(model.WorkloadFailed, "find out why they failed; the log of the server tells",
 			"%s: requests failed: %s is %v", r.file, where, v)
 	case old != nil && old[0] != v*factor:
 		return r.bad(where, "the file has another value of %s", row)

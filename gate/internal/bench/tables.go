@@ -49,6 +49,9 @@ func readLlamaTable(r *run) error {
 // unitOf is the unit at the end of a column's name: "Triton (GB/s)", "Triton (Execution time (ms))".
 var unitOf = input.Pattern(`^(.*?)\s*[(\[](?:[^()\[\]]*[(\[])?([^()\[\]]+)[)\]]+$`)
 
+// whole matches the decimals of a size, which pandas writes as a float: 256.000000.
+var whole = input.Pattern(`\.0+$`)
+
 // isTritonBench tells the CSV of tritonbench by a column with one of its metrics; the first is the operator's sizes.
 func isTritonBench(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -108,7 +111,7 @@ func readTriton(r *run) error {
 	for i, cells := range rows {
 		at := ""
 		for k := range sizes {
-			at += " " + head[k] + "=" + cells[k]
+			at += " " + head[k] + "=" + whole().ReplaceAllLiteralString(cells[k], "")
 		}
 		switch {
 		case comma == ';' && (cells[0] == "average" || cells[0] == "hashes"):
