@@ -203,6 +203,7 @@ func TestRead(t *testing.T) {
 			"data.js is the history that github-action-benchmark keeps"},
 		{"github-action-benchmark, its cache", "a.json", "{\n\"lastUpdate\":1,\"entries\":{\"B\":[{\"benches\":" +
 			`[{"name":"a","value":2,"unit":"ns/iter"}]}]}}`, "a.json is the history that github-action-benchmark keeps"},
+		{"unknown program", "a.js", `for(const s of a){f(1, "x",g(s)` + "\n", "is no file of a benchmark harness"},
 		{"unknown with units", "a.json", `{"metrics":[{"name":"a","unit":"ms","value":2}]}`,
 			"is no file of a benchmark harness"},
 		{"memory that is free", "a.json",

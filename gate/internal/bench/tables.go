@@ -66,8 +66,9 @@ func isTritonBench(head []byte) bool {
 func isTriton(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	names := strings.Split(strings.TrimSpace(string(line)), ",")[1:]
-	return slices.ContainsFunc(names, hasUnit) ||
-		slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), "triton") })
+	return !bytes.ContainsAny(line, "{;") && slices.ContainsFunc(names, func(n string) bool { // no program's text
+		return hasUnit(n) || strings.HasPrefix(strings.ToLower(n), "triton")
+	})
 }
 
 // hasUnit reports whether the name of a column ends in a unit that is known.

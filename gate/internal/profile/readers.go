@@ -90,7 +90,7 @@ var formats = []Format{
 	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"},
 		certain: true,
 		read: refuse(model.OtherFormat, "write it with `nsys export --type sqlite`",
-			"%s: of the exports of nsys only SQLite is read")},
+			"%s is no format that nsgate reads; of the exports of nsys only SQLite is read")},
 }
 
 var benchmarkSuffixes = []string{".json", ".jsonl", ".csv", ".xml"}
