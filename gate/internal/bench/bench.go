@@ -160,10 +160,7 @@ func Open(files ...string) (*model.Session, error) {
 			return nil, model.Refuse(model.MixedProfilers, "judge the results of one harness at a time",
 				"%s is of %s, %s of %s", files[0], all.Tool, name, s.Tool)
 		}
-		all.Series = append(all.Series, s.Series...)
-		if all.Start.IsZero() || !s.Start.IsZero() && s.Start.Before(all.Start) {
-			all.Start, all.Runs[0].Start = s.Start, s.Start
-		}
+		extend(all, s)
 	}
 	all.SortSeries()
 	for i := 1; i < len(all.Series); i++ {
@@ -173,6 +170,37 @@ func Open(files ...string) (*model.Session, error) {
 		}
 	}
 	return all, nil
+}
+
+// extend adds the rows of another file of the process.
+func extend(all, by *model.Session) {
+	all.Series = append(all.Series, by.Series...)
+	if all.Start.IsZero() || !by.Start.IsZero() && by.Start.Before(all.Start) {
+		all.Start, all.Runs[0].Start = by.Start, by.Start
+	}
+}
+
+// OneProcess joins runs of a host that have no row in common, such as the groups of Criterion or a file for each
+// benchmark: they are one process. Others are returned as they are.
+func OneProcess(runs []model.Session) []model.Session {
+	rows := map[measure.Subject]int{} // the run of a row
+	for i := range runs {
+		for _, s := range runs[i].Series {
+			if first, ok := rows[s.Subject]; ok && first != i || s.Subject.Scope != measure.ScopeBenchmark ||
+				runs[i].Tool != runs[0].Tool || runs[i].GPUHash != runs[0].GPUHash {
+				return runs
+			}
+			rows[s.Subject] = i
+		}
+	}
+	for i := 1; i < len(runs); i++ {
+		extend(&runs[0], &runs[i])
+	}
+	if len(runs) > 1 {
+		runs[0].SortSeries()
+		return runs[:1]
+	}
+	return runs
 }
 
 // key is a number of a file: a metric of a row.

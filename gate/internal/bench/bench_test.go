@@ -404,3 +404,28 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Files without a common benchmark are of one process: one run. Those of several processes, hosts or harnesses stay.
+func TestOneProcess(t *testing.T) {
+	file := func(host, name string) model.Session {
+		text := strings.Replace(google(`{"name":"`+name+`","real_time":2,"time_unit":"ms"}`), `"h"`, `"`+host+`"`, 1)
+		s, err := Read(strings.NewReader(text), "a.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *s
+	}
+	for _, x := range []struct {
+		files []model.Session
+		want  int
+	}{
+		{nil, 0}, {[]model.Session{file("h", "a")}, 1}, {[]model.Session{file("h", "a"), file("h", "b"), file("h", "c")}, 1},
+		{[]model.Session{file("h", "a"), file("h", "b"), file("h", "a")}, 3},
+		{[]model.Session{file("h", "a"), file("g", "b")}, 2},
+	} {
+		rows, got := len(x.files), OneProcess(x.files)
+		if len(got) != x.want || x.want == 1 && len(got[0].Series) != rows {
+			t.Errorf("%d files: %d runs, want %d", rows, len(got), x.want)
+		}
+	}
+}

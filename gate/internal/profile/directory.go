@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -47,6 +48,12 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	}
 	if err := nameJobs(dir, files); err != nil {
 		return err
+	}
+	if runs := len(to.Summaries); runs > 1 {
+		if to.Summaries = bench.OneProcess(to.Summaries); len(to.Summaries) < runs {
+			to.Warnings = append(to.Warnings,
+				dir+": its files have no benchmark in common, so that they are of one process")
+		}
 	}
 	if len(l.left) > 0 {
 		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(l.left, ", ")))
