@@ -197,7 +197,9 @@ func about(r *result.Remark, finding int) *result.Remark {
 
 func NothingJudged(policy *thresholds.Policy) *result.Remark {
 	if len(policy.Rules) == 0 {
-		return result.Refuse(model.NothingJudged, "measure the same workload on both sides, at least 2 runs a side", "nothing that both sides have can be judged")
+		return result.Refuse(model.NothingJudged,
+			"measure the same workload on both sides, at least 2 runs a side; a number without a known unit is not judged",
+			"nothing that both sides have can be judged")
 	}
 	return result.Refuse(model.NothingJudged, "check its rules: not every metric may be ignored", "the policy leaves nothing to judge")
 }
