@@ -41,11 +41,11 @@ func (c *columns) of(n int) []int64 {
 	return c.room
 }
 
-// numbers writes the numbers of a column, or reads them into the list.
-func (c *columns) numbers(v []int64) {
+// numbers writes the numbers of a column, or reads them into the list. It reports whether some may differ from 0.
+func (c *columns) numbers(v []int64) (some bool) {
 	n := len(v)
 	if n == 0 {
-		return
+		return false
 	}
 	if c.writes {
 		all := int64(0)
@@ -62,11 +62,11 @@ func (c *columns) numbers(v []int64) {
 				c.bytes[at+i] = byte(uint64(x) >> (8 * k))
 			}
 		}
-		return
+		return true
 	}
 	clear(v)
 	if c.broken = c.broken || len(c.bytes) == 0 || c.bytes[0] > 8 || len(c.bytes)-1 < int(c.bytes[0])*n; c.broken {
-		return
+		return false
 	}
 	width := int(c.bytes[0])
 	c.bytes = c.bytes[1:]
@@ -79,6 +79,7 @@ func (c *columns) numbers(v []int64) {
 	for i, x := range v {
 		v[i] = int64(uint64(x)>>1) ^ -(x & 1)
 	}
+	return width > 0
 }
 
 // column is a field of all rows; changing is one as its difference from that of the row before.
@@ -94,7 +95,9 @@ func column[R any, T ~int8 | ~int32 | ~int64](c *columns, list []R, changing boo
 		c.numbers(v)
 		return
 	}
-	c.numbers(v)
+	if !c.numbers(v) {
+		return // the fields are 0
+	}
 	for i := range list {
 		x := before + v[i]
 		if *field(&list[i]) = T(x); changing {

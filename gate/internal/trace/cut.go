@@ -8,7 +8,6 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -24,16 +23,22 @@ type cut struct {
 	steps    []model.Interval // by the starts of calls, each until the next begins; none where the run is one piece
 	ends     []int64          // of the ranges of the steps
 	compute  []float64        // kernel time of each step in ns, without collectives
-	moves    []collective     // in the order of their starts
-	cycles   []model.Interval // repetitions of a run without steps; none where they are not known
-	turns    []float64        // kernel time of each cycle in ns
-	phases   []phase          // of a run without steps, that of the cycles first
-	startUp  int64            // the first call of the phases; what comes before is start-up
-	skip     int              // steps or cycles left out; without either, launches left out of every kernel under Skip
-	settles  []settling       // of a run without steps, by kernel
-	auto     bool             // the steady state is looked for
-	capture  bool             // only what lies in captures counts
-	steady   bool
+	moves    model.Moves
+	channels []model.Channel // of the collectives
+	// transfers are the times of the collectives in ns, packed: of those with counterparts the complements of their
+	// transfers; nil for own times. caused is the mean wait of the other ranks where this rank came last.
+	transfers []byte
+	caused    map[int]int64
+	moved     []float64        // time of the collectives of each step in ns, without known waiting
+	cycles    []model.Interval // repetitions of a run without steps; none where they are not known
+	turns     []float64        // kernel time of each cycle in ns
+	phases    []phase          // of a run without steps, that of the cycles first
+	startUp   int64            // the first call of the phases; what comes before is start-up
+	skip      int              // steps or cycles left out; without either, launches left out of every kernel under Skip
+	settles   []settling       // of a run without steps, by kernel
+	auto      bool             // the steady state is looked for
+	capture   bool             // only what lies in captures counts
+	steady    bool
 }
 
 // file is the name of the recording in messages, as readers give it.
@@ -77,19 +82,27 @@ var loading = make(chan struct{}, runtime.GOMAXPROCS(0))
 // each calls f with every trace loaded, several at once, and gives the first error in their order. f calls no each.
 func each(cuts []*cut, f func(i int, c *cut) error) error {
 	errs := make([]error, len(cuts))
+	spread(len(cuts), func(i int) {
+		c := cuts[i]
+		if errs[i] = c.load(); errs[i] == nil {
+			errs[i] = f(i, c)
+		}
+		c.unload()
+	})
+	return cmp.Or(errs...)
+}
+
+// spread calls f with 0 to n-1, several at once. f calls no spread.
+func spread(n int, f func(i int)) {
 	var group sync.WaitGroup
-	for i, c := range cuts {
+	for i := range n {
 		group.Go(func() {
 			loading <- struct{}{}
-			if errs[i] = c.load(); errs[i] == nil {
-				errs[i] = f(i, c)
-			}
-			c.unload()
+			f(i)
 			<-loading
 		})
 	}
 	group.Wait()
-	return cmp.Or(errs...)
 }
 
 // load unpacks the trace and applies the capture window.
@@ -141,19 +154,16 @@ func (c *cut) divide(step string) {
 			}
 		}
 	}
-	c.compute, c.moves = make([]float64, len(c.steps)), nil
-	moves := c.communicates()
-	var streams model.Interned[int32] // the streams of collectives
+	c.compute = make([]float64, len(c.steps))
+	communicates := c.communicates()
 	steps := finder{spans: c.steps, last: -1}
 	for i := range c.launches {
 		l := &c.launches[i]
-		at := steps.find(l.API)
-		if moves[l.Kernel] {
-			c.moves = append(c.moves, c.collective(i, at, &streams))
-		} else if at >= 0 {
+		if at := steps.find(l.API); at >= 0 && !communicates[l.Kernel] {
 			c.compute[at] += float64(l.End - l.Start)
 		}
 	}
+	c.collect(&steps)
 }
 
 // stepOf is the index of the step that contains an API call, -1 for none.
@@ -184,10 +194,16 @@ func (f *finder) find(at int64) int {
 // kernelTime is the summed kernel time of each step, of collectives what they take without waiting.
 func (c *cut) kernelTime() []float64 {
 	out := slices.Clone(c.compute)
-	for _, m := range c.moves {
-		if m.step >= 0 {
-			out[m.step] += float64(m.transfer)
+	if c.moved == nil {
+		c.moved = make([]float64, len(out))
+		for _, m := range c.collectives() {
+			if m.Step >= 0 {
+				c.moved[m.Step] += float64(m.Own)
+			}
 		}
+	}
+	for i, ns := range c.moved {
+		out[i] += ns
 	}
 	return out
 }
@@ -195,42 +211,4 @@ func (c *cut) kernelTime() []float64 {
 type settling struct {
 	skip   int
 	steady bool
-}
-
-// collective is one launch of a kernel that moves data between ranks. Times are in ns.
-type collective struct {
-	launch  int // index into cut.launches
-	kernel  int32
-	step    int // -1 outside the steps, and where there are none
-	channel channel
-	own     int64 // its time in this rank
-	// transfer is the shortest time among the participants: that rank came last and waited for none. Without known
-	// counterparts it is the own time.
-	transfer int64
-	matched  bool
-	caused   int64 // mean wait of the other ranks in ns where this rank came last, else 0
-}
-
-// channel is a sequence of collectives: a communicator, or if the recording lacks its name, a stream, numbered in the
-// order that a rank uses its streams.
-type channel struct {
-	communicator uint64
-	stream       int32
-}
-
-func (c *cut) communicates() []bool {
-	out := make([]bool, len(c.Kernels))
-	for i := range c.Kernels {
-		out[i] = attribution.Communicates(c.Kernels[i].Subject.Name)
-	}
-	return out
-}
-
-func (c *cut) collective(launch, step int, streams *model.Interned[int32]) collective {
-	l := &c.launches[launch]
-	m := collective{launch: launch, kernel: l.Kernel, step: step, own: l.End - l.Start, transfer: l.End - l.Start}
-	if m.channel.communicator = c.Messages[l.Range].Communicator; m.channel.communicator == 0 {
-		m.channel.stream, _ = streams.Of(l.Stream)
-	}
-	return m
 }

@@ -26,36 +26,50 @@ var ofRank = map[string]measure.Metric{
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	j.reduceAuxiliary(run, t)
 	if len(j.ranks) == 1 {
-		return info, each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
-	}
-	infos, tables := make([]model.Run, len(j.ranks)), make([]table, len(j.ranks))
-	if err := each(j.ranks, func(i int, c *cut) error {
-		tables[i] = newTable(1)
-		infos[i] = c.reduce(0, &tables[i])
-		c.reduceWaits(0, &tables[i])
-		return nil
-	}); err != nil {
+		err = each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
 		return info, err
 	}
-	info = infos[0]
-	for _, x := range infos[1:] {
-		info.Launches += x.Launches
-		info.Steady = info.Steady && x.Steady
+	ranks := newTable(len(j.ranks)) // by rank
+	for from := 0; from < len(j.ranks); from += mergedRanks {
+		some := j.ranks[from:min(from+mergedRanks, len(j.ranks))]
+		infos, tables := make([]model.Run, len(some)), make([]table, len(some))
+		if err := each(some, func(i int, c *cut) error {
+			tables[i] = newTable(1)
+			tables[i].exact = true
+			infos[i] = c.reduce(0, &tables[i])
+			c.reduceWaits(0, &tables[i])
+			return nil
+		}); err != nil {
+			return info, err
+		}
+		for i, x := range infos {
+			ranks.addRank(from+i, &tables[i])
+			if from+i == 0 {
+				info = x
+				continue
+			}
+			info.Launches += x.Launches
+			info.Steady = info.Steady && x.Steady
+		}
 	}
-	j.merge(run, tables, t)
+	j.merge(run, &ranks, t)
 	return info, nil
 }
 
-func (j job) merge(run int, tables []table, t *table) {
-	ranks := newTable(len(j.ranks)) // by rank
-	for i := range tables {
-		for k, row := range tables[i].rows {
-			_, known := ranks.rows[k]
-			if x := ranks.set(i, k.subject, row.Metric, row.Values[0]); !known {
-				x.Role, x.Raw, x.Note = row.Role, row.Raw, row.Note
-			}
+// mergedRanks is the number of ranks whose samples are held at once.
+const mergedRanks = 64
+
+// addRank adds the samples of a rank.
+func (t *table) addRank(i int, of *table) {
+	for k, row := range of.rows {
+		_, known := t.rows[k]
+		if x := t.set(i, k.subject, row.Metric, row.Values[0]); !known {
+			x.Role, x.Raw, x.Note = row.Role, row.Raw, row.Note
 		}
 	}
+}
+
+func (j job) merge(run int, ranks, t *table) {
 	compute, copies := make([]float64, len(j.ranks)), make([]float64, len(j.ranks))
 	var kernels []measure.Subject
 	for k, row := range ranks.rows {
@@ -82,7 +96,7 @@ func (j job) merge(run int, tables []table, t *table) {
 		slowest, whole = max(slowest, ns), whole+ns
 	}
 	for _, k := range kernels {
-		j.setSlowest(run, k, &ranks, unevenLeast*whole/float64(len(compute)), t)
+		j.setSlowest(run, k, ranks, unevenLeast*whole/float64(len(compute)), t)
 	}
 	if whole > 0 {
 		// Rounded, because sums of many numbers depend on their order.

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -72,7 +71,6 @@ func (c *cut) reduce(run int, t *table) model.Run {
 		info.Skipped = c.skip
 		per = float64(len(c.steps) - c.skip)
 	}
-	c.shorten()
 	steps := make(chan attributed, 1)
 	go func() { steps <- c.attribute() }()
 	roles := c.newRoles()
@@ -166,9 +164,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
 	t.set(run, measure.Workload, measure.Launches, count/per)
 	t.set(run, measure.Workload, measure.SmallKernels, smalls/per)
-	if v := c.growth(); !math.IsNaN(v) {
-		t.set(run, measure.Workload, measure.Growth, math.Round(v*1e6)/1e6)
-	}
+	c.reduceGrowth(run, t)
 }
 
 // reduceOrder writes the order of the kernels that share geometry and role.

@@ -42,11 +42,16 @@ type sectioning struct {
 	out                 [sectionCount]section
 }
 
-func (c *cut) sections() *sectioning {
+func (c *cut) newSectioning() *sectioning {
 	laid := c.laid()
-	s := &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
-		firsts: c.mainStream(laid, func(int32) bool { return true }), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
-		run: c.events(), work: model.Interval{Start: math.MaxInt64, End: math.MinInt64}}
+	return &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid}}
+}
+
+func (c *cut) sections() *sectioning {
+	s := c.newSectioning()
+	n := len(s.laid)
+	s.firsts, s.lasts, s.owns = c.mainStream(s.laid, func(int32) bool { return true }), make([]int64, n), make([]int64, n)
+	s.run, s.work = c.events(), model.Interval{Start: math.MaxInt64, End: math.MinInt64}
 	s.phases = slices.Repeat([]model.Interval{{Start: math.MaxInt64, End: math.MinInt64}}, len(c.phases))
 	for i := range c.launches {
 		l := &c.launches[i]
@@ -66,43 +71,48 @@ func (c *cut) sections() *sectioning {
 // add takes in an operation, and tells its section.
 func (s *sectioning) add(api, start, end int64) int {
 	s.work = model.Interval{Start: min(s.work.Start, start), End: max(s.work.End, end)}
+	section, i, phase := s.of(api)
+	if phase > 0 {
+		x := &s.phases[phase]
+		*x = model.Interval{Start: min(x.Start, start), End: max(x.End, end)}
+	}
+	if i >= 0 {
+		if s.lasts[i] = max(s.lasts[i], end); s.owned(i, api) {
+			s.owns[i] = max(s.owns[i], end)
+		}
+	}
+	return section
+}
+
+// owned reports whether a call of a step is within its range.
+func (s *sectioning) owned(step int, api int64) bool {
+	return len(s.c.ends) == 0 || api <= s.c.ends[step]
+}
+
+// of is the section of a call, its step, -1 for none, and its phase beside the steps, -1 for none.
+func (s *sectioning) of(api int64) (section, step, phase int) {
 	if len(s.laid) == 0 {
-		return inSteps
+		return inSteps, -1, -1
 	}
 	i := s.at.find(api)
 	if i < 0 {
-		phase := s.c.otherPhase(api)
-		switch {
-		case phase > 0:
-			s.phases[phase] = model.Interval{Start: min(s.phases[phase].Start, start), End: max(s.phases[phase].End, end)}
-			return betweenSteps
-		case api >= s.laid[0].Start:
-			return afterSteps
-		case len(s.c.phases) > 0 && api >= s.c.startUp: // in the first cycle, before the kernel that divides cycles
-			return s.first()
-		}
-		return beforeSteps
-	}
-	s.lasts[i] = max(s.lasts[i], end)
-	own := len(s.c.ends) == 0 || api <= s.c.ends[i]
-	if own {
-		s.owns[i] = max(s.owns[i], end)
+		phase = s.c.otherPhase(api)
 	}
 	switch {
-	case i < s.from:
-		return inWarmup
-	case own:
-		return inSteps
+	case i >= 0 && i < s.from:
+		return inWarmup, i, -1
+	case i >= 0 && s.owned(i, api):
+		return inSteps, i, -1
+	case i >= 0 || phase > 0:
+		return betweenSteps, i, phase
+	case api >= s.laid[0].Start:
+		return afterSteps, -1, -1
+	case len(s.c.phases) == 0 || api < s.c.startUp:
+		return beforeSteps, -1, -1
+	case s.from > 0: // in the first cycle, before the kernel that divides cycles
+		return inWarmup, -1, -1
 	}
-	return betweenSteps
-}
-
-// first is the section of the first step.
-func (s *sectioning) first() int {
-	if s.from > 0 {
-		return inWarmup
-	}
-	return inSteps
+	return inSteps, -1, -1
 }
 
 func (s *sectioning) divide() {

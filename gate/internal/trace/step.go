@@ -25,8 +25,9 @@ func (c *cut) firsts(device int32) []int64 {
 	return c.mainStream(c.repeated(), func(d int32) bool { return d == device })
 }
 
-// mainStream gives the start of the first operation of each step in the main stream of some devices, the busiest of the streams that
-// work in most steps; math.MaxInt64 for none. Without such a stream, as in CUDA graphs that run in changing ones, it is the first of all.
+// mainStream gives the start of the first operation of each step in the main stream of some devices; math.MaxInt64 for
+// none. That is the busiest of the streams that work in most steps; collectives, which wait, do not count. Without such
+// a stream, as in CUDA graphs that run in changing ones, it is the first of all.
 func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool) []int64 {
 	const most = 0.9
 	type first struct {
@@ -37,8 +38,8 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		firsts []first // of its steps, those of one step next to one another in one entry
 		busy   int64
 	}
-	add := func(s *work, at int, start, end int64) {
-		s.busy += end - start
+	add := func(s *work, at int, start, busy int64) {
+		s.busy += busy
 		if n := len(s.firsts); n > 0 && s.firsts[n-1].step == at {
 			s.firsts[n-1].start = min(s.firsts[n-1].start, start)
 			return
@@ -57,7 +58,7 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 	byStream := map[onStream]*work{}
 	var last *work // that of the operation before,
 	var lastOn onStream
-	run := func(on onStream, api, start, end int64) {
+	run := func(on onStream, api, start, busy int64) {
 		at := of.find(api)
 		if at < 0 || !wanted(on.device) {
 			return
@@ -68,15 +69,19 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 				byStream[on], streams = last, append(streams, last)
 			}
 		}
-		add(last, at, start, end)
+		add(last, at, start, busy)
 	}
+	communicates := c.communicates()
 	for i := range c.launches {
-		l := &c.launches[i]
-		run(onStream{l.Device, l.Stream}, l.API, l.Start, l.End)
+		l, busy := &c.launches[i], int64(0)
+		if !communicates[l.Kernel] {
+			busy = l.End - l.Start
+		}
+		run(onStream{l.Device, l.Stream}, l.API, l.Start, busy)
 	}
 	for i := range c.copies {
 		x := &c.copies[i]
-		run(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
+		run(onStream{x.Device, x.Stream}, x.API, x.Start, x.End-x.Start)
 	}
 	all := new(work)
 	for _, s := range streams {
@@ -193,7 +198,7 @@ func (c *cut) reduceSteps(run int, a attributed, t *table) {
 	for subject, ns := range a.owned {
 		t.set(run, subject, measure.Owned, *ns/a.n)
 	}
-	if len(c.moves) > 0 {
+	if len(c.channels) > 0 {
 		t.set(run, measure.Workload, measure.ExposedCommunication, a.exposed/a.n)
 		t.set(run, measure.Workload, measure.HiddenCommunication, a.hidden/a.n)
 	}

@@ -15,8 +15,9 @@ type key struct {
 
 // table collects series run by run; what a run does not set stays NaN.
 type table struct {
-	runs int
-	rows map[key]*model.Series
+	runs  int
+	rows  map[key]*model.Series
+	exact bool // not rounded yet: they are changed, or merged
 }
 
 func newTable(runs int) table {
@@ -33,11 +34,18 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 		}
 		t.rows[k] = row
 	}
-	if metric.Unit == "ns" {
+	if metric.Unit == "ns" && !t.exact {
 		value = math.Round(value*1000) / 1000 // finer than any timer, and readable in a baseline
 	}
 	row.Values[run] = value
 	return row
+}
+
+// add changes the value of a row that the run has.
+func (t *table) add(run int, subject measure.Subject, metric measure.Metric, change float64) {
+	if row := t.rows[key{subject, metric.Name}]; row != nil {
+		row.Values[run] += change
+	}
 }
 
 func heaviest[K cmp.Ordered](weights map[K]float64) K {

@@ -57,23 +57,25 @@ func skipWarmup(cuts []*cut, o Options) error {
 		}
 		return nil
 	}
-	most := 0
-	for _, c := range cuts {
+	latest := make([]int, len(cuts))
+	spread(len(cuts), func(i int) {
+		c := cuts[i]
 		x := c.turns
 		if len(c.steps) > 0 {
 			x = c.kernelTime()
 		}
 		if len(x) == 0 {
-			continue
+			return
 		}
 		s := settle(x)
 		if len(c.steps) > 0 {
 			c.steady = s.steady
 		}
-		if most = max(most, len(x)/10); s.steady || len(c.steps) == 0 {
-			most = max(most, s.skip)
+		if latest[i] = len(x) / 10; s.steady || len(c.steps) == 0 {
+			latest[i] = max(latest[i], s.skip)
 		}
-	}
+	})
+	most := slices.Max(append(latest, 0))
 	if n := o.skipped(); n >= 0 {
 		most = n
 	}
@@ -154,13 +156,13 @@ func (c *cut) steadyLaunches(kernel int, times []float64) (steady []float64, set
 	return times[skip:], true
 }
 
-// growth is the kernel time of the last quarter of the steps that count over that of the first, NaN for a few.
-func (c *cut) growth() float64 {
+// reduceGrowth writes the kernel time of the last quarter of the steps that count over that of the first, unless these
+// are few.
+func (c *cut) reduceGrowth(run int, t *table) {
 	x := c.kernelTime()
 	x = x[min(max(c.skip, 0), len(x)):]
-	n := len(x) / 4
-	if n < 2 || sum(x[:n]) == 0 {
-		return math.NaN()
+	if n := len(x) / 4; n >= 2 && sum(x[:n]) > 0 {
+		v := sum(x[len(x)-n:]) / sum(x[:n])
+		t.set(run, measure.Workload, measure.Growth, math.Round(v*1e6)/1e6)
 	}
-	return sum(x[len(x)-n:]) / sum(x[:n])
 }
