@@ -76,7 +76,7 @@ func commands() []*command {
 		{name: "report", own: 1, optional: true, wants: "at most one saved report",
 			flags:   policyNames + reportNames + postNames + patchNames + " open",
 			formats: reports, reads: readsArguments, run: showReport},
-		{name: "rank", workload: true, flags: "gather job ranks keep " + exeFlag + " " + argFlag, run: runRank},
+		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
 		{name: "policy", own: 1, optional: true, wants: "one file", flags: policyNames + " promote target baseline",
 			run: showPolicy},
 		{name: "explain", own: 1, wants: "one word", run: explainWord},

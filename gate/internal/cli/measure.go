@@ -127,6 +127,7 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 	w, own := &j.set, v.Options
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
+	own.Step = w.Step
 	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()

@@ -19,7 +19,7 @@ func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 			"must hand on (mpirun -x NSGATE_GATHER -x NSGATE_JOB); by hand give --gather")
 	}
 	var w thresholds.Workload
-	if err := v.lay("ranks", w.Set); err != nil {
+	if err := v.lay("ranks step", w.Set); err != nil {
 		return err
 	}
 	job := "job" // with what its launcher has given all ranks: "job-4711-0"
@@ -29,7 +29,7 @@ func runRank(_ context.Context, e *env, v *flags, args arguments) error {
 		}
 	}
 	o := rank.Options{Gather: v.Gather, Job: cmp.Or(v.jobName, job), Getenv: e.getenv, Keep: v.keep}
-	o.Exe, o.Ranks, o.Order.Options.Args = v.Exe, w.Ranks, v.TraceArgs
+	o.Exe, o.Ranks, o.Step, o.Order.Options.Args = v.Exe, w.Ranks, w.Step, v.TraceArgs
 	code, err := o.Run(args.workload)
 	if err != nil {
 		fmt.Fprintf(e.Err, "nsgate rank: %v\n", err)

@@ -32,6 +32,9 @@ func (t *Trace) Check() error {
 			return errors.New("a call")
 		}
 	}
+	if t.Digest != nil {
+		return t.Digest.check(t)
+	}
 	switch {
 	case len(t.Launches) == 0 || len(Devices(t.Launches)) > mostDevices || len(t.Kernels) > MostSubjects:
 		return errors.New("the number of its launches, devices or kernels")

@@ -16,12 +16,13 @@ type Channel struct {
 // Move is one launch of a kernel that moves data between ranks.
 type Move struct {
 	Own     int64 // its time in this rank in ns
-	API     int64 // as of a [Launch]
+	API     int64 // as of a [Launch], 0 in a digest
 	Kernel  int32 // index into Trace.Kernels
 	Step    int32 // -1 outside the steps, and where there are none
 	Channel int32
 	Range   int32 // innermost range of the launch, -1 for none
 	Device  int32
+	Section int8 // of the run without its warm-up, in a digest
 }
 
 // Moves are packed collectives: Own has their times, and Rest everything else, which ranks mostly have in common.
@@ -94,4 +95,5 @@ func (c *columns) moves(list *[]Move) {
 	column(c, m, false, func(x *Move) *int32 { return &x.Channel })
 	column(c, m, true, func(x *Move) *int32 { return &x.Range })
 	column(c, m, false, func(x *Move) *int32 { return &x.Device })
+	column(c, m, false, func(x *Move) *int8 { return &x.Section })
 }

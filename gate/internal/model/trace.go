@@ -66,6 +66,8 @@ type Trace struct {
 	Warnings []string
 
 	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
+	// Digest takes the place of launches, copies, ranges and calls, nil for none.
+	Digest *Digest
 }
 
 // KernelInfo is the attributes that all launches of one kernel share.
@@ -218,9 +220,23 @@ func MemoryKindNamed(name string) MemoryKind {
 	return MemoryUnknown
 }
 
+// Begin is the start of the first launch; ok is false without launches.
+func (t *Trace) Begin() (start int64, ok bool) {
+	switch {
+	case t.Digest != nil:
+		return t.Digest.Span.Start, true
+	case len(t.Launches) > 0:
+		return t.Launches[0].Start, true
+	}
+	return 0, false
+}
+
 // End is the end of the last launch or copy, 0 for an empty trace.
 func (t *Trace) End() int64 {
 	var end int64
+	if t.Digest != nil {
+		end = t.Digest.End
+	}
 	for i := range t.Launches {
 		end = max(end, t.Launches[i].End)
 	}

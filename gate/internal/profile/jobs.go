@@ -33,8 +33,8 @@ func newFile(dir, name string, traces []model.Trace) file {
 	}
 	for i := range traces {
 		t := &traces[i]
-		if len(t.Launches) > 0 && (i == 0 || t.Start.Before(f.start)) {
-			f.start, f.lasts = t.Start, time.Duration(t.End()-t.Launches[0].Start)
+		if begin, ok := t.Begin(); ok && (i == 0 || t.Start.Before(f.start)) {
+			f.start, f.lasts = t.Start, time.Duration(t.End()-begin)
 		}
 	}
 	return f

@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 )
 
 // packAll writes packed traces of the exports of a directory into another one, and tells their bytes and launches.
@@ -28,7 +29,7 @@ func packAll(t testing.TB, from, to string) (size, launches int) {
 		for _, x := range traces {
 			launches += len(x.Launches)
 		}
-		packed, err := rank.Pack(traces)
+		packed, err := rank.Pack(traces, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,16 @@ func recordedJobs(t testing.TB, pattern string, name func(i int, file string) st
 }
 
 // Recorded jobs have the same verdict and the same report from packed traces as from exports.
-func TestPackedJobs(t *testing.T) {
+func TestPackedJobs(t *testing.T) { comparePacked(t, false) }
+
+// Recorded jobs have the same verdict and the same report from digests as from exports.
+func TestDigestJobs(t *testing.T) {
+	defer func(launches int) { trace.LongRun = launches }(trace.LongRun)
+	trace.LongRun = 100
+	comparePacked(t, true)
+}
+
+func comparePacked(t *testing.T, digests bool) {
 	own := func(_ int, file string) string { return file }
 	ranks := func(i int, _ string) string { // of one process each: two ranks a job
 		return []string{"run.000.rank0", "run.000.rank1", "run.001.rank0", "run.001.rank1", "left"}[i] + ".sqlite"
@@ -77,6 +87,10 @@ func TestPackedJobs(t *testing.T) {
 		"graph":     {"../../../testdata/h200/graph-node.sqlite", "../../../testdata/h200/graph-node.sqlite"},
 		"graphs":    {"../../../testdata/h200/graph-whole.sqlite", "../../../testdata/h200/graph-whole.sqlite"},
 	}
+	straggler := job{filepath.Join(t.TempDir(), "base"), filepath.Join(t.TempDir(), "head")}
+	generateJobs(t, straggler.base, 2, 3, 30*perStep, -1)
+	generateJobs(t, straggler.head, 2, 3, 30*perStep, 1)
+	jobs["straggler"] = straggler
 	if dir := os.Getenv("NSGATE_RECORDINGS"); dir != "" {
 		multi := func(name string) string { return recordedJobs(t, dir+"/multi/"+name, own) }
 		jobs["ddp"] = job{multi("ddp.*"), multi("ddp-slow1.*")}
@@ -101,6 +115,11 @@ func TestPackedJobs(t *testing.T) {
 		base, head := filepath.Join(t.TempDir(), "base"), filepath.Join(t.TempDir(), "head")
 		size, launches := packAll(t, x.base, base)
 		packAll(t, x.head, head)
+		files, _ := filepath.Glob(filepath.Join(base, "*"))
+		read, err := rank.ReadPacked(files[0], name)
+		if err != nil || (read[0].Digest != nil) != (digests && name != "nccl") {
+			t.Errorf("%s: %v, digest %v", name, err, read[0].Digest)
+		}
 		want, wantJSON := of(x.base, x.head)
 		got, gotJSON := of(base, head)
 		if got.Verdict != want.Verdict || gotJSON != wantJSON {

@@ -6,7 +6,7 @@ import "time"
 type Options struct {
 	Gather string // the directory that all hosts of the job see
 	Job    string // a name that its ranks share, and no other job in the directory
-	Keep   bool   // the export, in place of a packed trace
+	Keep   bool   // the export, in place of a packed trace or digest
 	Order
 	Self   string // the executable that the profiler starts, "" for this one
 	Getenv func(string) string

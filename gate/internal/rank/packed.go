@@ -11,10 +11,11 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 )
 
-// A packed trace holds the data that the reduction reads of an export, in about a tenth of its bytes: a line with the
-// version, then the traces of the processes in gob and gzip.
+// A packed trace holds the data that the reduction reads of an export, in about a tenth of its bytes, or its digest: a
+// line with the version, then the traces of the processes in gob and gzip.
 const (
 	packedMagic   = "nsgate.trace/"
 	packedVersion = packedMagic + "1\n"
@@ -26,14 +27,16 @@ var mostUnpacked int64 = 512 << 20
 // Packed reports whether a file begins like a packed trace.
 func Packed(head []byte) bool { return bytes.HasPrefix(head, []byte(packedMagic)) }
 
-// Pack makes a packed trace of the processes in a recording. A content of more than [mostUnpacked] is an error.
-func Pack(traces []model.Trace) ([]byte, error) {
+// Pack makes a packed trace of the processes in a recording, with digests of long ones by the named step, "" for that
+// of the process: see [trace.Digest]. A content of more than [mostUnpacked] is an error.
+func Pack(traces []model.Trace, step string) ([]byte, error) {
 	out := bytes.NewBufferString(packedVersion)
 	z := gzip.NewWriter(out)
 	counted := &counter{Writer: z}
 	enc := gob.NewEncoder(counted)
 	var err error
 	for _, t := range traces {
+		t, _ = trace.Digest(t, step)
 		t.Pack()
 		t.Source = ""
 		err = errors.Join(err, enc.Encode(&t))

@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,25 @@ func gobOf(t testing.TB, x model.Trace) []byte {
 	return out.Bytes()
 }
 
+// digestOf is the digest of a recording with collectives.
+func digestOf(t testing.TB) model.Trace {
+	t.Helper()
+	defer func(launches int) { trace.LongRun = launches }(trace.LongRun)
+	trace.LongRun = 100
+	traces, err := nsys.Read(t.Context(), recordings+"h200/kernels/base/base.000.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := traces[0]
+	x.Kernels = slices.Clone(x.Kernels)
+	x.Kernels[0].Subject.Name = "ncclDevKernel_AllReduce"
+	x, ok := trace.Digest(x, "")
+	if !ok || len(x.Kernels) != 1 {
+		t.Fatal("there is no digest")
+	}
+	return x
+}
+
 // A packed trace holds all that is read of an export; of one that was not cut down it is a tenth.
 func TestPacked(t *testing.T) {
 	for _, name := range []string{"h200/nccl.sqlite", "h200/jax.sqlite", "h200/graph-node.sqlite",
@@ -54,7 +74,7 @@ func TestPacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := Pack(want)
+		packed, err := Pack(want, "")
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -76,13 +96,37 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// A long rank leaves a digest by the step that is named, or by its own.
+func TestPackedDigest(t *testing.T) {
+	defer func(launches int) { trace.LongRun = launches }(trace.LongRun)
+	trace.LongRun = 100
+	traces, err := nsys.Read(t.Context(), recordings+"h200/kernels/base/base.000.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, want := range map[string]string{"": "step", "compute": "compute", trace.NoStep: "", "epoch": ""} {
+		packed, err := Pack(traces, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "x.trace")
+		if err := os.WriteFile(file, packed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadPacked(file, "it")
+		if err != nil || (got[0].Digest == nil) != (want == "") || want != "" && got[0].Digest.Step != want {
+			t.Errorf("%q: %v, %+v", step, err, got[0].Digest)
+		}
+	}
+}
+
 // A file that is no packed trace of this version, or a cut or changed one, is refused.
 func TestPackedRefused(t *testing.T) {
 	traces, err := nsys.Read(t.Context(), recordings+"h200/nccl.sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, err := Pack(traces)
+	sound, err := Pack(traces, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +140,7 @@ func TestPackedRefused(t *testing.T) {
 	defer func(most int64) { mostUnpacked = most }(mostUnpacked)
 	mostUnpacked = 1 << 20
 	long(&traces[0])
-	if _, err := Pack(traces); err == nil {
+	if _, err := Pack(traces, ""); err == nil {
 		t.Error("too large a recording is packed")
 	}
 	traces[0].Warnings = nil
@@ -134,6 +178,36 @@ func TestPackedRefused(t *testing.T) {
 	} {
 		files[says] = refused{changed(change), model.Damaged, says}
 	}
+	digest := digestOf(t)
+	for says, change := range map[string]func(*model.Trace, *model.Digest){
+		"": func(t *model.Trace, d *model.Digest) {},
+		"its digest does not fit": func(t *model.Trace, d *model.Digest) {
+			t.Ranges, t.RangeNames = []model.Range{{Parent: -1}}, []string{"x"}
+		},
+		"its digest does": func(t *model.Trace, d *model.Digest) { t.Sampling = &model.Sampling{} },
+		"its digest": func(t *model.Trace, d *model.Digest) {
+			t.Captures = []model.Interval{{Start: 1, End: 2}}
+		},
+		"the number of its launches":  func(t *model.Trace, d *model.Digest) { d.Devices = nil },
+		"the number of its launches,": func(t *model.Trace, d *model.Digest) { d.Span.End = -1 },
+		"a step does not fit":         func(t *model.Trace, d *model.Digest) { d.Compute = []float64{math.NaN()} },
+		"a step":                      func(t *model.Trace, d *model.Digest) { d.Compute = nil },
+		"a collective does not fit": func(t *model.Trace, d *model.Digest) {
+			d.Moves = model.PackMoves([]model.Move{{Step: 1 << 20}})
+		},
+		"a collective does not":  func(t *model.Trace, d *model.Digest) { d.Moves.Own = d.Moves.Own[1:] },
+		"a collective does":      func(t *model.Trace, d *model.Digest) { d.Moves.Rest += "x" },
+		"a warm-up does not fit": func(t *model.Trace, d *model.Digest) { d.Skips = []int{1 << 30} },
+	} {
+		x, d := digest, *digest.Digest
+		x.Digest = &d
+		change(&x, &d)
+		kind := model.Damaged
+		if says == "" {
+			kind = ""
+		}
+		files["digest: "+says] = refused{compressed(t, gobOf(t, x)), kind, says}
+	}
 	for name, x := range files {
 		file := filepath.Join(t.TempDir(), "x.trace")
 		if err := os.WriteFile(file, x.file, 0o600); err != nil {
@@ -158,14 +232,21 @@ func FuzzPacked(f *testing.F) {
 		x.Launches, x.Calls, x.Callers = x.Launches[:n], model.Calls{}, nil
 		f.Add(gobOf(f, x))
 	}
+	f.Add(gobOf(f, digestOf(f)))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		traces, err := unpack(io.LimitReader(bytes.NewReader(content), 1<<20))
 		if err != nil {
 			return
 		}
-		sessions, err := trace.Reduce(trace.Options{}, traces)
-		if err == nil && len(sessions[0]) == 0 {
-			t.Error("reduced to nothing")
+		for range 2 { // alone, and as ranks
+			sessions, err := trace.Reduce(trace.Options{}, traces)
+			if err == nil && len(sessions[0]) == 0 {
+				t.Error("reduced to nothing")
+			}
+			traces = []model.Trace{traces[0], traces[0]}
+			for i := range traces {
+				traces[i].Job, traces[i].Rank = "job", i
+			}
 		}
 	})
 }

@@ -206,7 +206,7 @@ func (r *rank) packed(ctx context.Context, by profiler.Profiler, export string) 
 	if err != nil {
 		return nil
 	}
-	out, err := Pack(traces)
+	out, err := Pack(traces, r.Step)
 	if err != nil {
 		return nil
 	}

@@ -71,6 +71,7 @@ type Order struct {
 	Options    profiler.Options `json:"options"`            // what it records
 	Unprofiled bool             `json:"untraced,omitempty"` // without a profiler
 	Ranks      []int            `json:"ranks,omitempty"`    // those to profile, none for all
+	Step       string           `json:"step,omitempty"`     // range of the digests, "" for any
 }
 
 // Profiles reports whether a rank is to be profiled.

@@ -76,7 +76,7 @@ func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 		from := export
 		export = rank.PackedFile(dir, jobOf(0), 0)
 		if wantErr == nil {
-			data, err := rank.Pack(slices.Clone(want))
+			data, err := rank.Pack(slices.Clone(want), "")
 			if err == nil {
 				err = os.WriteFile(export, data, 0o600)
 			}

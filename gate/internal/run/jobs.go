@@ -62,7 +62,8 @@ func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 // job launches the workload once, all of its ranks, and judges what they have left.
 func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
 	t, name := p.schedule()[i], jobOf(i)
-	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled, Ranks: p.Ranks}
+	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
+		Ranks: p.Ranks, Step: p.Step}
 	if err := order.Write(dir, name); err != nil {
 		return Run{}, p.gatherFull(dir, err)
 	}

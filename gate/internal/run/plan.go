@@ -91,7 +91,8 @@ type Options struct {
 	// workload but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher with
 	// that in it.
 	Gather string
-	Ranks  []int // those to profile where a job is gathered, none for all
+	Ranks  []int  // those to profile where a job is gathered, none for all
+	Step   string // range of the digests of ranks, "" for any
 }
 
 // Plan says what to run and how.

@@ -18,18 +18,22 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 		return "", nil
 	}
 	const enough, equal = 0.5, 0.02
+	type candidate struct {
+		model.Candidate // Covers is that of the run where it covers least, First the sum over the runs
+		runs            int
+	}
 	var found []candidate
 	at := map[string]int{}
 	for _, c := range cuts {
-		for _, x := range c.seen.candidates {
-			i, ok := at[x.name]
+		for _, x := range c.seen.Candidates {
+			i, ok := at[x.Name]
 			if !ok {
-				at[x.name] = len(found)
-				found = append(found, x)
+				at[x.Name] = len(found)
+				found = append(found, candidate{x, 1})
 				continue
 			}
 			f := &found[i]
-			f.covers, f.count, f.first, f.runs = min(f.covers, x.covers), max(f.count, x.count), f.first+x.first, f.runs+1
+			f.Covers, f.Count, f.First, f.runs = min(f.Covers, x.Covers), max(f.Count, x.Count), f.First+x.First, f.runs+1
 		}
 	}
 	found = slices.DeleteFunc(found, func(x candidate) bool { return x.runs < len(cuts) })
@@ -42,15 +46,15 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	}
 	most := 0.0
 	for _, x := range found {
-		most = max(most, x.covers)
+		most = max(most, x.Covers)
 	}
-	found = slices.DeleteFunc(found, func(x candidate) bool { return x.covers < enough || x.covers < most-equal })
+	found = slices.DeleteFunc(found, func(x candidate) bool { return x.Covers < enough || x.Covers < most-equal })
 	if len(found) == 0 {
 		return "", nil
 	}
 	return slices.MinFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.first, b.first), cmp.Compare(a.name, b.name))
-	}).name, nil
+		return cmp.Or(cmp.Compare(a.Count, b.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Name, b.Name))
+	}).Name, nil
 }
 
 // meant names the range that a step may have been meant for, else those that every run has.

@@ -19,7 +19,7 @@ type cut struct {
 	launches []model.Launch // those in the capture window, all without one
 	copies   []model.Copy
 	graphs   []int32 // the kernels of the launches of whole graphs
-	seen     sight
+	seen     model.Sight
 	steps    []model.Interval // by the starts of calls, each until the next begins; none where the run is one piece
 	ends     []int64          // of the ranges of the steps
 	compute  []float64        // kernel time of each step in ns, without collectives
@@ -69,10 +69,10 @@ func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
 			return err
 		}
 		c.look(step)
-		if step != "" {
-			c.divide(step)
+		if step == "" {
+			return nil
 		}
-		return nil
+		return c.divide(step)
 	})
 }
 
@@ -140,7 +140,10 @@ func within(spans []model.Interval, at int64) bool { return spanOf(spans, at) >=
 
 // divide lays the steps over the run: each lasts until the next begins, the last until its range ends. What comes
 // before the first step and after the last is neither. It sums up what kernels take in each, and lists the collectives.
-func (c *cut) divide(step string) {
+func (c *cut) divide(step string) error {
+	if c.Digest != nil {
+		return c.divideDigest(step)
+	}
 	if step != "" && step != NoStep {
 		c.steps = nil
 		if i := slices.Index(c.RangeNames, step); i >= 0 {
@@ -164,6 +167,7 @@ func (c *cut) divide(step string) {
 		}
 	}
 	c.collect(&steps)
+	return nil
 }
 
 // stepOf is the index of the step that contains an API call, -1 for none.

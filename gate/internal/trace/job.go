@@ -34,7 +34,7 @@ func jobs(cuts []*cut) ([]job, error) {
 	}
 	order := slices.Clone(cuts)
 	slices.SortStableFunc(order, func(a, b *cut) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.seen.span.Start, b.seen.span.Start))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.seen.Span.Start, b.seen.Span.Start))
 	})
 	var out []job
 	for len(order) > 0 {
@@ -52,17 +52,17 @@ func jobs(cuts []*cut) ([]job, error) {
 // concurrent reports whether a process is a further rank of a job.
 func concurrent(ranks []*cut, c *cut) bool {
 	return !slices.ContainsFunc(ranks, func(r *cut) bool {
-		a, b := r.seen.span, c.seen.span
+		a, b := r.seen.Span, c.seen.Span
 		both := min(a.End, b.End) - max(a.Start, b.Start)
 		return float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start))
 	})
 }
 
 func deviceOf(c *cut) int32 {
-	if len(c.seen.devices) == 0 {
+	if len(c.seen.Devices) == 0 {
 		return -1
 	}
-	return c.seen.devices[0]
+	return c.seen.Devices[0]
 }
 
 // namedJobs puts the ranks together whose traces name their job; nil where not every trace does. A rank with several processes,
@@ -138,7 +138,7 @@ func (j job) sources() string {
 func (j job) devices() int {
 	most, all, byFile := 0, 0, map[string][]int32{}
 	for _, c := range j.ranks {
-		used := slices.Concat(byFile[c.Source], c.seen.devices)
+		used := slices.Concat(byFile[c.Source], c.seen.Devices)
 		slices.Sort(used)
 		byFile[c.Source] = slices.Compact(used)
 		most = max(most, c.GPUs, len(byFile[c.Source]))
@@ -162,11 +162,12 @@ func apart(cuts []*cut) (runs, auxiliary []*cut) {
 	largest := map[string]launched{}
 	for _, c := range cuts {
 		x := largest[c.Source]
-		largest[c.Source] = launched{max(x.busy, c.seen.busy), max(x.launches, c.seen.launches)}
+		largest[c.Source] = launched{max(x.busy, c.seen.Busy), max(x.launches, c.seen.Launches)}
 	}
 	for _, c := range cuts {
 		x := largest[c.Source]
-		if float64(c.seen.busy) < auxiliaryTime*float64(x.busy) && float64(c.seen.launches) < auxiliaryLaunches*float64(x.launches) {
+		if float64(c.seen.Busy) < auxiliaryTime*float64(x.busy) &&
+			float64(c.seen.Launches) < auxiliaryLaunches*float64(x.launches) {
 			auxiliary = append(auxiliary, c)
 		} else {
 			runs = append(runs, c)
@@ -193,14 +194,14 @@ func attach(all []job, auxiliary []*cut) {
 }
 
 func distance(a, b *cut) int64 {
-	d := a.seen.span.Start - b.seen.span.Start
+	d := a.seen.Span.Start - b.seen.Span.Start
 	return max(d, -d)
 }
 
 func (j *job) reduceAuxiliary(run int, t *table) {
 	busy, launches := int64(0), 0
 	for _, c := range j.auxiliary {
-		busy, launches = busy+c.seen.busy, launches+c.seen.launches
+		busy, launches = busy+c.seen.Busy, launches+c.seen.Launches
 	}
 	if launches > 0 {
 		t.set(run, measure.Beside, measure.GPUTime, float64(busy))

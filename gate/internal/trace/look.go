@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -12,23 +11,21 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// sight is the summary of a trace that is not loaded.
-type sight struct {
-	span       model.Interval // from the first launch to the last
-	devices    []int32        // that of the first launch first
-	launches   int
-	busy       int64  // kernel time in ns
-	print      uint64 // of all launches
-	candidates []candidate
-}
-
 // look notes what the choice of the step and of the runs needs while the trace is not loaded.
 func (c *cut) look(step string) {
-	c.seen = sight{launches: len(c.Launches), devices: model.Devices(c.Launches), candidates: c.candidates(step)}
-	if n := len(c.Launches); n > 0 {
-		c.seen.span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
+	if d := c.Digest; d != nil {
+		c.seen = d.Sight
+		c.seen.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), func(x model.Candidate) bool {
+			rare := x.Count < minSteps || strings.HasPrefix(x.Name, model.MarkPrefix)
+			return step != "" && x.Name != step || step == "" && rare
+		})
+		return
 	}
-	hash := seed
+	c.seen = model.Sight{Launches: len(c.Launches), Devices: model.Devices(c.Launches), Candidates: c.candidates(step)}
+	if n := len(c.Launches); n > 0 {
+		c.seen.Span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
+	}
+	hash := uint64(1)
 	for i := range c.Launches {
 		l := &c.Launches[i]
 		place, node := int64(l.Range)<<32|int64(uint32(l.Device)), int64(l.Thread)<<1
@@ -39,12 +36,10 @@ func (c *cut) look(step string) {
 			high, low := bits.Mul64(hash^uint64(x), 0x9e3779b97f4a7c15)
 			hash = bits.RotateLeft64(hash, 5) ^ high ^ low
 		}
-		c.seen.busy += l.End - l.Start
+		c.seen.Busy += l.End - l.Start
 	}
-	c.seen.print = hash
+	c.seen.Print = hash
 }
-
-var seed = rand.Uint64()
 
 // minSteps is the fewest occurrences that make a range a step.
 const minSteps = 5
@@ -130,22 +125,14 @@ func (x *issued) coverage(spans []model.Interval, since int64) float64 {
 	return float64(in) / float64(max(x.time[len(x.starts)]-x.time[x.place(0, since)], 1))
 }
 
-type candidate struct {
-	name   string
-	spans  []model.Interval // of one run
-	covers float64          // share of the kernel time; of several runs, in the one where it covers least
-	count  int
-	first  int64 // start of the first occurrence, summed over runs
-	runs   int
-}
-
 // candidates are the ranges that a run repeats, or the one that is wanted. Their shares are of one span, from the first occurrence of
 // any of them: a short loop at the end of a run does not cover all of it.
-func (c *cut) candidates(want string) (out []candidate) {
+func (c *cut) candidates(want string) (out []model.Candidate) {
 	if want == NoStep {
 		return nil
 	}
 	since, occurrences := int64(0), c.occurrences(want)
+	var all [][]model.Interval
 	for i, name := range c.RangeNames {
 		if want != "" && name != want || want == "" && strings.HasPrefix(name, model.MarkPrefix) {
 			continue
@@ -157,12 +144,13 @@ func (c *cut) candidates(want string) (out []candidate) {
 		if len(out) == 0 || spans[0].Start < since {
 			since = spans[0].Start
 		}
-		out = append(out, candidate{name: name, spans: spans, count: len(spans), first: spans[0].Start, runs: 1})
+		all = append(all, spans)
+		out = append(out, model.Candidate{Name: name, Count: len(spans), First: spans[0].Start})
 	}
 	if len(out) > 0 {
 		issued := c.issued()
 		for i := range out {
-			out[i].covers, out[i].spans = issued.coverage(out[i].spans, since), nil
+			out[i].Covers = issued.coverage(all[i], since)
 		}
 	}
 	return out

@@ -26,19 +26,21 @@ var ofRank = map[string]measure.Metric{
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	j.reduceAuxiliary(run, t)
 	if len(j.ranks) == 1 {
-		err = each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
+		err = each(j.ranks, func(_ int, c *cut) (err error) { info, err = c.reduceRank(run, t); return err })
 		return info, err
 	}
 	ranks := newTable(len(j.ranks)) // by rank
 	for from := 0; from < len(j.ranks); from += mergedRanks {
 		some := j.ranks[from:min(from+mergedRanks, len(j.ranks))]
 		infos, tables := make([]model.Run, len(some)), make([]table, len(some))
-		if err := each(some, func(i int, c *cut) error {
+		if err := each(some, func(i int, c *cut) (err error) {
 			tables[i] = newTable(1)
 			tables[i].exact = true
-			infos[i] = c.reduce(0, &tables[i])
-			c.reduceWaits(0, &tables[i])
-			return nil
+			infos[i], err = c.reduceRank(0, &tables[i])
+			if err == nil {
+				c.reduceWaits(0, &tables[i])
+			}
+			return err
 		}); err != nil {
 			return info, err
 		}

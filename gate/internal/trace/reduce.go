@@ -64,6 +64,14 @@ func (c *cut) addUp(roles *roles) sums {
 	return out
 }
 
+// reduceRank writes the samples of a run, or of a rank by itself, into the table.
+func (c *cut) reduceRank(run int, t *table) (model.Run, error) {
+	if c.Digest != nil {
+		return c.reduceDigest(run, t)
+	}
+	return c.reduce(run, t), nil
+}
+
 func (c *cut) reduce(run int, t *table) model.Run {
 	info := model.Run{Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
 	per := 1.0 // steps that the sums are divided by

@@ -89,7 +89,7 @@ func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
 		if step == "" {
 			s.step, _ = chooseStep(s.cuts, "")
 		}
-		if err := each(s.cuts, func(_ int, c *cut) error { c.divide(s.step); return nil }); err != nil {
+		if err := each(s.cuts, func(_ int, c *cut) error { return c.divide(s.step) }); err != nil {
 			return nil, err
 		}
 	}
@@ -155,14 +155,14 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 func distinct(cuts []*cut) error {
 	first := make(map[uint64]*cut, len(cuts))
 	for _, c := range cuts {
-		if c.seen.launches == 0 {
+		if c.seen.Launches == 0 {
 			continue
 		}
-		if other := first[c.seen.print]; other != nil && other.Source != c.Source {
+		if other := first[c.seen.Print]; other != nil && other.Source != c.Source {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", other.file(), c.file())
 		}
-		first[c.seen.print] = c
+		first[c.seen.Print] = c
 	}
 	return nil
 }

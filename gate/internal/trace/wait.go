@@ -118,6 +118,9 @@ func (c *cut) shortenWholes(run int, moves []collective, t *table) {
 
 // paths gives the numbers of the ranges around collectives, and the names of these, each once.
 func (c *cut) paths() (of func(*model.Move) int32, names func(int32) []string) {
+	if d := c.Digest; d != nil {
+		return func(m *model.Move) int32 { return m.Range }, func(path int32) []string { return d.Paths[path] }
+	}
 	roles := c.newRoles()
 	of = func(m *model.Move) int32 {
 		return roles.rangeOf(model.Launch{API: m.API, Range: m.Range}, int(m.Step))
@@ -135,8 +138,16 @@ func (c *cut) paths() (of func(*model.Move) int32, names func(int32) []string) {
 // sectionOf gives the section of a collective.
 func (c *cut) sectionOf() func(*model.Move) int {
 	s := c.newSectioning()
+	if c.Digest == nil {
+		return func(m *model.Move) int {
+			section, _, _ := s.of(m.API)
+			return section
+		}
+	}
 	return func(m *model.Move) int {
-		section, _, _ := s.of(m.API)
-		return section
+		if m.Step >= 0 && int(m.Step) < s.from {
+			return inWarmup
+		}
+		return int(m.Section)
 	}
 }

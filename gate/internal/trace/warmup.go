@@ -53,6 +53,11 @@ func skipWarmup(cuts []*cut, o Options) error {
 				return model.Refuse(model.LongWarmup, "leave out fewer, or let the workload run longer",
 					"%s: a warm-up of %d steps leaves none of the %d", c.file(), skip, n)
 			}
+		}
+		if slices.ContainsFunc(cuts, (*cut).long) {
+			skip = roundSkip(skip, cuts)
+		}
+		for _, c := range cuts {
 			c.skip = skip
 		}
 		return nil
@@ -78,6 +83,9 @@ func skipWarmup(cuts []*cut, o Options) error {
 	most := slices.Max(append(latest, 0))
 	if n := o.skipped(); n >= 0 {
 		most = n
+	}
+	if slices.ContainsFunc(cuts, (*cut).long) {
+		most = roundSkip(most, cuts)
 	}
 	for _, c := range cuts {
 		c.skip = min(most, max(len(c.laid())-1, 0))
