@@ -99,3 +99,18 @@ func TestOldBaseline(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherCommand wants a warning where both commands are known and differ.
+func TestOtherCommand(t *testing.T) {
+	for _, x := range []struct {
+		base, head string
+		want       bool
+	}{{"11111111", "22222222", true}, {"11111111", "11111111", false}, {"", "22222222", false}} {
+		base, head := quiet().session(), quiet().session()
+		base.Command, head.Command = x.base, x.head
+		r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "the command differs from the baseline's"); got != x.want {
+			t.Errorf("%q and %q: %q", x.base, x.head, r.Warnings)
+		}
+	}
+}
