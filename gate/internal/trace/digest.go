@@ -196,7 +196,7 @@ const keepExports = "keep its exports with `nsgate rank --keep`"
 func (c *cut) divideDigest(step string) error {
 	d := c.Digest
 	if step != d.Step {
-		return model.Refuse(model.RunsDiffer, "measure the job again and name its step, or "+keepExports,
+		return model.Refuse(model.RunsDiffer, "name the step when the job is measured, or "+keepExports,
 			"%s is a digest by the step %s, and the job is judged by %s", c.file(), strconv.Quote(d.Step),
 			strconv.Quote(cmp.Or(step, NoStep)))
 	}

@@ -98,7 +98,7 @@ func TestDigestLacks(t *testing.T) {
 		want   string
 	}{
 		"another step": {Options{Step: "epoch"}, nil, `run.000.rank0.sqlite is a digest by the step "step", ` +
-			`and the job is judged by "epoch"; measure the job again with --step, or keep its exports with ` +
+			`and the job is judged by "epoch"; name the step when the job is measured, or keep its exports with ` +
 			"`nsgate rank --keep`"},
 		"no step":     {Options{Step: NoStep}, nil, `judged by "none"`},
 		"a capture":   {Options{Warmup: Capture}, nil, "never called cudaProfilerStart"},
