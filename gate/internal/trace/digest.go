@@ -186,6 +186,9 @@ func readSamples(d *model.Digest) (*samples, error) {
 	if len(s.Values) != len(s.Rows)*len(d.Skips) || len(s.Launches) != len(d.Skips) {
 		return nil, errors.New("samples are missing")
 	}
+	if slices.ContainsFunc(s.Values, func(v float64) bool { return math.IsInf(v, 0) }) {
+		return nil, errors.New("a sample is infinite")
+	}
 	return s, nil
 }
 

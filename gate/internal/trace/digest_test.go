@@ -1,6 +1,10 @@
 package trace
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/gob"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +113,14 @@ func TestDigestLacks(t *testing.T) {
 			"run.000.rank0.sqlite is damaged: unexpected EOF"},
 		"some samples": {Options{}, func(t *model.Trace) { t.Digest.Skips = append([]int{2, 3}, t.Digest.Skips...) },
 			"samples are missing"},
+		"an infinite sample": {Options{}, func(t *model.Trace) {
+			s, _ := readSamples(t.Digest)
+			s.Values[0] = math.Inf(1)
+			var out bytes.Buffer
+			z := gzip.NewWriter(&out)
+			_, _ = gob.NewEncoder(z).Encode(s), z.Close()
+			t.Digest.Samples = out.Bytes()
+		}, "a sample is infinite"},
 		"the same twice": {Options{}, func(t *model.Trace) { t.Digest.Print = of[1].Digest.Print }, "are the same recording"},
 	} {
 		changed := slices.Clone(of)
