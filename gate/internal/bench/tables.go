@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -83,8 +84,8 @@ func hasUnit(title string) bool {
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
 var tritonMetrics = map[string]unit{
-	"latency": {measure.Duration, 1e6}, "walltime": {measure.Duration, 1e6}, "cuda_time": {measure.Duration, 1e6},
-	"tflops": {measure.FlopRate, 1e12}, "gbps": {measure.Bandwidth, 1e9}, "tbps": {measure.Bandwidth, 1e12},
+	"latency": {measure.GPUDuration, 1e6}, "walltime": {measure.Duration, 1e6}, "cuda_time": {measure.GPUDuration, 1e6},
+	"tflops": {measure.GPUFlopRate, 1e12}, "gbps": {measure.GPUBandwidth, 1e9}, "tbps": {measure.GPUBandwidth, 1e12},
 	"cpu_peak_mem": {measure.Memory, 1e9}, "gpu_peak_mem": {measure.Memory, 1e9},
 }
 
@@ -162,10 +163,14 @@ func firstOf(cell string) string {
 	return number
 }
 
+// onGPU are metrics by a time between events on the GPU, as do_bench takes it (triton.testing).
+var onGPU = map[measure.Metric]measure.Metric{measure.Duration: measure.GPUDuration,
+	measure.Bandwidth: measure.GPUBandwidth, measure.FlopRate: measure.GPUFlopRate}
+
 func ofColumn(title string) (name string, m measure.Metric, factor float64) {
 	if part := unitOf().FindStringSubmatch(title); part != nil {
 		if m, factor = inUnit(part[2]); m != measure.Value {
-			return part[1], m, factor
+			return part[1], cmp.Or(onGPU[m], m), factor
 		}
 	}
 	if i := strings.LastIndexByte(title, '-'); i >= 0 {

@@ -96,7 +96,7 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 // or its part in a sum. Several hosts of one board may show a kernel to be quiet. A cheap change is never told from a
 // host effect.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
-	isTime := e.Metric.Unit == measure.Time.Unit && e.Subject.Scope != measure.ScopeSection
+	isTime := (e.Metric.Unit == measure.Time.Unit || e.Metric.OnGPU()) && e.Subject.Scope != measure.ScopeSection
 	if t.relation() < terms.SameBoard || e.dependsOnHost() || !isTime {
 		return 0
 	}

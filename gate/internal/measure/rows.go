@@ -143,7 +143,10 @@ var (
 	ItemRate  = row("item_rate", "1/s", Higher, rate, alone, unprofiled|judged|followed, "rate")
 	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed)
 	FlopRate  = row("flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed, "FLOP rate")
-	Memory    = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
+	// GPUBandwidth and GPUFlopRate are rates by a [GPUDuration].
+	GPUBandwidth = row("gpu_bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed|onGPU, "bandwidth")
+	GPUFlopRate  = row("gpu_flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed|onGPU, "FLOP rate")
+	Memory       = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
 	// Value is a number without a direction.
 	Value = row("value", "", Neither, amount, alone, unprofiled)
 )
