@@ -8,13 +8,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Sight is the summary of a trace that the choice of the step and of the runs needs. Times are in ns.
-type Sight struct {
+// Outline is the summary of a trace that the choice of the step and of the runs needs. Times are in ns.
+type Outline struct {
 	Span       Interval // from the first launch to the last
 	Devices    []int32  // that of the first launch first
 	Launches   int
 	Busy       int64  // kernel time
-	Print      uint64 // hash of all launches
+	Hash       uint64 // of all launches
 	Candidates []Candidate
 }
 
@@ -29,15 +29,15 @@ type Candidate struct {
 // Digest is what the reduction of a job needs of one rank, in place of launches, copies, ranges and calls: the samples
 // of the rank by itself, and what other ranks change in them.
 type Digest struct {
-	Sight
+	Outline
 	End  int64 // of the last launch or copy
 	Step string
 	// Compute is the kernel time of each step in ns, without collectives.
 	Compute []float64
-	// Moves are the collectives. Their Range is an index into Paths: the names of the ranges around them.
-	Moves    Moves
-	Channels []Channel
-	Paths    [][]string
+	// Their Range is an index into Paths: the names of the ranges around them.
+	Collectives Collectives
+	Channels    []Channel
+	Paths       [][]string
 	// Skips are the warm-ups in steps that Samples has samples for, rising.
 	Skips   []int
 	Samples []byte // gob in gzip
@@ -45,9 +45,9 @@ type Digest struct {
 
 // check gives the first error that makes a digest unfit to be reduced. The reduction checks its samples.
 func (d *Digest) check(t *Trace) error {
-	moves, ok := d.Moves.Unpack()
+	moves, ok := d.Collectives.Unpack()
 	n := len(d.Compute)
-	unfit := func(m Move) bool {
+	unfit := func(m Collective) bool {
 		return !lasts(0, m.Own) || !refers(m.Kernel, len(t.Kernels), 0) || !refers(m.Step, n, -1) ||
 			!refers(m.Channel, len(d.Channels), 0) || !refers(m.Range, len(d.Paths), 0) ||
 			!refers(int32(m.Section), len(measure.Sections), 0)

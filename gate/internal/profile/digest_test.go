@@ -104,11 +104,11 @@ func generateDigests(t testing.TB, dir string, jobs, ranks, slow int) (size int)
 				x = of[reduced]
 			}
 			d := *x.Digest
-			moves, _ := d.Moves.Unpack()
+			moves, _ := d.Collectives.Unpack()
 			for i := range moves {
 				moves[i].Own += 32 * noise.Int64N(60)
 			}
-			d.Moves, d.Compute, d.Print = model.PackMoves(moves), slices.Clone(d.Compute), noise.Uint64()
+			d.Collectives, d.Compute, d.Hash = model.PackCollectives(moves), slices.Clone(d.Compute), noise.Uint64()
 			for i := range d.Compute {
 				d.Compute[i] += float64(noise.Int64N(1000))
 			}

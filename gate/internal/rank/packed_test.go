@@ -193,10 +193,10 @@ func TestPackedRefused(t *testing.T) {
 		"a step does not fit":         func(t *model.Trace, d *model.Digest) { d.Compute = []float64{math.NaN()} },
 		"a step":                      func(t *model.Trace, d *model.Digest) { d.Compute = nil },
 		"a collective does not fit": func(t *model.Trace, d *model.Digest) {
-			d.Moves = model.PackMoves([]model.Move{{Step: 1 << 20}})
+			d.Collectives = model.PackCollectives([]model.Collective{{Step: 1 << 20}})
 		},
-		"a collective does not":  func(t *model.Trace, d *model.Digest) { d.Moves.Own = d.Moves.Own[1:] },
-		"a collective does":      func(t *model.Trace, d *model.Digest) { d.Moves.Rest += "x" },
+		"a collective does not":  func(t *model.Trace, d *model.Digest) { d.Collectives.Own = d.Collectives.Own[1:] },
+		"a collective does":      func(t *model.Trace, d *model.Digest) { d.Collectives.Rest += "x" },
 		"a warm-up does not fit": func(t *model.Trace, d *model.Digest) { d.Skips = []int{1 << 30} },
 	} {
 		x, d := digest, *digest.Digest

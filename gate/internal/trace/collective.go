@@ -15,7 +15,7 @@ import (
 
 // collect lists the collectives, packed. steps finds the steps of calls.
 func (c *cut) collect(steps *finder) {
-	var moves []model.Move
+	var moves []model.Collective
 	var channels model.Interned[model.Channel]
 	var streams model.Interned[int32] // those of collectives
 	communicates := c.communicates()
@@ -28,12 +28,12 @@ func (c *cut) collect(steps *finder) {
 		if channel.Communicator == 0 {
 			channel.Stream, _ = streams.Of(l.Stream)
 		}
-		m := model.Move{Own: l.End - l.Start, API: l.API, Kernel: l.Kernel, Step: int32(steps.find(l.API)),
+		m := model.Collective{Own: l.End - l.Start, API: l.API, Kernel: l.Kernel, Step: int32(steps.find(l.API)),
 			Range: l.Range, Device: l.Device}
 		m.Channel, _ = channels.Of(channel)
 		moves = append(moves, m)
 	}
-	c.moves, c.channels, c.transfers, c.moved = model.PackMoves(moves), channels.List, nil, nil
+	c.moves, c.channels, c.transfers, c.moved = model.PackCollectives(moves), channels.List, nil, nil
 }
 
 func (c *cut) communicates() []bool {
@@ -47,7 +47,7 @@ func (c *cut) communicates() []bool {
 // collective is a launch of a kernel that moves data between ranks, and the shortest time of it in ns among the
 // participants: that rank came last and waited for none. Without known counterparts it is the own time.
 type collective struct {
-	model.Move
+	model.Collective
 	transfer int64
 	matched  bool
 }
@@ -61,7 +61,7 @@ func (c *cut) collectives() []collective {
 	}
 	out := make([]collective, len(moves))
 	for i, m := range moves {
-		if out[i] = (collective{Move: m, transfer: m.Own}); times != nil && times[i] < 0 {
+		if out[i] = (collective{Collective: m, transfer: m.Own}); times != nil && times[i] < 0 {
 			out[i].transfer, out[i].matched = ^times[i], true
 		}
 	}

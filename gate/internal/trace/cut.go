@@ -19,11 +19,11 @@ type cut struct {
 	launches []model.Launch // those in the capture window, all without one
 	copies   []model.Copy
 	graphs   []int32 // the kernels of the launches of whole graphs
-	seen     model.Sight
+	seen     model.Outline
 	steps    []model.Interval // by the starts of calls, each until the next begins; none where the run is one piece
 	ends     []int64          // of the ranges of the steps
 	compute  []float64        // kernel time of each step in ns, without collectives
-	moves    model.Moves
+	moves    model.Collectives
 	channels []model.Channel // of the collectives
 	// transfers are the times of the collectives in ns, packed: of those with counterparts the complements of their
 	// transfers; nil for own times. caused is the mean wait of the other ranks where this rank came last.

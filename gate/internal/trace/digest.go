@@ -60,11 +60,11 @@ func Digest(t model.Trace, step string) (_ model.Trace, ok bool) {
 	if c.hasGraphs() && c.placeGraphs() != nil || len(c.steps) == 0 {
 		return t, false
 	}
-	d := &model.Digest{Sight: c.seen, End: t.End(), Step: step, Compute: c.compute, Channels: c.channels}
+	d := &model.Digest{Outline: c.seen, End: t.End(), Step: step, Compute: c.compute, Channels: c.channels}
 	if !slices.ContainsFunc(d.Candidates, func(x model.Candidate) bool { return x.Name == step }) {
 		d.Candidates = append(d.Candidates, c.candidates(step)...)
 	}
-	t.Kernels, d.Skips = c.digestMoves(d), skips(len(c.steps))
+	t.Kernels, d.Skips = c.digestCollectives(d), skips(len(c.steps))
 	if d.Samples, err = c.digestSamples(d.Skips); err != nil {
 		return t, false
 	}
@@ -75,16 +75,16 @@ func Digest(t model.Trace, step string) (_ model.Trace, ok bool) {
 	return t, true
 }
 
-// digestMoves puts the collectives into the digest, and gives their kernels.
-func (c *cut) digestMoves(d *model.Digest) (kernels []model.KernelInfo) {
+// digestCollectives puts the collectives into the digest, and gives their kernels.
+func (c *cut) digestCollectives(d *model.Digest) (kernels []model.KernelInfo) {
 	moves, in := c.collectives(), c.sectionOf()
 	pathOf, namesOf := c.paths()
-	packed := make([]model.Move, len(moves))
+	packed := make([]model.Collective, len(moves))
 	var number model.Interned[int32]
 	var paths model.Interned[string]
 	for i := range moves {
 		m := &packed[i]
-		*m = moves[i].Move
+		*m = moves[i].Collective
 		k, isNew := number.Of(m.Kernel)
 		if isNew {
 			kernels = append(kernels, model.KernelInfo{Subject: c.Kernels[m.Kernel].Subject})
@@ -96,7 +96,7 @@ func (c *cut) digestMoves(d *model.Digest) (kernels []model.KernelInfo) {
 		}
 		m.Kernel, m.Range, m.Section, m.API = k, path, int8(in(m)), 0
 	}
-	d.Moves = model.PackMoves(packed)
+	d.Collectives = model.PackCollectives(packed)
 	return kernels
 }
 
@@ -203,7 +203,7 @@ func (c *cut) divideDigest(step string) error {
 			"%s is a digest by the step %s, and the job is judged by %s", c.file(), strconv.Quote(d.Step),
 			strconv.Quote(cmp.Or(step, NoStep)))
 	}
-	c.steps, c.compute, c.moves, c.channels = untimed(len(d.Compute)), d.Compute, d.Moves, d.Channels
+	c.steps, c.compute, c.moves, c.channels = untimed(len(d.Compute)), d.Compute, d.Collectives, d.Channels
 	return nil
 }
 

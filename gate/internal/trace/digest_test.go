@@ -91,7 +91,7 @@ func TestDigestProperties(t *testing.T) {
 	})
 }
 
-// What a digest lacks is refused with the next step; what it cannot replace has none.
+// A digest that lacks something is refused with the next step; a trace that no digest can replace has none.
 func TestDigestLacks(t *testing.T) {
 	longFrom(t, 10)
 	job := jobOf("run.000.rank%d.sqlite", 1, 200, 220)
@@ -121,7 +121,7 @@ func TestDigestLacks(t *testing.T) {
 			_, _ = gob.NewEncoder(z).Encode(s), z.Close()
 			t.Digest.Samples = out.Bytes()
 		}, "a sample is infinite"},
-		"the same twice": {Options{}, func(t *model.Trace) { t.Digest.Print = of[1].Digest.Print }, "are the same recording"},
+		"the same twice": {Options{}, func(t *model.Trace) { t.Digest.Hash = of[1].Digest.Hash }, "are the same recording"},
 	} {
 		changed := slices.Clone(of)
 		d := *of[0].Digest

@@ -14,14 +14,14 @@ import (
 // look notes what the choice of the step and of the runs needs while the trace is not loaded.
 func (c *cut) look(step string) {
 	if d := c.Digest; d != nil {
-		c.seen = d.Sight
+		c.seen = d.Outline
 		c.seen.Candidates = slices.DeleteFunc(slices.Clone(d.Candidates), func(x model.Candidate) bool {
 			rare := x.Count < minSteps || strings.HasPrefix(x.Name, model.MarkPrefix)
 			return step != "" && x.Name != step || step == "" && rare
 		})
 		return
 	}
-	c.seen = model.Sight{Launches: len(c.Launches), Devices: model.Devices(c.Launches), Candidates: c.candidates(step)}
+	c.seen = model.Outline{Launches: len(c.Launches), Devices: model.Devices(c.Launches), Candidates: c.candidates(step)}
 	if n := len(c.Launches); n > 0 {
 		c.seen.Span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
 	}
@@ -38,7 +38,7 @@ func (c *cut) look(step string) {
 		}
 		c.seen.Busy += l.End - l.Start
 	}
-	c.seen.Print = hash
+	c.seen.Hash = hash
 }
 
 // minSteps is the fewest occurrences that make a range a step.

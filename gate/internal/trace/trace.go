@@ -158,11 +158,11 @@ func distinct(cuts []*cut) error {
 		if c.seen.Launches == 0 {
 			continue
 		}
-		if other := first[c.seen.Print]; other != nil && other.Source != c.Source {
+		if other := first[c.seen.Hash]; other != nil && other.Source != c.Source {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", other.file(), c.file())
 		}
-		first[c.seen.Print] = c
+		first[c.seen.Hash] = c
 	}
 	return nil
 }

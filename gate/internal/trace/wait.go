@@ -86,7 +86,7 @@ func (c *cut) shortenWholes(run int, moves []collective, t *table) {
 	pathOf, namesOf := c.paths()
 	for i := range moves {
 		m := &moves[i]
-		sections[in(&m.Move)] += float64(m.Own - m.transfer)
+		sections[in(&m.Collective)] += float64(m.Own - m.transfer)
 		if p := c.otherPhase(m.API); p > 0 {
 			phases[p] += float64(m.Own - m.transfer)
 		}
@@ -94,7 +94,7 @@ func (c *cut) shortenWholes(run int, moves []collective, t *table) {
 	for m, n := range c.counted(moves) {
 		wait := n * float64(m.Own-m.transfer)
 		devices[m.Device] += wait
-		paths[pathOf(&m.Move)] += wait
+		paths[pathOf(&m.Collective)] += wait
 	}
 	ranges := map[string]float64{}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -117,12 +117,12 @@ func (c *cut) shortenWholes(run int, moves []collective, t *table) {
 }
 
 // paths gives the numbers of the ranges around collectives, and the names of these, each once.
-func (c *cut) paths() (of func(*model.Move) int32, names func(int32) []string) {
+func (c *cut) paths() (of func(*model.Collective) int32, names func(int32) []string) {
 	if d := c.Digest; d != nil {
-		return func(m *model.Move) int32 { return m.Range }, func(path int32) []string { return d.Paths[path] }
+		return func(m *model.Collective) int32 { return m.Range }, func(path int32) []string { return d.Paths[path] }
 	}
 	roles := c.newRoles()
-	of = func(m *model.Move) int32 {
+	of = func(m *model.Collective) int32 {
 		return roles.rangeOf(model.Launch{API: m.API, Range: m.Range}, int(m.Step))
 	}
 	return of, func(r int32) (out []string) {
@@ -136,15 +136,15 @@ func (c *cut) paths() (of func(*model.Move) int32, names func(int32) []string) {
 }
 
 // sectionOf gives the section of a collective.
-func (c *cut) sectionOf() func(*model.Move) int {
+func (c *cut) sectionOf() func(*model.Collective) int {
 	s := c.newSectioning()
 	if c.Digest == nil {
-		return func(m *model.Move) int {
+		return func(m *model.Collective) int {
 			section, _, _ := s.of(m.API)
 			return section
 		}
 	}
-	return func(m *model.Move) int {
+	return func(m *model.Collective) int {
 		if m.Step >= 0 && int(m.Step) < s.from {
 			return inWarmup
 		}

@@ -13,8 +13,8 @@ type Channel struct {
 	Stream       int32
 }
 
-// Move is one launch of a kernel that moves data between ranks.
-type Move struct {
+// Collective is one launch of a kernel that moves data between ranks.
+type Collective struct {
 	Own     int64 // its time in this rank in ns
 	API     int64 // as of a [Launch], 0 in a digest
 	Kernel  int32 // index into Trace.Kernels
@@ -25,8 +25,8 @@ type Move struct {
 	Section int8 // of the run without its warm-up, in a digest
 }
 
-// Moves are packed collectives: Own has their times, and Rest everything else, which ranks mostly have in common.
-type Moves struct {
+// Collectives are packed collectives: Own has their times, and Rest everything else, which ranks mostly have in common.
+type Collectives struct {
 	Rest Shared
 	Own  []byte
 }
@@ -43,18 +43,18 @@ func (s *Shared) GobDecode(b []byte) error {
 	return nil
 }
 
-// PackMoves packs collectives.
-func PackMoves(list []Move) Moves {
+// PackCollectives packs collectives.
+func PackCollectives(list []Collective) Collectives {
 	c, own := columns{writes: true}, make([]int64, len(list))
 	for i := range list {
 		own[i] = list[i].Own
 	}
 	c.moves(&list)
-	return Moves{Shared(c.bytes), PackTimes(own)}
+	return Collectives{Shared(c.bytes), PackTimes(own)}
 }
 
-// Unpack gives the collectives that [PackMoves] packed; ok is false for any other bytes.
-func (m Moves) Unpack() (list []Move, ok bool) {
+// Unpack gives the collectives that [PackCollectives] packed; ok is false for any other bytes.
+func (m Collectives) Unpack() (list []Collective, ok bool) {
 	c := columns{bytes: []byte(m.Rest)}
 	c.moves(&list)
 	own, ok := UnpackTimes(m.Own, len(list))
@@ -65,7 +65,7 @@ func (m Moves) Unpack() (list []Move, ok bool) {
 }
 
 // Times are the own times in ns.
-func (m Moves) Times() []int64 {
+func (m Collectives) Times() []int64 {
 	n, _ := binary.Uvarint([]byte(m.Rest[:min(len(m.Rest), binary.MaxVarintLen64)]))
 	times, _ := UnpackTimes(m.Own, int(n))
 	return times
@@ -86,14 +86,14 @@ func UnpackTimes(packed []byte, n int) (times []int64, ok bool) {
 	return times, !c.broken && len(c.bytes) == 0
 }
 
-func (c *columns) moves(list *[]Move) {
+func (c *columns) moves(list *[]Collective) {
 	rows(c, list)
 	m := *list
-	column(c, m, false, func(x *Move) *int32 { return &x.Kernel })
-	column(c, m, true, func(x *Move) *int64 { return &x.API })
-	column(c, m, true, func(x *Move) *int32 { return &x.Step })
-	column(c, m, false, func(x *Move) *int32 { return &x.Channel })
-	column(c, m, true, func(x *Move) *int32 { return &x.Range })
-	column(c, m, false, func(x *Move) *int32 { return &x.Device })
-	column(c, m, false, func(x *Move) *int8 { return &x.Section })
+	column(c, m, false, func(x *Collective) *int32 { return &x.Kernel })
+	column(c, m, true, func(x *Collective) *int64 { return &x.API })
+	column(c, m, true, func(x *Collective) *int32 { return &x.Step })
+	column(c, m, false, func(x *Collective) *int32 { return &x.Channel })
+	column(c, m, true, func(x *Collective) *int32 { return &x.Range })
+	column(c, m, false, func(x *Collective) *int32 { return &x.Device })
+	column(c, m, false, func(x *Collective) *int8 { return &x.Section })
 }
