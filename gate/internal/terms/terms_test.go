@@ -35,7 +35,8 @@ func TestRowOfEveryMetric(t *testing.T) {
 		utilisationRow: {"sm_active", "sm_issue", "tensor_active", "dram_read", "dram_write", "pcie_rx", "pcie_tx",
 			"nvlink_rx", "nvlink_tx"},
 		SumRow: {"gpu_time"},
-		KernelRow: {"time", "total", "gpu_duration", "imbalance", "ncu_time", "cycles", "sm_throughput", "memory_throughput",
+		KernelRow: {"time", "total", "gpu_duration", "gpu_bandwidth", "gpu_flop_rate", "imbalance", "ncu_time", "cycles",
+			"sm_throughput", "memory_throughput",
 			"dram_throughput", "dram_bytes",
 			"dram_bandwidth", "l2_bytes", "l1_hit_rate", "l2_hit_rate", "load_sectors", "store_sectors", "achieved_occupancy", "flops_fp64", "flops_fp32", "flops_fp16"},
 	}
