@@ -293,7 +293,8 @@ func TestPolicySchema(t *testing.T) {
 	for _, text := range []string{
 		`threshold = 0.03`, `threshold = "3"`, `threshold = true`, `treshold = "3%"`, `undecided = "pass"`, "[rule]\nmax = \"3%\"",
 		"[[rules]]\nmax = \"3%\"", "[[rule]]\nstep = \"s\"\nmax = \"3%\"", "[[rule]]\nseverity = \"error\"", "[[rule]]\nkernel = \"a \"\nmax = \"1%\"",
-		"[[workload]]\nruns = 3", "[[workload]]\nname = \"../x\"", "[[workload]]\nname = \"a\"\nruns = \"five\"", "[[workload]]\nname = \"a\"\nruns = 0",
+		"[[workload]]\nruns = 3", "[[workload]]\nname = \"../x\"",
+		"[[workload]]\nname = \"a\"\nruns = \"five\"", "[[workload]]\nname = \"a\"\nruns = 0",
 		"[[workload]]\nname = \"a\"\ntimeout = \"90\"", "[[workload]]\nname = \"a\"\nwarmup = -1", "[[workload]]\nname = \"a\"\ncommand = []",
 		"[[workload]]\nname = \"a\"\n[[workload.output]]\nname = \"b\"",
 	} {

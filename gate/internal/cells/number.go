@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +35,7 @@ const (
 )
 
 var (
+	grouped = input.Pattern(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
 	// foreign matches numbers that are not English: a comma before other than three digits, several points, or digits in groups
 	// of another kind: "10 776 576" with every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of a code
 	// page of Windows.
@@ -58,7 +58,7 @@ func Parse[Text string | []byte](s Text) (Number, Form) {
 		return Number{}, NoNumber
 	}
 	n, form := simple(strings.ReplaceAll(bare, ",", ""))
-	switch english := grouped(bare); {
+	switch english := strings.Contains(bare, ",") && grouped().MatchString(bare); {
 	case !english && foreign().MatchString(bare):
 		return Number{}, Foreign
 	case !english:
@@ -75,26 +75,6 @@ func Parse[Text string | []byte](s Text) (Number, Form) {
 		n.Digits = -n.Digits
 	}
 	return n, form
-}
-
-// grouped reports whether commas part the digits before the point, or all of them, into thousands: 1,234.5.
-func grouped(s string) bool {
-	whole, decimals, point := strings.Cut(s, ".")
-	groups := strings.Split(whole, ",")
-	if point && digits(decimals) == 0 || len(groups) == 1 || len(groups[0]) > 3 || s[0] == '0' || digits(groups[0]) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(groups[1:], func(g string) bool { return digits(g) != 3 })
-}
-
-// digits is the length of a text of digits, 0 for any other.
-func digits(s string) int {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0
-		}
-	}
-	return len(s)
 }
 
 // scientific reads 1.5e3.

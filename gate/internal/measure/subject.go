@@ -29,7 +29,7 @@ func ParseDim3(s string) (Dim3, error) {
 	text, rest := "", s
 	for _, to := range []*uint32{&d.X, &d.Y, &d.Z} {
 		text, rest, _ = strings.Cut(rest, "x")
-		n, _ := strconv.ParseUint(text, 10, 32) // what is no number is not what is printed
+		n, _ := strconv.ParseUint(text, 10, 32) // 0 for any other text, which String does not print
 		*to = uint32(n)
 	}
 	if s != "" && d.String() != s {

@@ -14,7 +14,8 @@ func TestCollectives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Collective {
 			n := rapid.Int32Range(-1, 3)
-			return Collective{Own: rapid.Int64Range(0, 1<<61).Draw(t, "own"), API: rapid.Int64Range(-1<<61, 1<<61).Draw(t, "call"),
+			return Collective{Own: rapid.Int64Range(0, 1<<61).Draw(t, "own"),
+				API:    rapid.Int64Range(-1<<61, 1<<61).Draw(t, "call"),
 				Kernel: n.Draw(t, "kernel"), Step: n.Draw(t, "step"), Channel: n.Draw(t, "channel"), Range: n.Draw(t, "range"),
 				Device: n.Draw(t, "device"), Section: int8(n.Draw(t, "section"))}
 		}), 1, 9).Draw(t, "collectives")

@@ -27,8 +27,8 @@ func (r OldBase) String() string {
 type OtherCommand struct{}
 
 func (r OtherCommand) String() string {
-	return "the command differs from the baseline's: if it does other work, record the baseline anew, or give each command " +
-		"a workload"
+	return "the command differs from the baseline's: if it does other work, record the baseline anew, or give each " +
+		"command a workload"
 }
 
 type Steps struct{ Base, Head int }
