@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gocarina/gocsv"
 
@@ -184,28 +183,15 @@ func each[Columns any](t *table, do func(*Columns) error) error {
 	if err == nil {
 		columns, err = head.Read()
 	}
-	var group sync.WaitGroup
-	defer group.Wait()
-	batches, free, stop := make(chan *batch, 2), make(chan *batch, 2), make(chan struct{})
-	defer close(stop)
-	for range cap(free) {
-		free <- new(batch)
-	}
-	group.Go(func() { readAhead(r, batches, free, stop) })
 	for err == nil {
-		b := <-batches
-		for i, line := range b.lines {
+		if t.cells, err = r.Read(); err == nil {
 			t.rows++
-			t.at, t.cells = t.from+line-above, b.cells[i*len(t.columns):][:len(t.columns)]
+			line, _ := r.FieldPos(0)
+			t.at = t.from + line - above
 			if err = do(columns.(*Columns)); t.wrong != nil {
 				return t.wrong
 			}
-			if err != nil {
-				return err
-			}
 		}
-		err = b.err
-		free <- b
 	}
 	var syntax *csv.ParseError
 	switch {
@@ -223,35 +209,6 @@ func each[Columns any](t *table, do func(*Columns) error) error {
 		return model.Refuse(model.ZeroLength, nanosecond, "%s: the times are rounded to %.0f ns", t.place(), t.step)
 	}
 	return nil
-}
-
-// batch is some rows, the lines that they are on, and the error behind them.
-type batch struct {
-	cells []string
-	lines []int
-	err   error
-}
-
-// readAhead reads rows until the first error, while others are looked at.
-func readAhead(r *csv.Reader, batches, free chan *batch, stop chan struct{}) {
-	for {
-		select {
-		case <-stop:
-			return
-		case b := <-free:
-			b.cells, b.lines = b.cells[:0], b.lines[:0]
-			for len(b.lines) < 256 && b.err == nil {
-				var row []string
-				if row, b.err = r.Read(); b.err == nil {
-					line, _ := r.FieldPos(0)
-					b.cells, b.lines = append(b.cells, row...), append(b.lines, line)
-				}
-			}
-			if batches <- b; b.err != nil {
-				return
-			}
-		}
-	}
 }
 
 // number is a cell that holds a number or nothing.
