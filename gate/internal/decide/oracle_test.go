@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -23,6 +25,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -31,6 +34,8 @@ import (
 // decision shows as a difference of two tables.
 //
 //	NSGATE_ORACLE=before.tsv NSGATE_RECORDINGS=/tmp/h200 go test -count=1 -run='^TestOracle$' ./gate/internal/decide
+//
+// NSGATE_ORACLE_REPORTS names a directory for the JSON of one report of thirteen; .ci/texts renders them.
 //
 // Columns of a gate: "gate", ID, verdict, undecided, reason key, leading finding, counts, keys of doubts, relation
 // of the sides.
@@ -87,7 +92,25 @@ func (p part) judge(truth, detail string, draw int, base, head []model.Session, 
 
 func (p part) input(truth, detail string, draw int, in decide.Input) {
 	id := fmt.Sprintf("%s|%s|%s|%03d", p.kind, truth, detail, draw)
-	p.put(id, oracleLines(id, insight.Judge(in).Report(nil)))
+	r := insight.Judge(in).Report(nil)
+	p.put(id, oracleLines(id, r))
+	p.save(id, r)
+}
+
+// save writes one report of thirteen into the directory that NSGATE_ORACLE_REPORTS names, for the oracle of texts.
+func (p part) save(id string, r *result.Report) {
+	dir := os.Getenv("NSGATE_ORACLE_REPORTS")
+	sum := sha256.Sum256([]byte(id))
+	if dir == "" || binary.BigEndian.Uint32(sum[:])%13 != 0 {
+		return
+	}
+	text, err := saved.JSON(saved.Lossless(r))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.json", sum[:8])), []byte(text), 0o600)
+	}
+	if err != nil {
+		p.tb.Error(err)
+	}
 }
 
 // three prints three significant digits, "-" for a number that is not known.
