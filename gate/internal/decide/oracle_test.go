@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -25,7 +26,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/report/saved"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -104,9 +105,10 @@ func (p part) save(id string, r *result.Report) {
 	if dir == "" || binary.BigEndian.Uint32(sum[:])%13 != 0 {
 		return
 	}
-	text, err := saved.JSON(saved.Lossless(r))
+	var text bytes.Buffer
+	err := report.Render("json", &text, r, report.Options{})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.json", sum[:8])), []byte(text), 0o600)
+		err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%x.json", sum[:8])), text.Bytes(), 0o600)
 	}
 	if err != nil {
 		p.tb.Error(err)
