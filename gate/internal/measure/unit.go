@@ -62,10 +62,11 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{f, u.base}, nil
 }
 
-// Fits reports whether the amount is of the kind that the metric counts.
+// Fits reports whether the amount is of the kind that the metric counts. What a raw metric has per block may be a bare
+// number, too.
 func (a Amount) Fits(m Metric) bool {
-	base, _, _ := strings.Cut(m.Unit, " ")
-	if _, known := unitOf(base); known {
+	base, per, _ := strings.Cut(m.Unit, " ")
+	if _, known := unitOf(base); known && !(a.Unit == "" && per != "" && m.Raw() != "") {
 		return a.Unit == base
 	}
 	return a.Unit == ""
