@@ -357,6 +357,11 @@ func (p *Policy) rule(t table) error {
 // checkAmounts refuses amounts of a rule whose unit is not that of its metric, and bounds that exclude each other.
 func checkAmounts(r *Rule, t table) error {
 	m, full := measure.MetricByName(string(r.Metric))
+	bounded := r.AtMost != nil || r.AtLeast != nil
+	if m.Raw() != "" && m.Better == measure.Neither && r.Severity != Ignore && (!bounded || r.Max != nil || r.Drift != nil) {
+		return errorAt(t.lineOf("metric"), "metric: the name of %s does not tell whether more of it is better; bound it with at_most or at_least",
+			m.Name)
+	}
 	for _, x := range []struct {
 		key    string
 		amount *measure.Amount

@@ -63,11 +63,10 @@ func better(name, unit string) measure.Direction {
 	if words := unitIn().FindAllString(name, -1); unit == "" {
 		unit = words[len(words)-1]
 	}
-	head, per, _ := strings.Cut(unit, "/")
-	switch {
-	case slices.Contains([]string{"ns", "us", "µs", "ms", "s", "sec", "seconds"}, head):
+	switch _, base, known := measure.BaseUnit(unit); {
+	case base == measure.Time.Unit:
 		return measure.Lower
-	case slices.Contains([]string{"s", "sec", "second"}, per):
+	case known && strings.HasSuffix(base, "/s"):
 		return measure.Higher
 	}
 	return measure.Neither

@@ -248,7 +248,8 @@ func (r *row) series(c *cells, of measure.Subject, runs int) model.Series {
 	if x.Metric, known = measure.MetricByName(r.Key); !known {
 		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
 	}
-	if r.Unit != x.Metric.Unit {
+	var ok bool
+	if x.Metric, ok = x.Metric.In(r.Unit); !ok {
 		c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
 	}
 	x.Values = list(c, "value", r.Value, runs, parseSample)

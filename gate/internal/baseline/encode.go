@@ -26,7 +26,8 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 			return "", nil, fmt.Errorf("this session is not fit for a baseline: %w", err)
 		}
 		for _, x := range e.Series {
-			if known, _ := measure.MetricByName(x.Metric.Name); known != x.Metric {
+			known, _ := measure.MetricByName(x.Metric.Name)
+			if known, _ = known.In(x.Metric.Unit); known != x.Metric {
 				return "", nil, fmt.Errorf("metric %q is not one of nsgate's", x.Metric.Name)
 			}
 		}

@@ -131,7 +131,7 @@ func Read(r io.Reader, name string) (*model.Session, error) {
 	if f == nil {
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
 	}
-	in := &run{file: name, text: quoted(text), values: map[key][]float64{}}
+	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{}}
 	in.Tool = f.name
 	if err := f.read(in); err != nil {
 		return nil, err
@@ -216,6 +216,7 @@ type run struct {
 	model.Environment
 	order  []key
 	values map[key][]float64 // of the repetitions in the process
+	units  map[key]string    // by row and name of the metric
 	failed []string          // rows that the harness says have failed
 }
 
@@ -255,7 +256,12 @@ func (r *run) add(where, row string, m measure.Metric, value float64) error {
 	case value == 0 && m.Unit == measure.Duration.Unit:
 		return r.bad(where, "a time of 0 is no measurement")
 	}
+	named := key{row, measure.Metric{Name: m.Name}}
+	if first, ok := r.units[named]; ok && first != m.Unit {
+		return r.bad(where, "%s is in %s and in %s", measure.Quote(row), measure.Quote(first), measure.Quote(m.Unit))
+	}
 	k := key{row, m}
+	r.units[named] = m.Unit
 	if _, ok := r.values[k]; !ok {
 		if len(r.order) >= model.MostSubjects {
 			return model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,

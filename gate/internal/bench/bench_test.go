@@ -250,6 +250,10 @@ func TestRead(t *testing.T) {
 		{"cut", "a.json", nv(false, "")[:120], "a.json:2: the JSON is not that of nvbench"},
 		{"wrong type", "a.json", strings.Replace(google(`{"name":"B","real_time":"2"}`), "\n", "", -1),
 			"a.json:1: the JSON is not that of google-benchmark: benchmarks.real_time is no number"},
+		{"github-action-benchmark, prefixes", "a.json", `[{"name":"a","unit":"Mrows/s","value":100},{"name":"b","unit":"rows/s","value":5e7}]`,
+			"a item_rate 1e+08, b item_rate 5e+07"},
+		{"github-action-benchmark, two units", "a.json", `[{"name":"a","unit":"rows/s","value":1},{"name":"a","unit":"tok/s","value":2}]`,
+			`a.json: [1]: "a" is in "rows/s" and in "tok/s"`},
 		{"long name", "a.json", `[{"name":"` + strings.Repeat("x", 2000) + `","unit":"ms","value":2}]`, "has 2000 bytes"},
 		{"infinite", "a.json", `[{"name":"x","unit":"ms","value":1e999}]`, "the JSON is not that of"},
 		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
@@ -287,8 +291,8 @@ func TestDirections(t *testing.T) {
 		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},
 		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "TFLOPs",
 			"GFLOP/s", "GBps",
-			"1/s", "images/sec"},
-		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps",
+			"1/s", "images/sec", "Mrows/s", "Gelem/s", "ktokens/s", "Kreq/s", "items per second", "GiBps"},
+		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps", "Gb/s", "mtokens/s", "kpoints", "M/s", "MHz",
 			"steps", "GFLOP", "ps"},
 	} {
 		for _, unit := range units {

@@ -45,7 +45,7 @@ func readGenAI(r *run) error {
 			continue
 		case values == nil:
 			return r.bad(name, "it is no object of a unit and statistics")
-		case m == measure.Duration && durations[unit] == 0, m == measure.ItemRate && !strings.Contains(unit, "/s"):
+		case m == measure.Duration && nanoseconds(unit) == 0, m == measure.ItemRate && !strings.Contains(unit, "/s"):
 			return r.bad(name, "its unit %s is neither of time nor a rate", measure.Quote(unit))
 		case m == measure.ItemRate:
 			unit = ""

@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -153,8 +152,8 @@ func readGoogle(r *run) error {
 		case b.Real == nil:
 			return r.bad(where, "%s has no real_time", measure.Quote(row))
 		}
-		scale, ok := durations[b.Unit]
-		if !ok {
+		scale := nanoseconds(b.Unit)
+		if scale == 0 {
 			return r.bad(where, "time_unit %q is not ns, us, ms or s", b.Unit)
 		}
 		if err := r.add(where, row, measure.Duration, *b.Real*scale); err != nil {
@@ -170,65 +169,29 @@ type unit struct {
 	factor float64
 }
 
-// durations are units of time in ns.
-var durations = map[string]float64{
-	"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": second, "sec": second,
-	"seconds": second, "second": second, "milliseconds": 1e6, "microseconds": 1e3, "nanoseconds": 1,
-	"ns/iter": 1, "us/iter": 1e3, "µs/iter": 1e3, "ms/iter": 1e6, "s/iter": second, "ns/op": 1, "us/op": 1e3,
-	"ms/op": 1e6,
-}
-
-// sizes are units of memory in bytes, powers of 1000 and of 1024.
-var sizes = map[string]float64{
-	"B": 1, "bytes": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
-}
-
-// flops are units of arithmetic in operations per second.
-var flops = map[string]float64{
-	"FLOPS": 1, "FLOP/S": 1, "MFLOPS": 1e6, "MFLOP/S": 1e6, "GFLOPS": 1e9, "GFLOP/S": 1e9, "TFLOPS": 1e12, "TFLOP/S": 1e12,
-}
-
-// rates are the nouns before "/s" whose growth is a gain.
-var rates = []string{
-	"", "1", "op", "ops", "item", "items", "iter", "iters", "it", "iterations", "token", "tokens", "tok", "t", "req",
-	"reqs",
-	"request", "requests", "image", "images", "img", "sample", "samples", "step", "steps", "row", "rows", "frame",
-	"frames",
-	"query", "queries", "elem", "elements", "msg", "messages", "call", "calls", "Mrows", "Gelem",
+// nanoseconds is the size of a unit of time in ns, 0 for another unit.
+func nanoseconds(unit string) float64 {
+	if factor, base, _ := measure.BaseUnit(unit); base == measure.Duration.Unit {
+		return factor
+	}
+	return 0
 }
 
 // inUnit is the metric of a number in a unit, and the factor to its base unit. What a larger number means is known of
-// the units in the tables only: any other unit gives [measure.Value], which is not judged.
+// times, sizes and rates only: any other unit gives [measure.Value], which is not judged, in that unit.
 func inUnit(unit string) (measure.Metric, float64) {
-	unit = strings.TrimSpace(unit)
-	if f, ok := durations[unit]; ok {
-		return measure.Duration, f
+	factor, base, known := measure.BaseUnit(unit)
+	switch {
+	case measure.IsRate(base):
+		m, _ := measure.ItemRate.In(base)
+		return m, factor
+	case known && base != "Hz" && base != "%":
+		return map[string]measure.Metric{"ns": measure.Duration, "B": measure.Memory, "B/s": measure.Bandwidth,
+			"FLOP/s": measure.FlopRate}[base], factor
 	}
-	if f, ok := durations[strings.ToLower(unit)]; ok {
-		return measure.Duration, f
-	}
-	if f, ok := flops[strings.ToUpper(unit)]; ok {
-		return measure.FlopRate, f
-	}
-	if f, ok := sizes[unit]; ok {
-		return measure.Memory, f
-	}
-	if f, ok := sizes[strings.TrimSuffix(unit, "ps")]; ok {
-		return measure.Bandwidth, f
-	}
-	of, second := strings.CutSuffix(unit, "/s")
-	if !second {
-		of, second = strings.CutSuffix(unit, "/sec")
-	}
-	if second {
-		of = strings.TrimSpace(of)
-		if f, ok := sizes[of]; ok {
-			return measure.Bandwidth, f
-		}
-		if slices.Contains(rates, of) {
-			return measure.ItemRate, 1
-		}
-	}
-	return measure.Value, 1
+	m, _ := measure.Value.In(strings.TrimSpace(unit))
+	return m, 1
 }
+
+// isValue reports whether nothing is known of a metric but its number and unit.
+func isValue(m measure.Metric) bool { return m.Name == measure.Value.Name }

@@ -98,7 +98,7 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 	}
 	factor = 1
 	if unit != "" {
-		factor = durations[unit]
+		factor = nanoseconds(unit)
 	}
 	return m, factor, row, true
 }

@@ -58,7 +58,7 @@ func isTritonBench(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	return slices.ContainsFunc(strings.Split(strings.TrimSpace(string(line)), ";")[1:], func(n string) bool {
 		_, m, _ := ofColumn(n)
-		return m != measure.Value
+		return !isValue(m)
 	})
 }
 
@@ -79,7 +79,7 @@ func hasUnit(title string) bool {
 		return false
 	}
 	m, _ := inUnit(part[2])
-	return m != measure.Value
+	return !isValue(m)
 }
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
@@ -137,10 +137,10 @@ func (r *run) addTriton(line int, at string, head, cells []string, tritonbench b
 		name, m, factor := ofColumn(title)
 		v, err := number(firstOf(cells[j]))
 		switch {
-		case cells[j] == "" && m != measure.Value && strings.HasPrefix(of, name+"-"):
+		case cells[j] == "" && !isValue(m) && strings.HasPrefix(of, name+"-"):
 			r.failed, of = append(r.failed, name+at+" ("+text+")"), ""
 		case cells[j] == "":
-		case err != nil && m == measure.Value:
+		case err != nil && isValue(m):
 			text, of = cells[j], title
 		case err != nil && tritonbench:
 			r.failed = append(r.failed, name+at+" ("+cells[j]+")")
@@ -169,7 +169,7 @@ var onGPU = map[measure.Metric]measure.Metric{measure.Duration: measure.GPUDurat
 
 func ofColumn(title string) (name string, m measure.Metric, factor float64) {
 	if part := unitOf().FindStringSubmatch(title); part != nil {
-		if m, factor = inUnit(part[2]); m != measure.Value {
+		if m, factor = inUnit(part[2]); !isValue(m) {
 			return part[1], cmp.Or(onGPU[m], m), factor
 		}
 	}

@@ -31,6 +31,13 @@ var matchRefusals = []align.Refusal[Matching]{
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
 				"profile with " + by + "; where the GPU does not count it, remove the rule"
 		}},
+	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { base, _ := m.otherUnit(); return base != nil },
+		Says: func(m Matching) (string, string) {
+			base, head := m.otherUnit()
+			in := func(x *model.Series) string { return x.Metric.Title() + " in " + measure.Quote(x.Metric.Unit) }
+			return base.Subject.Short() + " is " + in(base) + " in the baseline and " + in(head) + " in the head",
+				"measure both sides in the same unit"
+		}},
 	{Name: "nothing in common", Kind: model.OtherWorkload, When: Matching.unrelated,
 		Says: func(m Matching) (string, string) {
 			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
@@ -102,6 +109,29 @@ func (m Matching) unmet(sampled bool) *unmet {
 		return nil
 	}
 	return &m.rules[i]
+}
+
+// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark that has no metric in common;
+// nil where there are none.
+func (m Matching) otherUnit() (base, head *model.Series) {
+	for _, p := range m.Pairs {
+		h := m.Head.Find(p.Subject, p.Metric.Name)
+		for i := range m.Base.Sessions {
+			b := m.Base.Entries[p.Subject].In(i, p.Metric.Name)
+			if b != nil && h != nil && !measure.SameUnit(b.Metric.Unit, h.Metric.Unit) {
+				return b, h
+			}
+		}
+	}
+	for _, s := range m.Head.Subjects() {
+		if s.Scope == measure.ScopeBenchmark && m.Base.Has(s) {
+			b, h := m.Base.Metrics(s), m.Head.Metrics(s)
+			if !slices.ContainsFunc(b, func(x measure.Metric) bool { return m.Head.HasMetric(s, x.Name) }) {
+				return m.Base.Find(s, b[0].Name), m.Head.Find(s, h[0].Name)
+			}
+		}
+	}
+	return nil, nil
 }
 
 // unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its

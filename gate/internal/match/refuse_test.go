@@ -79,6 +79,10 @@ func TestMatchRefusals(t *testing.T) {
 		}
 		return setting(out...)
 	}
+	given := func(m measure.Metric, unit string) model.Series {
+		m.Unit = unit
+		return model.Series{Subject: measure.Subject{Scope: measure.ScopeBenchmark, Name: "scan"}, Metric: m, Values: model.Values{5, 5, 5}}
+	}
 	cases := []struct {
 		row        string // "" for no refusal
 		base, head func(*model.Session)
@@ -96,6 +100,12 @@ func TestMatchRefusals(t *testing.T) {
 		{"", noStep(time(kernel, 1e5)), noStep(time(other, 1e5)), nil, ""},
 		{"", noStep(time(kernel, 1e5), launches), steps(9, noStep(time(other, 1e5), launches)), nil, ""},
 		{"", setting(time(kernel, 1e5)), setting(time(other, 1e5)), nil, ""},
+		{"other unit", setting(given(measure.ItemRate, "rows/s")), setting(given(measure.ItemRate, "tokens/s")), nil,
+			`scan is rate in "rows/s" in the baseline and rate in "tokens/s" in the head`},
+		{"other unit", setting(given(measure.Duration, "ns")), setting(given(measure.Value, "min")), nil, `time in "ns"`},
+		{"", setting(given(measure.ItemRate, "rows/s")), setting(given(measure.ItemRate, "row/s")), nil, ""},
+		{"", setting(given(measure.ItemRate, "1/s")), setting(given(measure.ItemRate, "tokens/s")), nil, ""},
+		{"other unit", setting(given(measure.ItemRate, "1/s")), setting(given(measure.ItemRate, "rows/s")), nil, `"rows/s"`},
 		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil,
 			"sgemm takes no time in the baseline and 100.0 µs in the head"},
 		{"kernel without time", setting(time(kernel, 1e5)), setting(time(kernel, 0)), nil, "sgemm takes no time in the head"},

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // Direction says which way a metric gets better.
@@ -151,39 +149,6 @@ func MetricByName(name string) (Metric, bool) {
 	}
 	k, ok := known[name]
 	return k.metric, ok
-}
-
-// RawPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
-const RawPrefix = "ncu:"
-
-var (
-	rawName    = input.Pattern(`^[A-Za-z]\w*(\.\w+)*$`)
-	rawCounted = input.Pattern(`inst_executed\w*\.sum$|^launch__`)
-	rawHigher  = input.Pattern(`throughput|hit_rate|pct_of_peak|\.per_second`)
-)
-
-// rawMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed
-// instructions and attributes of the launch are exact.
-func rawMetric(raw string) Metric {
-	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: Lower, Exact: rawCounted().MatchString(raw)}
-	if rawHigher().MatchString(raw) {
-		m.Better = Higher
-	}
-	switch bytes, rate := strings.Contains(raw, "bytes"), strings.HasSuffix(raw, ".per_second"); {
-	case strings.Contains(raw, "pct"):
-		m.Unit = "%"
-	case strings.HasSuffix(raw, ".ratio"), !rate && strings.Contains(raw, ".per_"):
-		m.Unit = "ratio"
-	case bytes && rate:
-		m.Unit = "B/s"
-	case bytes:
-		m.Unit = "B"
-	case strings.Contains(raw, "cycles") && rate:
-		m.Unit = "Hz"
-	case strings.Contains(raw, "time_duration"):
-		m.Unit = "ns"
-	}
-	return m
 }
 
 // Raw is the name that Nsight Compute has for the metric, "" for a metric of [Metrics].

@@ -51,36 +51,6 @@ func TestMetricJudged(t *testing.T) {
 	}
 }
 
-// The name of a metric of Nsight Compute tells its unit and direction.
-func TestRawMetrics(t *testing.T) {
-	for name, want := range map[string]Metric{
-		"smsp__inst_executed.sum":                                 {Unit: "count", Better: Lower, Exact: true},
-		"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":     {Unit: "count", Better: Lower, Exact: true},
-		"smsp__inst_executed.avg":                                 {Unit: "count", Better: Lower},
-		"launch__registers_per_thread":                            {Unit: "count", Better: Lower, Exact: true},
-		"dram__bytes.sum":                                         {Unit: "B", Better: Lower},
-		"dram__bytes.sum.per_second":                              {Unit: "B/s", Better: Higher},
-		"sm__throughput.avg.pct_of_peak_sustained_elapsed":        {Unit: "%", Better: Higher},
-		"lts__t_sector_hit_rate.pct":                              {Unit: "%", Better: Higher},
-		"gpu__time_duration.sum":                                  {Unit: "ns", Better: Lower},
-		"smsp__cycles_elapsed.avg.per_second":                     {Unit: "Hz", Better: Higher},
-		"smsp__average_warps_issue_stalled_wait_per_issue.ratio":  {Unit: "ratio", Better: Lower},
-		"l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum":            {Unit: "B", Better: Lower},
-		"smsp__sass_thread_inst_executed_op_fadd.sum.per_cycle_x": {Unit: "ratio", Better: Lower},
-	} {
-		want.Name = RawPrefix + name
-		got, ok := MetricByName(want.Name)
-		if got != want || !ok || got.Judged() || got.Title() != name || got.Raw() != name {
-			t.Errorf("%s: %+v, %t, want %+v", name, got, ok, want)
-		}
-	}
-	for _, name := range []string{"ncu:", "ncu:a b", "ncu:*", "ncu:smsp__*", "ncu:a,b", "ncu:regex:a"} {
-		if m, ok := MetricByName(name); ok {
-			t.Errorf("%q is %+v", name, m)
-		}
-	}
-}
-
 // TestRow refuses rows that contradict themselves; what a row does not state does not compile.
 func TestRow(t *testing.T) {
 	before := len(Metrics)

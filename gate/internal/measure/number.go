@@ -21,24 +21,26 @@ func Quantity(v float64, unit string) string {
 	if unmeasured(v) {
 		return Unknown
 	}
-	step := -1 // on the ladder of its unit
-	for i, u := range units {
-		if u.base != unit || !u.ladder {
-			continue
+	sizes := printed[unit]
+	for _, prefix := range []string{"M", "G", "T"} {
+		if IsRate(unit) && unit != "1/s" && math.Abs(v) >= thousands[prefix] {
+			sizes = []sized{{prefix + unit, unit, thousands[prefix]}}
 		}
-		step = i
-		if math.Abs(Round(v/u.factor)) < 1000 {
+	}
+	if len(sizes) == 0 {
+		return withUnit(counted(Number(v), unit), unit)
+	}
+	at := sizes[0]
+	for _, at = range sizes {
+		if math.Abs(Round(v/at.factor)) < 1000 {
 			break
 		}
 	}
-	if step < 0 {
-		return withUnit(counted(Number(v), unit), unit)
+	x := v / at.factor
+	if (v == 0 || at.name == "B") && x == math.Trunc(x) {
+		return Number(x) + " " + at.name
 	}
-	x := v / units[step].factor
-	if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
-		return Number(x) + " " + units[step].name
-	}
-	return digits(x) + " " + units[step].name
+	return digits(x) + " " + at.name
 }
 
 // counted removes the zeros behind the point of a mean of counts: "311.0" becomes "311".
@@ -209,76 +211,4 @@ func Count(n int, one string, more ...string) string {
 		return fmt.Sprint(n) + " " + more[0]
 	}
 	return fmt.Sprint(n) + " " + one + "s"
-}
-
-// unit is one size of unit: its printed name, its value in base units, and other spellings of people and profilers.
-type unit struct {
-	name   string
-	base   string
-	factor float64
-	other  string // further spellings, separated by spaces
-	// ladder is true for the sizes that are printed; the table goes up.
-	ladder bool
-}
-
-// units is every unit that nsgate reads or prints, with the base unit of metrics. Sizes go by 1000, as in profiles,
-// unless they say otherwise.
-var units = []unit{
-	{"ns", "ns", 1, "nsec nsecond nanoseconds", true},
-	{"µs", "ns", 1e3, "us μs usec usecond microseconds", true},
-	{"ms", "ns", 1e6, "msec msecond milliseconds", true},
-	{"s", "ns", 1e9, "sec second seconds", true},
-	{"B", "B", 1, "byte bytes", true},
-	{"kB", "B", 1e3, "KB kbyte", true},
-	{"MB", "B", 1e6, "mbyte", true},
-	{"GB", "B", 1e9, "gbyte", true},
-	{"TB", "B", 1e12, "tbyte", true},
-	{"KiB", "B", 1 << 10, "", false},
-	{"MiB", "B", 1 << 20, "", false},
-	{"GiB", "B", 1 << 30, "", false},
-	{"B/s", "B/s", 1, "byte/second", true},
-	{"kB/s", "B/s", 1e3, "kbyte/second", true},
-	{"MB/s", "B/s", 1e6, "mbyte/second", true},
-	{"GB/s", "B/s", 1e9, "gbyte/second", true},
-	{"TB/s", "B/s", 1e12, "tbyte/second", true},
-	{"FLOP/s", "FLOP/s", 1, "", true},
-	{"MFLOP/s", "FLOP/s", 1e6, "", true},
-	{"GFLOP/s", "FLOP/s", 1e9, "", true},
-	{"TFLOP/s", "FLOP/s", 1e12, "TFLOPS", true},
-	{"Hz", "Hz", 1, "hz", true},
-	{"kHz", "Hz", 1e3, "khz", true},
-	{"MHz", "Hz", 1e6, "mhz", true},
-	{"GHz", "Hz", 1e9, "ghz", true},
-	{"%", "%", 1, "", false},
-}
-
-// spelled are the units by their spellings, and by those in lower case where that is no other unit's spelling.
-var spelled = func() map[string]unit {
-	out := map[string]unit{}
-	for _, letters := range []func(string) string{strings.TrimSpace, strings.ToLower} {
-		for _, u := range units {
-			for name := range strings.FieldsSeq(u.name + " " + u.other) {
-				if _, taken := out[letters(name)]; !taken {
-					out[letters(name)] = u
-				}
-			}
-		}
-	}
-	return out
-}()
-
-// unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.
-func unitOf(spelling string) (unit, bool) {
-	u, known := spelled[spelling]
-	if !known {
-		u, known = spelled[strings.ToLower(spelling)]
-	}
-	return u, known
-}
-
-// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000 ns).
-// An unknown unit is not ok.
-func BaseUnit(spelling string) (factor float64, base string, ok bool) {
-	u, ok := unitOf(spelling)
-	return u.factor, u.base, ok
 }

@@ -50,7 +50,7 @@ func ParseAmount(s string) (Amount, error) {
 	digits, spelling := text[:end], strings.TrimSpace(text[end:])
 	u, known := unitOf(spelling)
 	if spelling == "" {
-		u, known = unit{factor: 1}, true
+		u, known = sized{factor: 1}, true
 	}
 	if !decimal().MatchString(digits) || !known {
 		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
@@ -62,10 +62,18 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{f, u.base}, nil
 }
 
-// Fits reports whether the amount is of the kind that the metric counts.
+// Fits reports whether the amount is of the kind that the metric counts. A rate of things and what a raw metric has per
+// block may be a bare number, too.
 func (a Amount) Fits(m Metric) bool {
-	base, _, _ := strings.Cut(m.Unit, " ")
-	if _, known := unitOf(base); known {
+	if own, ok := MetricByName(m.Name); ok { // a row may have a unit of its own
+		m = own
+	}
+	base, per, _ := strings.Cut(m.Unit, " ")
+	_, known := unitOf(base)
+	switch {
+	case IsRate(base):
+		return a.Unit == "" || IsRate(a.Unit)
+	case known && (a.Unit != "" || per == "" || m.Raw() == ""):
 		return a.Unit == base
 	}
 	return a.Unit == ""

@@ -39,3 +39,29 @@ func TestParseAmount(t *testing.T) {
 		}
 	}
 }
+
+// Bytes of a block or thread are bounded in bytes; what Nsight Compute has per block may be a bare number as well.
+func TestFits(t *testing.T) {
+	for metric, amounts := range map[string]string{
+		"ncu:launch__shared_mem_per_block_static": "512B 1KiB 512", "ncu:launch__registers_per_thread": "40",
+		"local_memory": "64B", "static_shared": "48KiB", "ncu:dram__bytes.sum": "1GB", "ncu:dram__bytes.sum.per_second": "2TB/s",
+		"ncu:gpu__time_duration.sum": "5us", "ncu:sm__cycles_elapsed.avg.per_second": "1.5GHz",
+		"ncu:launch__stack_size": "1KiB", "ncu:sm__warps_active.avg.pct_of_peak_sustained_active": "70%",
+	} {
+		m, ok := MetricByName(metric)
+		for _, text := range []string{"512B", "512", "2TB/s", "5us", "1.5GHz", "70%"} {
+			base, per, _ := strings.Cut(m.Unit, " ")
+			_, _, unit := BaseUnit(base)
+			a, err := ParseAmount(text)
+			want := unit && a.Unit == base || a.Unit == "" && (!unit || per != "" && m.Raw() != "")
+			if err != nil || !ok || a.Fits(m) != want {
+				t.Errorf("%s of %s: fits %v, want %v (%v)", text, metric, a.Fits(m), want, err)
+			}
+		}
+		for text := range strings.FieldsSeq(amounts) {
+			if a, err := ParseAmount(text); err != nil || !a.Fits(m) {
+				t.Errorf("%s does not fit %s", text, metric)
+			}
+		}
+	}
+}

@@ -127,7 +127,9 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		reduced = []model.Session{{Environment: r.Place}}
 	}
 	if len(reduced) > 0 {
-		trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs)
+		if err := trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs); err != nil {
+			return nil, err
+		}
 		out = append(out, reduced...)
 	}
 	if len(r.Counters) > 0 {

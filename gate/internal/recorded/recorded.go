@@ -130,9 +130,10 @@ func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 	return slices.DeleteFunc(Known(h), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
 }
 
-// Known lists measure.Metrics, then the raw metrics of entries, sorted.
+// Known lists measure.Metrics, then the raw metrics of entries, sorted; each in the unit that the last of the entries has.
 func Known(entries ...*Entry) []measure.Metric {
 	var raw []measure.Metric
+	own := map[string]measure.Metric{}
 	for _, h := range entries {
 		if h == nil {
 			continue
@@ -141,12 +142,20 @@ func Known(entries ...*Entry) []measure.Metric {
 			for j := range h.Series[i] {
 				if m := h.Series[i][j].Metric; m.Raw() != "" && !slices.Contains(raw, m) {
 					raw = append(raw, m)
+				} else if m.Name == measure.ItemRate.Name || m.Name == measure.Value.Name {
+					own[m.Name] = m
 				}
 			}
 		}
 	}
 	measure.Sort(raw, func(a, b measure.Metric) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Concat(measure.Metrics, raw)
+	out := slices.Concat(measure.Metrics, raw)
+	for i, m := range out {
+		if in, ok := own[m.Name]; ok {
+			out[i] = in
+		}
+	}
+	return out
 }
 
 // Categories are the NVTX categories of the ranges that have one, by name; the last session decides.

@@ -72,7 +72,7 @@ func smallerIsBetter(v *story.Story) (string, error) {
 			continue
 		}
 		seen[name] = true
-		x := smallerValue{Name: name, Unit: cellOf.Replace(label(r.F.Unit)), Value: r.F.Head}
+		x := smallerValue{Name: name, Unit: cmp.Or(cellOf.Replace(label(r.F.Unit)), "number"), Value: r.F.Head}
 		if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
 			x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
 		}

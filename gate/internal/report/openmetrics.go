@@ -67,14 +67,9 @@ func measured(v *story.Story, families map[string]family) {
 		if !f.Head.Known() || f.SumsListed() {
 			continue
 		}
-		scale, unit := 1.0, story.Word(f.Unit)
-		switch f.Unit {
-		case "ns":
-			scale, unit = 1e9, "seconds"
-		case "B":
-			unit = "bytes"
-		case "count", "":
-			unit = ""
+		scale, unit := 1.0, unitWord(f.Unit)
+		if f.Unit == story.NS {
+			scale = 1e9
 		}
 		var set []string
 		s := f.Subject()
@@ -101,6 +96,15 @@ func measured(v *story.Story, families map[string]family) {
 			}
 		}
 	}
+}
+
+// unitWord is a unit as a name ends in it: letters, digits and single underscores between them; "" for a number of things.
+func unitWord(unit string) string {
+	if known, ok := map[string]string{story.NS: "seconds", "B": "bytes", "count": ""}[unit]; ok {
+		return known
+	}
+	words := strings.Split(story.Word(strings.ReplaceAll(unit, "%", " percent ")), "_")
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "_")
 }
 
 // signal prints the head's value, divided by scale, to the decimal place of half the interval's width, in four to six digits.

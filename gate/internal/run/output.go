@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -65,14 +66,14 @@ func (x *printed) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// match looks for outputs in the line that has ended. Two matches are as wrong as more.
+// match looks for outputs in the line that has ended: the whole number around the group. Two matches are as wrong as more.
 func (x *printed) match() {
 	line := strings.ToValidUTF8(string(x.line), "\uFFFD")
 	x.line = x.line[:0]
 	for i, p := range x.patterns {
-		for _, m := range p.FindAllStringSubmatch(line, 2) {
+		for _, m := range p.FindAllStringSubmatchIndex(line, 2) {
 			if len(x.found[i]) < 2 {
-				x.found[i] = append(x.found[i], m[1])
+				x.found[i] = append(x.found[i], cells.Around(line, max(0, m[2]), max(0, m[3]), p))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -257,7 +258,11 @@ func firstDevice(t model.Trace) int {
 
 // outputValue reads a number as programs print it, NaN where it is none that a measurement can have.
 func outputValue(text string) float64 {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	text = strings.TrimSpace(text)
+	v, err := strconv.ParseFloat(text, 64)
+	if n, form := cells.Parse(text); form == cells.Thousands {
+		v, err = n.Float(1), nil
+	}
 	if err != nil || v < 0 || math.IsInf(v, 0) {
 		return math.NaN()
 	}

@@ -29,7 +29,9 @@ func Join(runs []model.Session) ([]model.Session, error) {
 				return nil, model.Refuse(model.RunsDiffer, "measure every run with the same profiler and settings",
 					"runs of one side were measured differently: %s and %s", out[last].Tool+" "+out[last].Mode, r.Tool+" "+r.Mode)
 			}
-			add(&out[last], &r)
+			if err := add(&out[last], &r); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		for i := range r.Series {
@@ -48,8 +50,8 @@ func Join(runs []model.Session) ([]model.Session, error) {
 	return out, nil
 }
 
-// add appends the one run of r to a session. What either of them lacks is NaN.
-func add(s, r *model.Session) {
+// add appends the one run of r to a session. What either of them lacks is NaN. A metric in two units is an error.
+func add(s, r *model.Session) error {
 	at := make(map[key]int, len(s.Series))
 	for i := range s.Series {
 		at[key{s.Series[i].Subject, s.Series[i].Metric.Name}] = i
@@ -67,16 +69,21 @@ func add(s, r *model.Session) {
 			s.Series = append(s.Series, x)
 			s.Series[i].Values = values
 		}
+		if unit := s.Series[i].Metric.Unit; !measure.SameUnit(unit, x.Metric.Unit) {
+			return model.Refuse(model.RunsDiffer, "measure every run in the same unit", "runs of one side differ: %s is in %s and in %s",
+				measure.Quote(x.Subject.Name), measure.Quote(unit), measure.Quote(x.Metric.Unit))
+		}
 		s.Series[i].Values[n] = x.Values[0]
 	}
 	s.GPUs = max(s.GPUs, r.GPUs)
 	s.Tick = max(s.Tick, r.Tick)
 	s.Runs = append(s.Runs, r.Runs[0])
+	return nil
 }
 
 // AddUnprofiled puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
 // the last that had begun.
-func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []measure.Output) {
+func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []measure.Output) error {
 	for _, run := range runs {
 		at := 0
 		for i := range sessions {
@@ -97,9 +104,12 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 		for _, x := range run.Results {
 			set(x.Subject, x.Metric, x.Values[0])
 		}
-		add(&sessions[at], &one)
+		if err := add(&sessions[at], &one); err != nil {
+			return err
+		}
 	}
 	for i := range sessions {
 		sessions[i].SortSeries()
 	}
+	return nil
 }

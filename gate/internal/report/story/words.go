@@ -1,6 +1,8 @@
 package story
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -134,10 +136,14 @@ func Cut(s string, n int) string {
 	return s[:n] + mark
 }
 
-// Word keeps the letters, digits and underscores of an identifier.
+// Word keeps the letters, digits and underscores of an identifier, up to 60 characters; the end of a longer one is its hash.
 func Word(s string) string {
-	s = notWord().ReplaceAllString(s, "_")
-	return s[:min(len(s), 60)]
+	word := notWord().ReplaceAllString(s, "_")
+	if len(word) > 60 {
+		sum := sha256.Sum256([]byte(s))
+		word = fmt.Sprintf("%s_%x", word[:51], sum[:4])
+	}
+	return word
 }
 
 var notWord = input.Pattern(`[^A-Za-z0-9_]`)
