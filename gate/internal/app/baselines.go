@@ -82,7 +82,7 @@ func BaselinesOf(root, workload string) string {
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.
 func WorkloadsIn(root string) []string {
-	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
+	found, _ := new(input.Search).Paths(root, "*/*/*.csv")
 	var out []string
 	for _, f := range found {
 		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
@@ -163,6 +163,21 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 		}
 	}
 	return Baseline{}, false
+}
+
+// Here are the baselines of the models of [Live.Models]: of the first that has one where that is the model which a workload takes,
+// else of each and of all together; all where no model is known.
+func (b Baselines) Here(models []string, first bool) (out Baselines) {
+	if len(models) == 0 {
+		return b
+	}
+	models = append(slices.Clip(models), model.Models(models))
+	for i, name := range models {
+		if found, ok := b.ForGPU(name); ok && !slices.Contains(models[:i], name) && (len(out) == 0 || !first) {
+			out = append(out, found)
+		}
+	}
+	return out
 }
 
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.

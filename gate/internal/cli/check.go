@@ -30,7 +30,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	if v.dryRun {
 		for _, c := range checks {
-			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands()))
+			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands(ctx)))
 		}
 		return err
 	}
@@ -148,7 +148,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 				m.Counters = &v.counts
 			}
 		}
-		if err := cmp.Or(v.asked(c, j), v.judgeable(c)); err != nil {
+		if err := cmp.Or(v.asked(c, j), v.judgeable(ctx, c)); err != nil {
 			return nil, err
 		}
 		checks = append(checks, c)
@@ -238,8 +238,8 @@ func (v *flags) asked(c *app.Check, j *job) error {
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
-func (v *flags) judgeable(c *app.Check) error {
-	if err := c.Valid(); err != nil {
+func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
+	if err := c.Valid(ctx); err != nil {
 		return usageError("--kernel: %w", err)
 	}
 	lone := c.Looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
@@ -250,9 +250,10 @@ func (v *flags) judgeable(c *app.Check) error {
 			"or name kernels with --kernel", c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
-	case lone && c.Base == nil && !c.Spread():
+	}
+	if few := c.Spread(ctx); lone && c.Base == nil && few != "" {
 		return usageError("one run is judged by the spread of %d or more baseline runs, and %s has fewer: measure at least 2 runs (--runs)",
-			decide.SpreadRuns, c.Baselines[0].Dir)
+			decide.SpreadRuns, few)
 	}
 	return nil
 }
