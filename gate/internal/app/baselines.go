@@ -80,17 +80,51 @@ func BaselinesOf(root, workload string) string {
 	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
-// WorkloadsIn are the names of the workloads that have a baseline below root, in order.
-func WorkloadsIn(root string) []string {
+// BaselineDir is the directory of the baseline of a workload on a model of GPU below root.
+func BaselineDir(root, workload, gpu string) string { return baseline.Dir(root, workload, gpu) }
+
+// Place is the place of a directory below that of all baselines.
+type Place struct{ Root, Workload, GPU string }
+
+// BaselineAt is the place of a directory that holds a baseline, or those of one workload, whose GPU is ""; empty for any other.
+func BaselineAt(dir string) (at Place) {
+	sessions := func(pattern string) bool {
+		found, _ := new(input.Search).Paths(dir, pattern)
+		return slices.ContainsFunc(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) })
+	}
+	workload, err := filepath.Abs(dir)
+	switch {
+	case err != nil:
+		return Place{}
+	case sessions("*.csv"):
+		if b, err := baseline.Open(dir, func(*baseline.Baseline) error { return nil }); err == nil {
+			at.GPU = b.Entries[0].GPU
+		}
+		workload = filepath.Dir(workload)
+	case !sessions("*/*.csv"):
+		return Place{}
+	}
+	at.Root, at.Workload = filepath.Dir(workload), baseline.Workload(workload)
+	if here, err := filepath.Abs("."); err == nil && !filepath.IsAbs(dir) {
+		at.Root, _ = filepath.Rel(here, at.Root)
+	}
+	return at
+}
+
+// WorkloadsIn are the names of the workloads that have a baseline below root, in the order of their directories.
+func WorkloadsIn(root string) (names []string) {
+	var dirs []string
 	found, _ := new(input.Search).Paths(root, "*/*/*.csv")
-	var out []string
 	for _, f := range found {
-		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
+		dirs = append(dirs, filepath.Dir(filepath.Dir(f)))
+	}
+	for _, dir := range slices.Compact(dirs) {
+		name := baseline.Workload(dir)
 		if new(thresholds.Workload).Set("name", name, "") == nil { // directories of others may have any name
-			out = append(out, name)
+			names = append(names, name)
 		}
 	}
-	return slices.Compact(out)
+	return names
 }
 
 // release is the name of a tag that stands for a release.
@@ -178,6 +212,17 @@ func (b Baselines) Here(models []string, first bool) (out Baselines) {
 		}
 	}
 	return out
+}
+
+// Profilers names what the baselines were measured with.
+func (b Baselines) Profilers() string {
+	var names []string
+	for _, x := range b {
+		for _, p := range model.Profilers(x.Sessions) {
+			names = append(names, string(p))
+		}
+	}
+	return list(names)
 }
 
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.

@@ -149,6 +149,9 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		r.Note(result.Say(BaseNotNeeded{}))
 	case r != nil:
 		r, err = c.explained(ctx, r, nil)
+	case len(c.Baselines) > 0:
+		r, err = c.first(ctx, model.Refuse(model.OtherProfiler, "take what was measured here as its first baseline, or check with the profiler of the baseline",
+			"the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
 	default:
 		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
 			"take what was measured here as the first baseline, if this is the code to compare with",

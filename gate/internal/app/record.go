@@ -252,7 +252,7 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 				return nil, err
 			}
 			for _, s := range p.Pick(head) {
-				e := baseline.Entry{Session: s}
+				e := baseline.Entry{Session: s, Workload: c.Workload}
 				e.ID, e.Anchor = "", measure.NormalizeLine(c.Anchor)
 				for _, o := range p.Pick(live) {
 					if c.Replace || model.SameSession(o.Environment, s.Environment) {

@@ -15,7 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 func check(ctx context.Context, e *env, v *flags, args arguments) (failed error) {
@@ -201,13 +200,18 @@ func (v *flags) withoutBaseline(e *env, r *result.Judgement, c *app.Check) {
 // firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
 // of a name that nothing has any more: the change under review has deleted or renamed it.
 func firstBaseline(r *result.Judgement, c *app.Check) bool {
-	known := mapped(c.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
+	var known []string // directories of baselines
+	for _, w := range c.Policy.Workloads {
+		known = append(known, app.BaselinesOf(c.Root, w.Name))
+	}
 	for _, w := range r.Each() {
-		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
+		if known = append(known, app.BaselinesOf(c.Root, w.Workload)); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool { return !slices.Contains(known, name) })
+	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool {
+		return !slices.Contains(known, app.BaselinesOf(c.Root, name))
+	})
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
@@ -227,6 +231,9 @@ func (v *flags) asked(c *app.Check, j *job) error {
 		return nil
 	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
 		return nil
+	case len(c.Baselines) > 0:
+		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record one of times with nsgate record",
+			j.Workload, j.Root, c.Baselines.Profilers())
 	}
 	others := ""
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
@@ -245,9 +252,13 @@ func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
 	lone := c.Looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && v.from == "" && len(c.Kernels) == 0:
-		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
+		lacks := "no baseline"
+		if len(c.Baselines) > 0 {
+			lacks = "no counters in the baseline"
+		}
+		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
 			"with, "+
-			"or name kernels with --kernel", c.Workload, c.Root, countFlag)
+			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	}

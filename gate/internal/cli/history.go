@@ -1,14 +1,16 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -16,33 +18,24 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if v.one == "" && len(p.Workloads) > 1 {
-		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
+	root, of, gpu := baselineRoot(v.baseline, p.File), "", ""
+	if at := app.BaselineAt(root); at.Root != "" { // one baseline, or those of one workload
+		root, of, gpu = at.Root, at.Workload, at.GPU
 	}
-	workload := cmp.Or(v.one, names(p.Workloads), "default")
-	var saved []history.Moment
-	for _, file := range args.own {
-		s, err := profile.Benchmarks(file)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			m := history.MomentOf(s)
-			m.File = filepath.Base(file)
-			saved = append(saved, m)
-			continue
-		}
-		r, err := readReport(file)
-		if err != nil {
-			return err
-		}
-		if r.Workload == "" || r.Workload == workload {
-			saved = append(saved, history.MomentOfReport(r))
-		}
-	}
-	all, shallow, err := app.Histories(ctx, baselineRoot(v.baseline, p.File), workload, saved)
+	workload, err := v.oneWorkload(p, root, of)
 	if err != nil {
 		return err
+	}
+	saved, err := moments(args.own, workload)
+	if err != nil {
+		return err
+	}
+	all, shallow, err := app.Histories(ctx, root, workload, saved)
+	if err != nil {
+		return err
+	}
+	if gpu != "" {
+		all = slices.DeleteFunc(all, func(h *history.History) bool { return h.GPU != gpu })
 	}
 	if shallow {
 		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
@@ -52,7 +45,12 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
 			workload)}
 	case len(all) > 1 && v.format != "text":
-		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
+		var dirs []string
+		for _, h := range all {
+			dirs = append(dirs, commandWord(app.BaselineDir(root, workload, h.GPU)))
+		}
+		return usageError("there are several models of GPU: name the directory of one with --baseline (%s), or take --format text",
+			strings.Join(dirs, ", "))
 	}
 	for i, h := range all {
 		if i > 0 {
@@ -63,6 +61,54 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		}
 	}
 	return nil
+}
+
+// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines (of, "" for
+// none), or the only one.
+func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
+	if of != "" && len(v.workload) == 0 {
+		return of, nil
+	}
+	chosen, err := v.choose(p, true)
+	if err != nil {
+		return "", err
+	}
+	if name := chosen[0].Name; of == "" || app.BaselinesOf(root, name) == app.BaselinesOf(root, of) {
+		return name, nil
+	}
+	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
+}
+
+// moments are those of saved reports on a workload and of files of a benchmark harness. Reports on other workloads alone are an error.
+func moments(files []string, workload string) (out []history.Moment, err error) {
+	var others []string
+	for _, file := range files {
+		s, err := profile.Benchmarks(file)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			m := history.MomentOf(s)
+			m.File = filepath.Base(file)
+			out = append(out, m)
+			continue
+		}
+		r, err := readReport(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range r.Each() {
+			if w.Workload == "" || w.Workload == workload {
+				out = append(out, history.MomentOfReport(w))
+			} else if !slices.Contains(others, w.Workload) {
+				others = append(others, w.Workload)
+			}
+		}
+	}
+	if len(out) == 0 && len(others) > 0 {
+		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload, strings.Join(others, ", "))
+	}
+	return out, nil
 }
 
 // maxReports is how many files a history may take.

@@ -102,10 +102,13 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if w.Server != nil {
 		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(v.baseline, p.File), Observe: progress,
+	root, err := v.baselines(p)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: progress,
 		Policy: p.For(w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
-	var err error
 	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
 	}
