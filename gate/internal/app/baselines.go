@@ -80,35 +80,20 @@ func BaselinesOf(root, workload string) string {
 	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
-// BaselineDir is the directory of the baseline of a workload on a model of GPU below root.
-func BaselineDir(root, workload, gpu string) string { return baseline.Dir(root, workload, gpu) }
-
-// Place is the place of a directory below that of all baselines.
-type Place struct{ Root, Workload, GPU string }
-
-// BaselineAt is the place of a directory that holds a baseline, or those of one workload, whose GPU is ""; empty for any other.
-func BaselineAt(dir string) (at Place) {
-	sessions := func(pattern string) bool {
+// BaselineAt is the directory of all baselines and the workload of a directory that holds the baselines of one alone, or, on the GPU
+// of this name, its baseline; "" for any other.
+func BaselineAt(dir string) (root, workload, gpu string) {
+	holds := func(pattern string) bool {
 		found, _ := new(input.Search).Paths(dir, pattern)
 		return slices.ContainsFunc(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) })
 	}
-	workload, err := filepath.Abs(dir)
-	switch {
-	case err != nil:
-		return Place{}
-	case sessions("*.csv"):
-		if b, err := baseline.Open(dir, func(*baseline.Baseline) error { return nil }); err == nil {
-			at.GPU = b.Entries[0].GPU
-		}
-		workload = filepath.Dir(workload)
-	case !sessions("*/*.csv"):
-		return Place{}
+	switch abs, err := filepath.Abs(dir); {
+	case err == nil && holds("*.csv"):
+		dir, gpu = filepath.Join(dir, ".."), filepath.Base(abs)
+	case !holds("*/*.csv"):
+		return "", "", ""
 	}
-	at.Root, at.Workload = filepath.Dir(workload), baseline.Workload(workload)
-	if here, err := filepath.Abs("."); err == nil && !filepath.IsAbs(dir) {
-		at.Root, _ = filepath.Rel(here, at.Root)
-	}
-	return at
+	return filepath.Join(dir, ".."), baseline.Workload(dir), gpu
 }
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in the order of their directories.

@@ -63,6 +63,9 @@ func Dir(root, workload, gpuModel string) string {
 
 // Workload is the name of the workload whose baselines lie in a directory: that in one of their files, else the directory's.
 func Workload(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
 	name := filepath.Base(dir)
 	files, _ := new(input.Search).Paths(dir, "*/*"+suffix)
 	for _, file := range slices.Backward(files) {

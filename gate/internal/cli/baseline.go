@@ -20,7 +20,7 @@ func (v *flags) store() (app.Store, *thresholds.Policy, error) {
 		return app.Store{}, nil, err
 	}
 	k := app.Store{}
-	if k.Root, err = v.baselines(p); err != nil || len(v.workload) == 0 {
+	if k.Root, err = v.baselines(p); err != nil || v.one == "" {
 		return k, p, err
 	}
 	k.Workload, err = v.oneWorkload(p, k.Root, "")

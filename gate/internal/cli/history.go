@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/thresholds"
@@ -18,10 +21,9 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	root, of, gpu := baselineRoot(v.baseline, p.File), "", ""
-	if at := app.BaselineAt(root); at.Root != "" { // one baseline, or those of one workload
-		root, of, gpu = at.Root, at.Workload, at.GPU
-	}
+	root := baselineRoot(v.baseline, p.File)
+	all, of, gpu := app.BaselineAt(root)
+	root = cmp.Or(all, root)
 	workload, err := v.oneWorkload(p, root, of)
 	if err != nil {
 		return err
@@ -30,29 +32,29 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	all, shallow, err := app.Histories(ctx, root, workload, saved)
+	histories, shallow, err := app.Histories(ctx, root, workload, saved)
 	if err != nil {
 		return err
 	}
-	if gpu != "" {
-		all = slices.DeleteFunc(all, func(h *history.History) bool { return h.GPU != gpu })
-	}
+	var dirs []string
+	histories = slices.DeleteFunc(histories, func(h *history.History) bool {
+		dir := baseline.Dir(root, workload, h.GPU)
+		if _, err := os.Stat(dir); err == nil {
+			dirs = append(dirs, "--baseline "+commandWord(dir))
+		}
+		return gpu != "" && filepath.Base(dir) != gpu
+	})
 	if shallow {
 		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
 	}
 	switch {
-	case len(all) == 0:
+	case len(histories) == 0:
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
 			workload)}
-	case len(all) > 1 && v.format != "text":
-		var dirs []string
-		for _, h := range all {
-			dirs = append(dirs, commandWord(app.BaselineDir(root, workload, h.GPU)))
-		}
-		return usageError("there are several models of GPU: name the directory of one with --baseline (%s), or take --format text",
-			strings.Join(dirs, ", "))
+	case len(histories) > 1 && v.format != "text":
+		return usageError("there are several models of GPU: choose one (%s)", strings.Join(append(dirs, "--format text has all"), ", "))
 	}
-	for i, h := range all {
+	for i, h := range histories {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
@@ -66,8 +68,11 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 // oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines (of, "" for
 // none), or the only one.
 func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
-	if of != "" && len(v.workload) == 0 {
+	if of != "" && v.one == "" {
 		return of, nil
+	}
+	if v.one != "" {
+		v.workload = words{v.one}
 	}
 	chosen, err := v.choose(p, true)
 	if err != nil {

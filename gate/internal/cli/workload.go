@@ -91,9 +91,9 @@ func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 // baselines is the directory of all baselines. One of a single workload, or below it, is refused: nothing would be found there.
 func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
 	root = baselineRoot(v.baseline, p.File)
-	if at := app.BaselineAt(root); at.Root != "" {
+	if all, workload, _ := app.BaselineAt(root); all != "" {
 		return "", usageError("%s: %s holds baselines of workload %s alone; name the directory of all workloads, %s",
-			source(v.fs, "baseline"), root, at.Workload, at.Root)
+			source(v.fs, "baseline"), root, workload, all)
 	}
 	return root, nil
 }

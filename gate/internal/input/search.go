@@ -2,13 +2,9 @@ package input
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -94,22 +90,9 @@ func (s *Search) names(dir string) (names []string, err error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, nil
 	}
-	d, err := Directory(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
 	}
-	defer d.Close()
-	for {
-		some, err := d.Readdirnames(1000)
-		names = append(names, some...)
-		if err == io.EOF {
-			slices.Sort(names)
-			return names, nil
-		}
-		if err = errors.Join(err, s.Count(len(some))); err != nil {
-			return nil, err
-		}
-	}
+	return names, cmp.Or(err, s.Count(len(names)))
 }
