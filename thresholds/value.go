@@ -227,8 +227,13 @@ func patterns(to *[]string) field {
 			return fmt.Errorf("a string or a list of strings is expected, not %s", kindOf(e.kind))
 		}
 		for _, pattern := range *to {
-			if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsRune(pattern, 0) {
+			if pattern == "" || strings.ContainsRune(pattern, 0) {
 				return fmt.Errorf("%q is no pattern of files", pattern)
+			}
+			for part := range strings.SplitSeq(filepath.ToSlash(pattern), "/") {
+				if _, err := filepath.Match(part, ""); err != nil {
+					return fmt.Errorf("%q is no pattern of files: put \\ before a [ that belongs to a name", pattern)
+				}
 			}
 		}
 		return nil

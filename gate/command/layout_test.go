@@ -195,6 +195,26 @@ func TestOneVerdict(t *testing.T) {
 	}
 }
 
+// TestPatternOwner holds that one package matches patterns of files: elsewhere the directory before a pattern would be a part of it.
+// The parser of the policy, which may not import that package, refuses what is none. A path is no pattern for git either.
+func TestPatternOwner(t *testing.T) {
+	matches := regexp.MustCompile(`\b(filepath|path|fs)\.(Glob|Match)\(|":\((top|glob|literal|exclude)`)
+	owners := map[string]bool{"gate/internal/input/search.go": true, "thresholds/value.go": true}
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if m := matches.Find(text); m != nil && !owners[name] {
+			t.Errorf("%s has %s: input.Search finds files by a pattern below a directory", name, m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestToolNames keeps the names of profilers out of the packages that know the ports only.
 func TestToolNames(t *testing.T) {
 	tool := regexp.MustCompile(`(?i)nsys|ncu\b|nvidia`)

@@ -173,7 +173,7 @@ func (a Accept) write(dir string) (*Accepted, error) {
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
 	m := a.moves(&s, live)
-	e := baseline.Entry{Session: s, Replaces: map[measure.Subject][]string{}}
+	e := baseline.Entry{Session: s, Workload: a.Judgement.Workload, Replaces: map[measure.Subject][]string{}}
 	e.ID = ""
 	if !m.any() || len(live) == 0 {
 		for i := range live {

@@ -80,17 +80,36 @@ func BaselinesOf(root, workload string) string {
 	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
-// WorkloadsIn are the names of the workloads that have a baseline below root, in order.
-func WorkloadsIn(root string) []string {
-	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
-	var out []string
+// BaselineAt is the directory of all baselines and the workload of a directory that holds the baselines of one alone, or, on the GPU
+// of this name, its baseline; "" for any other.
+func BaselineAt(dir string) (root, workload, gpu string) {
+	holds := func(pattern string) bool {
+		found, _ := new(input.Search).Paths(dir, pattern)
+		return slices.ContainsFunc(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) })
+	}
+	switch abs, err := filepath.Abs(dir); {
+	case err == nil && holds("*.csv"):
+		dir, gpu = filepath.Join(dir, ".."), filepath.Base(abs)
+	case !holds("*/*.csv"):
+		return "", "", ""
+	}
+	return filepath.Join(dir, ".."), baseline.Workload(dir), gpu
+}
+
+// WorkloadsIn are the names of the workloads that have a baseline below root, in the order of their directories.
+func WorkloadsIn(root string) (names []string) {
+	var dirs []string
+	found, _ := new(input.Search).Paths(root, "*/*/*.csv")
 	for _, f := range found {
-		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
+		dirs = append(dirs, filepath.Dir(filepath.Dir(f)))
+	}
+	for _, dir := range slices.Compact(dirs) {
+		name := baseline.Workload(dir)
 		if new(thresholds.Workload).Set("name", name, "") == nil { // directories of others may have any name
-			out = append(out, name)
+			names = append(names, name)
 		}
 	}
-	return slices.Compact(out)
+	return names
 }
 
 // release is the name of a tag that stands for a release.
@@ -163,6 +182,32 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 		}
 	}
 	return Baseline{}, false
+}
+
+// Here are the baselines of the models of [Live.Models]: of the first that has one where that is the model which a workload takes,
+// else of each and of all together; all where no model is known.
+func (b Baselines) Here(models []string, first bool) (out Baselines) {
+	if len(models) == 0 {
+		return b
+	}
+	models = append(slices.Clip(models), model.Models(models))
+	for i, name := range models {
+		if found, ok := b.ForGPU(name); ok && !slices.Contains(models[:i], name) && (len(out) == 0 || !first) {
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// Profilers names what the baselines were measured with.
+func (b Baselines) Profilers() string {
+	var names []string
+	for _, x := range b {
+		for _, p := range model.Profilers(x.Sessions) {
+			names = append(names, string(p))
+		}
+	}
+	return list(names)
 }
 
 // Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.

@@ -60,23 +60,43 @@ type Check struct {
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
 // Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
-func (c *Check) Valid() error {
-	for _, b := range c.Baselines {
-		have := kernels(c.pick(b.Sessions))
-		for _, name := range c.Kernels {
-			if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
-				return fmt.Errorf("the baseline %s has no kernel %q; it has %s", b.Dir, name, list(have))
-			}
+func (c *Check) Valid(ctx context.Context) error {
+	if len(c.Kernels) == 0 || c.Base != nil {
+		return nil
+	}
+	return c.valid(c.here(ctx, c.Baselines))
+}
+
+// valid is that of [Check.Valid] for baselines of which one is that of the head.
+func (c *Check) valid(in Baselines) error {
+	var dirs, have []string
+	for _, b := range in {
+		dirs, have = append(dirs, b.Dir), append(have, kernels(c.pick(b.Sessions))...)
+	}
+	for _, name := range c.Kernels {
+		if len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
+			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", list(dirs), name, list(have))
 		}
 	}
 	return nil
 }
 
-// Spread reports whether a baseline has enough runs to judge a single run by their spread.
-func (c *Check) Spread() bool {
-	return slices.ContainsFunc(c.own(), func(b Baseline) bool {
-		return (&recorded.Index{Sessions: b.Sessions}).Runs() >= decide.SpreadRuns
-	})
+// here are those of some baselines that the head may be judged by, see [Baselines.Here].
+func (c *Check) here(ctx context.Context, in Baselines) Baselines {
+	if len(in) < 2 {
+		return in
+	}
+	return in.Here(c.Live.Models(ctx))
+}
+
+// Spread is the directory of a baseline that has too few runs to judge a single run by their spread, "" for none.
+func (c *Check) Spread(ctx context.Context) (dir string) {
+	for _, b := range c.here(ctx, c.own()) {
+		if (&recorded.Index{Sessions: b.Sessions}).Runs() < decide.SpreadRuns {
+			return b.Dir
+		}
+	}
+	return ""
 }
 
 // pick keeps the sessions that the head is compared with.
@@ -107,10 +127,10 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	if r := c.unchanged(ctx); r != nil {
 		return r, nil
 	}
-	if err := c.Valid(); err != nil {
+	if err := c.Valid(ctx); err != nil {
 		return nil, err
 	}
-	c.nameKernels()
+	c.nameKernels(ctx)
 	defer c.Tell(Event{Stage: run.Done})
 	if c.Screens() {
 		r, err = c.screen(ctx)
@@ -129,6 +149,9 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		r.Note(result.Say(BaseNotNeeded{}))
 	case r != nil:
 		r, err = c.explained(ctx, r, nil)
+	case len(c.Baselines) > 0:
+		r, err = c.first(ctx, model.Refuse(model.OtherProfiler, "take what was measured here as its first baseline, or check with the profiler of the baseline",
+			"the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
 	default:
 		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
 			"take what was measured here as the first baseline, if this is the code to compare with",
@@ -148,19 +171,17 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 // pair decides what that leaves undecided. Without a baseline of this machine's GPU the head can become the first one.
 func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	own := c.own()
-	chosen := own[0]
-	if models := c.Live.Models(ctx); len(models) > 0 {
-		b, ok := own.ForGPU(models...)
+	models, first := c.Live.Models(ctx)
+	here := own.Here(models, first)
+	if len(here) == 0 {
 		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
-			"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))
-		switch {
-		case !ok && c.Base == nil:
+			"the GPU of this machine is %s, the baseline was measured on %s", model.Models(models), list(own.models()))
+		if c.Base == nil {
 			return c.first(ctx, why)
-		case !ok:
-			return Refused(nil, why)
 		}
-		chosen = b
+		return Refused(nil, why)
 	}
+	chosen := here[0]
 	looks := c.Looks
 	if c.Base != nil {
 		looks = looks[:1]
@@ -168,6 +189,9 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	r, err := c.judge(ctx, looks, nil, &Measurement{}, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		if b, ok := own.ForGPU(m.Head.GPU()); ok {
 			chosen = b
+		}
+		if err := c.valid(Baselines{chosen}); err != nil && c.Base == nil {
+			return nil, nil, err
 		}
 		_, head, err := m.sessions(ctx, c.Rule, chosen.Sessions)
 		c.sinceAnchor = keepKernels(c.Kernels, chosen.SinceAnchor)
@@ -341,9 +365,9 @@ func answer(r *result.Judgement) string {
 }
 
 // Commands are the commands of Run at most, with a [Live]. DIR and XXXXXX stand for names that are unknown before.
-func (c *Check) Commands() []string {
+func (c *Check) Commands(ctx context.Context) []string {
 	m := c.Live
-	c.nameKernels()
+	c.nameKernels(ctx)
 	looks, more := c.Looks, []string(nil)
 	if c.Budget > 0 {
 		looks, more = looks[:1], []string{fmt.Sprintf("# while a comparison is undecided: the same again, as often as fits into %s", c.Budget)}
@@ -358,15 +382,19 @@ func (c *Check) Commands() []string {
 		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 
-// nameKernels has the counter profile the kernels of the baselines unless others are named.
-func (c *Check) nameKernels() {
+// nameKernels has the counter profile the kernels of the baselines that the head may be judged by, unless others are named.
+func (c *Check) nameKernels(ctx context.Context) {
 	m := c.Live
 	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {
 		return
 	}
 	counters := *m.Counters
-	for _, b := range c.own() {
-		counters.Kernels = kernels(b.Sessions)
+	for _, b := range c.here(ctx, c.own()) {
+		for _, name := range kernels(b.Sessions) {
+			if !slices.Contains(counters.Kernels, name) {
+				counters.Kernels = append(counters.Kernels, name)
+			}
+		}
 	}
 	m.Counters = &counters
 }

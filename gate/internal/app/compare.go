@@ -253,7 +253,9 @@ func ask(ctx context.Context, dir string, args ...string) string {
 
 // ignoredBy is the pattern in git's ignore files that matches a file, "FILE:LINE:PATTERN", "" for none.
 func ignoredBy(ctx context.Context, file string) string {
-	rule, _, _ := strings.Cut(ask(ctx, filepath.Dir(file), "check-ignore", "-v", "--", filepath.Base(file)), "\t")
+	// check-ignore takes paths literally, and refuses to be told so.
+	said := ask(ctx, filepath.Dir(file), "--no-literal-pathspecs", "check-ignore", "-v", "--", filepath.Base(file))
+	rule, _, _ := strings.Cut(said, "\t")
 	if strings.Contains(rule, ":!") { // the last rule that applies takes it back
 		return ""
 	}

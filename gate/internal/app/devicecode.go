@@ -55,11 +55,7 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 		out.First = cmp.Or(out.First, u)
 	}
 	for _, pattern := range patterns {
-		path := pattern
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		files, err := devicecode.Find(path)
+		files, err := devicecode.Find(dir, pattern)
 		if err != nil {
 			return nil, err
 		}

@@ -122,7 +122,7 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	if link := linked(in.Top, name); link != "" {
 		return append(edits, Edit{"", link, 0, "linked"}), nil
 	}
-	others, err := in.Output(ctx, "ls-files", "--others", "-z", "--", ":(top,literal)"+name)
+	others, err := in.Output(ctx, "ls-files", "--others", "-z", "--", name)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 // submodule lacks the base's commit, nothing but its being another is known.
 func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool,
 	err error) {
-	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", ":(top,literal)"+dir)
+	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", dir)
 	if err != nil {
 		return nil, false, err
 	}

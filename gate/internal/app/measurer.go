@@ -128,8 +128,10 @@ type Live struct {
 	Observe func(Event)
 
 	spent    result.Spent
-	only     [2]bool // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
-	repeated string  // the warning that a session was measured twice because the profiler lost events
+	only     [2]bool  // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
+	repeated string   // the warning that a session was measured twice because the profiler lost events
+	models   []string // see [Live.Models]
+	first    bool
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
@@ -243,23 +245,29 @@ func (m *Live) Of(head Build) *Live {
 	return &one
 }
 
-// Models are the GPU models of this machine, none if they are not known, or if a workload gets a part of one (MIG); of nil none.
-func (m *Live) Models(ctx context.Context) []string {
+// Models are the GPU models that a workload sees here, where first is true that of the GPU which it takes by itself in front; none if
+// they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
+func (m *Live) Models(ctx context.Context) (models []string, first bool) {
 	if m == nil {
-		return nil
+		return nil, false
+	}
+	if m.models != nil {
+		return m.models, m.first
 	}
 	gpus, err := tools.GPUs().GPUs(ctx)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	var models []string
+	gpus, ordered := tools.GPUs().Visible(gpus)
 	for _, g := range gpus {
 		if g.MIG {
-			return nil
+			return nil, false
 		}
 		models = append(models, g.Name)
 	}
-	return models
+	_, m.first = device.First(gpus, ordered)
+	m.models = models
+	return models, m.first
 }
 
 func (m *Live) plan(runs int, base *Build) run.Plan {

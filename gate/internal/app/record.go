@@ -108,13 +108,11 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 // Due says why the baseline of this machine's GPU is to be recorded anew, "" where it is not: there is none, its
 // newest session is older than max_age at a time, or holds an accepted change alone.
 func (c *Record) Due(ctx context.Context, now time.Time) string {
-	own := c.Baselines
-	if models := c.Live.Models(ctx); len(models) > 0 {
-		own = nil
-		if b, ok := c.Baselines.ForGPU(models...); ok {
-			own = Baselines{b}
-		}
+	models, first := c.Live.Models(ctx)
+	if first { // the others are not recorded
+		models = models[:1]
 	}
+	own := c.Baselines.Here(models, first)
 	switch newest := own.newest(); {
 	case len(own) == 0:
 		return "there is no baseline of this GPU"
@@ -254,7 +252,7 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 				return nil, err
 			}
 			for _, s := range p.Pick(head) {
-				e := baseline.Entry{Session: s}
+				e := baseline.Entry{Session: s, Workload: c.Workload}
 				e.ID, e.Anchor = "", measure.NormalizeLine(c.Anchor)
 				for _, o := range p.Pick(live) {
 					if c.Replace || model.SameSession(o.Environment, s.Environment) {

@@ -70,6 +70,9 @@ func (s Store) open(ctx context.Context, read func(*baseline.Baseline) error) (o
 		}
 		out = append(out, found...)
 	}
+	if have := WorkloadsIn(s.Root); len(out) == 0 && s.Workload != "" && len(have) > 0 {
+		return nil, fmt.Errorf("no baseline of workload %q in %s; it has %s", s.Workload, s.Root, strings.Join(have, ", "))
+	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", s.Root)
 	}
@@ -121,15 +124,19 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	var in *baseline.Baseline
 	var found *baseline.Entry
 	var matches []string
+	exact := false // a session of this very ID was found
 	for _, b := range all {
 		for i := range b.Entries {
 			e := &b.Entries[i]
 			if id == "" || !strings.HasPrefix(e.ID, id) && !strings.HasSuffix(e.ID, "-"+id) {
 				continue
 			}
-			if in, found = b, e; e.ID == id {
-				return in, found, in.ReadOne(found)
+			if whole := e.ID == id; whole && !exact {
+				exact, matches = true, nil
+			} else if !whole && exact {
+				continue
 			}
+			in, found = b, e
 			matches = append(matches, e.ID+" in "+b.Dir)
 		}
 	}
@@ -139,7 +146,7 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	case 1:
 		return in, found, in.ReadOne(found)
 	}
-	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; write more of it, or name the workload", id, len(matches), strings.Join(matches, ", "))
+	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; name the workload with --workload, or write more of it", id, len(matches), strings.Join(matches, ", "))
 }
 
 // measured is [Store.find] of a session that holds a measurement.
@@ -159,7 +166,7 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 	}
 	out, err := insight.Summarize([]model.Session{e.Session})
 	if err == nil {
-		out.Workload = filepath.Base(filepath.Dir(b.Dir))
+		out.Workload = baseline.Workload(filepath.Dir(b.Dir))
 	}
 	return out, err
 }

@@ -65,11 +65,7 @@ func (in *Inputs) hash(dir string) (string, error) {
 	all := sha256.New()
 	in.files = 0
 	for _, pattern := range in.Patterns {
-		path := pattern
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		files, err := devicecode.Files(path)
+		files, err := devicecode.Files(dir, pattern)
 		if err != nil {
 			return "", err
 		}

@@ -8,8 +8,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -32,6 +34,8 @@ type Entry struct {
 	Beside []string
 	// Removes is the file that this one takes back, "" for none.
 	Removes string
+	// Workload is the name of the workload where that of its directory is another, else "".
+	Workload string
 	// File is the path of the file, "" before it is written.
 	File string
 
@@ -55,6 +59,27 @@ func Dir(root, workload, gpuModel string) string {
 		gpu = "unknown-gpu"
 	}
 	return filepath.Join(root, name, gpu)
+}
+
+// Workload is the name of the workload whose baselines lie in a directory: that in one of their files, else the directory's.
+func Workload(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	name := filepath.Base(dir)
+	files, _ := new(input.Search).Paths(dir, "*/*"+suffix)
+	for _, file := range slices.Backward(files) {
+		at, base := filepath.Split(file)
+		text, err := read(at, base, maxFile)
+		if err != nil {
+			continue
+		}
+		e, _ := decodeEntry(at, base, text, decodeFirst)
+		if e.Workload != "" && filepath.Dir(Dir("", e.Workload, "x")) == name {
+			return e.Workload
+		}
+	}
+	return name
 }
 
 // slug keeps the ASCII letters and digits of s, in lower case, and puts one hyphen for whatever lies between them.

@@ -36,6 +36,9 @@ const (
 // fileForm is the name of a file: the start to the minute, and the hash of its contents.
 var fileForm = input.Pattern(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
 
+// IsFile reports whether a name is that of a session's file.
+func IsFile(name string) bool { return fileForm().MatchString(name) }
+
 // contentHash is the hash that stands in a file's name: of its lines, whatever ends them.
 func contentHash(text []byte) string {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))

@@ -24,6 +24,7 @@ type headKey struct {
 // headKeys are the keys in the order of the file.
 var headKeys = []headKey{
 	{name: "what", write: (*Entry).Kind},
+	text("workload", func(e *Entry) *string { return &e.Workload }),
 	text("gpu", func(e *Entry) *string { return &e.GPU }),
 	count("gpus", func(e *Entry) *int { return &e.GPUs }),
 	count("processes", func(e *Entry) *int { return &e.Processes }),

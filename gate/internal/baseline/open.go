@@ -40,7 +40,7 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
-	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm().MatchString(e.Name()) }) {
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return IsFile(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
 	listed = slices.DeleteFunc(listed, func(e os.DirEntry) bool {

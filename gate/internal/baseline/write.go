@@ -71,6 +71,9 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 			*e = *same
 			continue
 		}
+		if e.Workload == filepath.Base(filepath.Dir(dir)) {
+			e.Workload = ""
+		}
 		e.Beside = slices.Sorted(slices.Values(inForce))
 		name, text, err := encodeEntry(e)
 		if err != nil {

@@ -19,7 +19,12 @@ func (v *flags) store() (app.Store, *thresholds.Policy, error) {
 	if err != nil {
 		return app.Store{}, nil, err
 	}
-	return app.Store{Root: baselineRoot(v.baseline, p.File), Workload: v.one}, p, nil
+	k := app.Store{}
+	if k.Root, err = v.baselines(p); err != nil || v.one == "" {
+		return k, p, err
+	}
+	k.Workload, err = v.oneWorkload(p, k.Root, "")
+	return k, p, err
 }
 
 func listBaselines(ctx context.Context, e *env, v *flags, _ arguments) error {

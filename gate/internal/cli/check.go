@@ -15,7 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 func check(ctx context.Context, e *env, v *flags, args arguments) (failed error) {
@@ -30,7 +29,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	if v.dryRun {
 		for _, c := range checks {
-			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands()))
+			err = errors.Join(err, printCommands(e, len(checks) > 1, c.Workload, c.Commands(ctx)))
 		}
 		return err
 	}
@@ -148,7 +147,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 				m.Counters = &v.counts
 			}
 		}
-		if err := cmp.Or(v.asked(c, j), v.judgeable(c)); err != nil {
+		if err := cmp.Or(v.asked(c, j), v.judgeable(ctx, c)); err != nil {
 			return nil, err
 		}
 		checks = append(checks, c)
@@ -201,13 +200,18 @@ func (v *flags) withoutBaseline(e *env, r *result.Judgement, c *app.Check) {
 // firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
 // of a name that nothing has any more: the change under review has deleted or renamed it.
 func firstBaseline(r *result.Judgement, c *app.Check) bool {
-	known := mapped(c.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
+	var known []string // directories of baselines
+	for _, w := range c.Policy.Workloads {
+		known = append(known, app.BaselinesOf(c.Root, w.Name))
+	}
 	for _, w := range r.Each() {
-		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
+		if known = append(known, app.BaselinesOf(c.Root, w.Workload)); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool { return !slices.Contains(known, name) })
+	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool {
+		return !slices.Contains(known, app.BaselinesOf(c.Root, name))
+	})
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
@@ -227,6 +231,9 @@ func (v *flags) asked(c *app.Check, j *job) error {
 		return nil
 	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
 		return nil
+	case len(c.Baselines) > 0:
+		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record one of times with nsgate record",
+			j.Workload, j.Root, c.Baselines.Profilers())
 	}
 	others := ""
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
@@ -238,21 +245,26 @@ func (v *flags) asked(c *app.Check, j *job) error {
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
-func (v *flags) judgeable(c *app.Check) error {
-	if err := c.Valid(); err != nil {
+func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
+	if err := c.Valid(ctx); err != nil {
 		return usageError("--kernel: %w", err)
 	}
 	lone := c.Looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && v.from == "" && len(c.Kernels) == 0:
-		return usageError("no baseline of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
+		lacks := "no baseline"
+		if len(c.Baselines) > 0 {
+			lacks = "no counters in the baseline"
+		}
+		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
 			"with, "+
-			"or name kernels with --kernel", c.Workload, c.Root, countFlag)
+			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
-	case lone && c.Base == nil && !c.Spread():
+	}
+	if few := c.Spread(ctx); lone && c.Base == nil && few != "" {
 		return usageError("one run is judged by the spread of %d or more baseline runs, and %s has fewer: measure at least 2 runs (--runs)",
-			decide.SpreadRuns, c.Baselines[0].Dir)
+			decide.SpreadRuns, few)
 	}
 	return nil
 }

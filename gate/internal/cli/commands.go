@@ -74,7 +74,7 @@ func commands() []*command {
 			formats: report.Formats(report.Summary), reads: readsArguments, run: show},
 		{name: "scrub", own: 1, wants: "one recording", flags: readNames + " output", run: scrub},
 		{name: "report", own: 1, optional: true, wants: "at most one saved report",
-			flags:   policyNames + reportNames + postNames + patchNames + " open",
+			flags:   policyNames + reportNames + postNames + patchNames + " open workload",
 			formats: reports, reads: readsArguments, run: showReport},
 		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
 		{name: "policy", own: 1, optional: true, wants: "one file", flags: policyNames + " promote target baseline",

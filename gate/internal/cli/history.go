@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
@@ -16,45 +21,40 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if v.one == "" && len(p.Workloads) > 1 {
-		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
-	}
-	workload := cmp.Or(v.one, names(p.Workloads), "default")
-	var saved []history.Moment
-	for _, file := range args.own {
-		s, err := profile.Benchmarks(file)
-		if err != nil {
-			return err
-		}
-		if s != nil {
-			m := history.MomentOf(s)
-			m.File = filepath.Base(file)
-			saved = append(saved, m)
-			continue
-		}
-		r, err := readReport(file)
-		if err != nil {
-			return err
-		}
-		if r.Workload == "" || r.Workload == workload {
-			saved = append(saved, history.MomentOfReport(r))
-		}
-	}
-	all, shallow, err := app.Histories(ctx, baselineRoot(v.baseline, p.File), workload, saved)
+	root := baselineRoot(v.baseline, p.File)
+	all, of, gpu := app.BaselineAt(root)
+	root = cmp.Or(all, root)
+	workload, err := v.oneWorkload(p, root, of)
 	if err != nil {
 		return err
 	}
+	saved, err := moments(args.own, workload)
+	if err != nil {
+		return err
+	}
+	histories, shallow, err := app.Histories(ctx, root, workload, saved)
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	histories = slices.DeleteFunc(histories, func(h *history.History) bool {
+		dir := baseline.Dir(root, workload, h.GPU)
+		if _, err := os.Stat(dir); err == nil {
+			dirs = append(dirs, "--baseline "+commandWord(dir))
+		}
+		return gpu != "" && filepath.Base(dir) != gpu
+	})
 	if shallow {
 		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
 	}
 	switch {
-	case len(all) == 0:
+	case len(histories) == 0:
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
 			workload)}
-	case len(all) > 1 && v.format != "text":
-		return usageError("there are several models of GPU: give --baseline a directory with one, or take --format text")
+	case len(histories) > 1 && v.format != "text":
+		return usageError("there are several models of GPU: choose one (%s)", strings.Join(append(dirs, "--format text has all"), ", "))
 	}
-	for i, h := range all {
+	for i, h := range histories {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
@@ -63,6 +63,57 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		}
 	}
 	return nil
+}
+
+// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines (of, "" for
+// none), or the only one.
+func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
+	if of != "" && v.one == "" {
+		return of, nil
+	}
+	if v.one != "" {
+		v.workload = words{v.one}
+	}
+	chosen, err := v.choose(p, true)
+	if err != nil {
+		return "", err
+	}
+	if name := chosen[0].Name; of == "" || app.BaselinesOf(root, name) == app.BaselinesOf(root, of) {
+		return name, nil
+	}
+	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
+}
+
+// moments are those of saved reports on a workload and of files of a benchmark harness. Reports on other workloads alone are an error.
+func moments(files []string, workload string) (out []history.Moment, err error) {
+	var others []string
+	for _, file := range files {
+		s, err := profile.Benchmarks(file)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			m := history.MomentOf(s)
+			m.File = filepath.Base(file)
+			out = append(out, m)
+			continue
+		}
+		r, err := readReport(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range r.Each() {
+			if w.Workload == "" || w.Workload == workload {
+				out = append(out, history.MomentOfReport(w))
+			} else if !slices.Contains(others, w.Workload) {
+				others = append(others, w.Workload)
+			}
+		}
+	}
+	if len(out) == 0 && len(others) > 0 {
+		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload, strings.Join(others, ", "))
+	}
+	return out, nil
 }
 
 // maxReports is how many files a history may take.

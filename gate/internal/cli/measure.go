@@ -102,10 +102,13 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if w.Server != nil {
 		w.Warmup = cmp.Or(w.Warmup, trace.Capture) // from the start of the client to its end
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: baselineRoot(v.baseline, p.File), Observe: progress,
+	root, err := v.baselines(p)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: progress,
 		Policy: p.For(w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
-	var err error
 	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
 	}
@@ -120,15 +123,15 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p)}
 		return j, nil
 	}
-	return j, v.live(j, written)
+	return j, v.live(ctx, j, written)
 }
 
 // live makes the job one whose workload is run. written are its settings as the file and the flags give them.
-func (v *flags) live(j *job, written thresholds.Workload) (err error) {
+func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (err error) {
 	w, own := &j.set, v.Options
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
 	own.Step = w.Step
-	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
+	own.Usual = j.Baselines.Longest()
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
 	}
@@ -158,6 +161,11 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
+	near := j.Baselines
+	if len(near) > 1 {
+		near = near.Here(j.Live.Models(ctx))
+	}
+	j.Live.NoNVTX = near.NoNVTX()
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -145,7 +146,7 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
 	if done.Ignored != "" {
 		fmt.Fprintf(w, "! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
-			report.Clean(done.Ignored), report.Clean(filepath.Base(filepath.Dir(filepath.Dir(done.Dir)))))
+			report.Clean(done.Ignored), report.Clean(input.Quote(filepath.Base(filepath.Dir(filepath.Dir(done.Dir))))))
 	}
 }
 

@@ -35,6 +35,16 @@ func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
 			return err
 		}
 	}
+	if len(v.workload) > 0 {
+		chosen, err := v.chosen(r)
+		if err != nil {
+			return err
+		}
+		if len(chosen) > 1 {
+			return usageError("--workload names several workloads of the report: choose one")
+		}
+		r = chosen[0]
+	}
 	v.policy = cmp.Or(v.policy, findUp(policyFile))
 	if v.patch != "" && offered(r) {
 		p, err := v.load()
@@ -60,7 +70,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	}
 	for _, w := range r.Each() {
 		own := len(w.Next) // of a report that was judged again
-		offerAccept(w, file, v, v.saved, len(r.Workloads) > 0)
+		offerAccept(w, file, v, v.saved, len(r.Workloads)+len(v.workload) > 0)
 		switch {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -28,7 +29,7 @@ func show(ctx context.Context, e *env, v *flags, args arguments) error {
 }
 
 func showCode(e *env, path string, v *flags) error {
-	code, err := app.ReadDeviceCode(".", path)
+	code, err := app.ReadDeviceCode(".", input.Quote(path))
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,16 @@ func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
 }
 
+// baselines is the directory of all baselines. One of a single workload, or below it, is refused: nothing would be found there.
+func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
+	root = baselineRoot(v.baseline, p.File)
+	if all, workload, _ := app.BaselineAt(root); all != "" {
+		return "", usageError("%s: %s holds baselines of workload %s alone; name the directory of all workloads, %s",
+			source(v.fs, "baseline"), root, workload, all)
+	}
+	return root, nil
+}
+
 func names(workloads []thresholds.Workload) string {
 	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
 }

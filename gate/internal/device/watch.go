@@ -22,8 +22,8 @@ type Watcher struct {
 	tool     Tool
 	launched bool // the workload's processes are those of a launcher, which may be none of ours
 	now      func() time.Time
-	off      bool  // nothing is watched: the tool does not answer
-	first    []GPU // visible devices before the session
+	off      bool   // nothing is watched: the tool does not answer
+	first    sample // before the session
 	there    map[int]bool
 	warnings []string
 
@@ -35,8 +35,9 @@ type Watcher struct {
 
 // sample is the devices at a moment during the session.
 type sample struct {
-	at   time.Time
-	gpus []GPU
+	at      time.Time
+	gpus    []GPU // the visible ones
+	ordered bool  // in the program's order
 }
 
 // Watch makes a watcher on the clock of a session. launched says that the workload is started by a launcher.
@@ -45,7 +46,17 @@ func Watch(t Tool, now func() time.Time, launched bool) *Watcher {
 }
 
 // GPUs are the visible devices as they were before the session.
-func (w *Watcher) GPUs() []GPU { return w.first }
+func (w *Watcher) GPUs() []GPU { return w.first.gpus }
+
+// First is the GPU that the workload takes by itself, see [First], none where nothing is watched.
+func (w *Watcher) First() (GPU, error) {
+	g, known := First(w.first.gpus, w.first.ordered)
+	if !known && !w.off {
+		return g, model.Refuse(model.OtherGPU, "choose one with CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER=PCI_BUS_ID",
+			"the GPUs that the workload sees are of several models, and no profile says which one it uses")
+	}
+	return g, nil
+}
 
 // Warnings are the doubts so far.
 func (w *Watcher) Warnings() []string { return w.warnings }
@@ -111,7 +122,9 @@ func (w *Watcher) see(ctx context.Context) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	return sample{w.now(), w.tool.Visible(gpus)}, nil
+	now := sample{at: w.now()}
+	now.gpus, now.ordered = w.tool.Visible(gpus)
+	return now, nil
 }
 
 // Before refuses a GPU that something else uses. Where the tool does not answer there is a warning and nothing is watched.
@@ -127,7 +140,7 @@ func (w *Watcher) Before(ctx context.Context, allowBusy bool) error {
 		return nil
 	}
 	gpus := now.gpus
-	w.first = gpus
+	w.first = now
 	var boards map[string]model.Hardware
 	var asking sync.WaitGroup
 	asking.Go(func() { boards = w.tool.Hardware(ctx) }) // while the GPU comes to rest
@@ -257,11 +270,11 @@ func (w *Watcher) After(ctx context.Context, allowBusy bool) error {
 // any.
 func (w *Watcher) State(hashes map[string]bool, counts func(time.Time) bool) (State, []string) {
 	used := func(g GPU) bool { return hashes[model.HashUUID(g.UUID)] }
-	if !slices.ContainsFunc(w.first, used) {
+	if !slices.ContainsFunc(w.first.gpus, used) {
 		used = func(GPU) bool { return true }
 	}
 	warnings := w.warnings
-	state := State{GPUs: slices.DeleteFunc(slices.Clone(w.first), func(g GPU) bool { return !used(g) })}
+	state := State{GPUs: slices.DeleteFunc(slices.Clone(w.first.gpus), func(g GPU) bool { return !used(g) })}
 	var clocks []float64
 	throttled := make(map[Throttle]int) // by bit
 	for _, s := range w.seen {

@@ -108,8 +108,8 @@ func TestFindLinks(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	deep := filepath.Join(dir, strings.Repeat("a*/", 24), "x*")
-	if found, err := devicecode.Find(deep); err != nil || len(found) != 1 || filepath.Base(found[0]) != "x.cubin" {
+	deep := filepath.Join(strings.Repeat("a*/", 24), "x*")
+	if found, err := devicecode.Find(dir, deep); err != nil || len(found) != 1 || filepath.Base(found[0]) != "x.cubin" {
 		t.Errorf("found %d files, %v", len(found), err)
 	}
 }

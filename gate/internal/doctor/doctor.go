@@ -51,9 +51,9 @@ var Here = System{"/"}
 // Read is the content of a file of the system, "" where it cannot be read.
 func (s System) Read(name string) string { return input.System(filepath.Join(s.Root, name)) }
 
-// Find lists the files that a pattern of [filepath.Glob] matches.
+// Find lists the files that a pattern names, see [input.Search.Paths].
 func (s System) Find(pattern string) []string {
-	found, _ := filepath.Glob(filepath.Join(s.Root, pattern))
+	found, _ := new(input.Search).Paths(s.Root, pattern)
 	return found
 }
 

@@ -33,16 +33,18 @@ var ErrForeign = errors.New("the repository belongs to another user, so git refu
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
 
-// cleared are variables that tie git to the repository and index of a hook, or make it run programs.
+// cleared are variables that tie git to the repository and index of a hook, make it run programs, or read
+// a path as a pattern.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE"}
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS",
+	"GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"}
 
-// Command is a call of git in a directory ("" for the current one), for whoever runs it himself.
+// Command is a call of git in a directory ("" for the current one), for whoever runs it himself. A path is taken literally.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(options, exempt(dir), args)...)
 	cmd.Dir = dir
 	cmd.Env = append(Environment(), "LC_ALL=C", "GIT_GRAFT_FILE="+os.DevNull, "GIT_NO_LAZY_FETCH=1",
-		"GIT_OPTIONAL_LOCKS=0")
+		"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1")
 	return cmd
 }
 

@@ -27,33 +27,38 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 	if len(commit) < 40 || strings.Trim(commit, "0123456789abcdef") != "" {
 		return "", false, errors.New("git: HEAD is no commit")
 	}
-	paths := []string{"--", ":(top)", ":(top,exclude,glob)**/" + except + "/**"}
-	staged := slices.Concat([]string{"diff-index", "--cached", "--quiet", "HEAD"}, paths)
-	if _, err := Output(ctx, dir, staged...); err != nil {
-		if differs(err) {
-			err = nil
-		}
+	excepted := func(name string) bool { return strings.Contains("/"+name, "/"+except+"/") }
+	staged, err := Output(ctx, dir, "diff-index", "--cached", "--name-only", "-z", "HEAD")
+	if err != nil {
 		return commit, true, err
+	}
+	for name := range strings.SplitSeq(staged, "\x00") {
+		if name != "" && !excepted(name) {
+			return commit, true, nil
+		}
 	}
 	disable, err := noFilters(func(args ...string) (string, error) { return Output(ctx, dir, args...) })
 	if err != nil {
 		return commit, false, err
 	}
-	rows, err := Output(ctx, dir, slices.Concat(disable, []string{"diff-files", "-z", "--ignore-submodules=dirty"}, paths)...)
+	rows, err := Output(ctx, dir, append(slices.Clip(disable), "diff-files", "-z", "--ignore-submodules=dirty")...)
 	if err != nil {
 		return commit, false, err
 	}
-	changed, err = differ(ctx, Top(dir), rows, disable)
+	changed, err = differ(ctx, Top(dir), rows, disable, excepted)
 	return commit, changed, err
 }
 
-// differ reports whether a file of some rows of git diff-files has other contents than its index entry: rows are files that were
-// written later. A checkout that was copied has a row for every file, so one process hashes them all.
-func differ(ctx context.Context, top, rows string, disable []string) (bool, error) {
+// differ reports whether a file of some rows of git diff-files, but for those excepted, has other contents than its index entry:
+// rows are files that were written later. A checkout that was copied has a row for every file, so one process hashes them all.
+func differ(ctx context.Context, top, rows string, disable []string, excepted func(name string) bool) (bool, error) {
 	var names, ids []string
 	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
 	for i := 0; i+1 < len(cells); i += 2 {
 		entry, name := strings.Fields(cells[i]), cells[i+1]
+		if excepted(name) {
+			continue
+		}
 		if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") || strings.ContainsAny(name, "\n\"") {
 			return true, nil
 		}
@@ -144,10 +149,6 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	if len(files) == 0 {
 		return nil, nil
 	}
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = ":(top,literal)" + f
-	}
 	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
 	if err != nil {
 		return nil, err
@@ -155,12 +156,12 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	// Without autoRefreshIndex git writes no index. It then lists also files with another time alone, with zero lines.
 	diff := slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"})
-	rows, err := r.Output(ctx, slices.Concat(diff, paths)...)
+	rows, err := r.Output(ctx, slices.Concat(diff, files)...)
 	if err != nil {
 		return nil, err
 	}
 	out := changes(rows)
-	hidden, err := r.hidden(ctx, paths)
+	hidden, err := r.hidden(ctx, files)
 	if err != nil || len(hidden) == 0 {
 		return out, err
 	}
@@ -206,7 +207,7 @@ func (r Repository) hidden(ctx context.Context, paths []string) (files []string,
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(name))); err == nil {
-			files = append(files, ":(top,literal)"+name)
+			files = append(files, name)
 		}
 	}
 	return files, nil

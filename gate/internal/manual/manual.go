@@ -3,8 +3,6 @@ package manual
 
 import (
 	"bytes"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -40,18 +38,14 @@ var Groups = []Group{
 
 // Topics are all pages, where to start first, then by name.
 var Topics = sync.OnceValue(func() []Topic {
-	files, err := fs.Glob(docs.Files, "*.md")
-	if err != nil {
-		panic(err) // of a pattern that is constant
-	}
-	topics := make([]Topic, len(files))
-	for i, file := range files {
-		text, err := docs.Files.ReadFile(file)
+	var topics []Topic
+	for _, name := range names(".", ".md") {
+		text, err := docs.Files.ReadFile(name + ".md")
 		if err != nil {
 			panic(err) // of a file that is compiled in
 		}
 		heading, _, _ := bytes.Cut(text, []byte("\n"))
-		topics[i] = Topic{strings.TrimSuffix(file, ".md"), strings.TrimPrefix(string(heading), "# "), text}
+		topics = append(topics, Topic{name, strings.TrimPrefix(string(heading), "# "), text})
 	}
 	measure.Sort(topics, func(a, b Topic) int {
 		first := map[string]int{"start": -1}
@@ -71,12 +65,20 @@ func Lookup(name string) (Topic, bool) {
 }
 
 // Schemas are the names of the JSON schemas.
-func Schemas() (names []string) {
-	files, _ := fs.Glob(docs.Files, "schema/*.json")
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(path.Base(f), ".json"))
+func Schemas() []string { return names("schema", ".json") }
+
+// names are those of the files of a directory with this ending, without it, in order.
+func names(dir, suffix string) (out []string) {
+	files, err := docs.Files.ReadDir(dir)
+	if err != nil {
+		panic(err) // of a directory that is compiled in
 	}
-	return names
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), suffix); ok {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Schema is the JSON schema of a name.

@@ -10,13 +10,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -226,7 +226,7 @@ func (s *SMI) GPUs(ctx context.Context) ([]device.GPU, error) {
 
 // driven reports whether a driver has made the file of a device, on Linux or in Windows' Linux.
 func driven() bool {
-	numbered, _ := filepath.Glob("/dev/nvidia[0-9]*")
+	numbered, _ := new(input.Search).Paths("/dev", "nvidia[0-9]*")
 	_, err := os.Lstat("/dev/dxg")
 	return len(numbered) > 0 || err == nil
 }
@@ -246,34 +246,35 @@ func (s *SMI) Processes(ctx context.Context) ([]device.Process, error) {
 }
 
 // Visible are the GPUs that CUDA_VISIBLE_DEVICES leaves to a program.
-func (s *SMI) Visible(gpus []device.GPU) []device.GPU {
+func (s *SMI) Visible(gpus []device.GPU) (seen []device.GPU, ordered bool) {
 	devices, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
 	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER"))
 }
 
-// visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt.
-func visible(gpus []device.GPU, devices string, set bool, order string) []device.GPU {
+// visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt. CUDA numbers
+// unlike GPUs by speed unless told to number them as nvidia-smi does, and ends the list at the first number of no GPU.
+func visible(gpus []device.GPU, devices string, set bool, order string) (out []device.GPU, ordered bool) {
+	numbered := order == "PCI_BUS_ID" || !slices.ContainsFunc(gpus, func(g device.GPU) bool { return g.Name != gpus[0].Name })
 	if !set {
-		return gpus
+		return gpus, numbered
 	}
-	models := make(map[string]bool)
-	for _, g := range gpus {
-		models[g.Name] = true
-	}
-	var out []device.GPU
 	for d := range strings.SplitSeq(devices, ",") {
 		d = strings.TrimSpace(d)
+		n, err := strconv.Atoi(d)
 		i := slices.IndexFunc(gpus, func(g device.GPU) bool {
-			if n, err := strconv.Atoi(d); err == nil {
-				// CUDA numbers unlike GPUs by speed unless told to number them as nvidia-smi does.
-				return n == g.Index && (len(models) == 1 || order == "PCI_BUS_ID")
+			if err == nil {
+				return n == g.Index && numbered
 			}
 			return strings.HasPrefix(d, "GPU-") && strings.HasPrefix(g.UUID, d)
 		})
-		if i < 0 {
-			return gpus
+		switch {
+		case i >= 0:
+			out = append(out, gpus[i])
+		case err == nil && numbered && len(out) > 0:
+			return out, true
+		default:
+			return gpus, false
 		}
-		out = append(out, gpus[i])
 	}
-	return out
+	return out, true
 }

@@ -3,6 +3,7 @@
 package nvidia
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -90,14 +91,51 @@ func TestVisible(t *testing.T) {
 		{same, "", true, "", []int{0, 1, 2}},
 		{mixed, "1", true, "", []int{0, 1, 2}},
 		{mixed, "1", true, "PCI_BUS_ID", []int{1}},
+		{mixed, "GPU-b,GPU-aa", true, "", []int{2, 0}},
+		{same, "1,-1,0", true, "", []int{1}},
+		{same, "2,9", true, "", []int{2}},
+		{mixed, "2,9", true, "", []int{0, 1, 2}},
 	}
 	for _, tt := range tests {
 		var got []int
-		for _, g := range visible(tt.gpus, tt.devices, tt.set, tt.order) {
+		seen, _ := visible(tt.gpus, tt.devices, tt.set, tt.order)
+		for _, g := range seen {
 			got = append(got, g.Index)
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("CUDA_VISIBLE_DEVICES=%q %s: %v, want %v", tt.devices, tt.order, got, tt.want)
+		}
+	}
+}
+
+// The GPU that a program takes is the first of those that it sees, where CUDA's order is known or they are alike.
+func TestFirst(t *testing.T) {
+	alike := []device.GPU{{Index: 0, UUID: "GPU-aa", Name: "T4"}, {Index: 1, UUID: "GPU-ab", Name: "T4"}}
+	mixed := []device.GPU{{Index: 0, UUID: "GPU-aa", Name: "T4"}, {Index: 1, UUID: "GPU-ab", Name: "H200"}}
+	for _, tt := range []struct {
+		gpus           []device.GPU
+		devices, order string
+		want           string
+	}{
+		{mixed, "unset", "", ""},
+		{mixed, "unset", "FASTEST_FIRST", ""},
+		{mixed, "unset", "PCI_BUS_ID", "T4 0"},
+		{mixed, "1,0", "PCI_BUS_ID", "H200 1"},
+		{mixed, "1,0", "", ""},
+		{mixed, "1", "", ""},
+		{mixed, "GPU-ab", "", "H200 1"},
+		{mixed, "GPU-ab,GPU-aa", "", "H200 1"},
+		{alike, "unset", "", "T4 0"},
+		{alike, "1,0", "", "T4 1"},
+		{alike, "MIG-1", "", "T4 0"},
+		{nil, "unset", "", ""},
+	} {
+		got := ""
+		if g, known := device.First(visible(tt.gpus, tt.devices, tt.devices != "unset", tt.order)); known {
+			got = fmt.Sprint(g.Name, " ", g.Index)
+		}
+		if got != tt.want {
+			t.Errorf("CUDA_VISIBLE_DEVICES=%q %s: %q, want %q", tt.devices, tt.order, got, tt.want)
 		}
 	}
 }

@@ -30,10 +30,14 @@ func (l *look) wait() error {
 	return l.err
 }
 
-// beginWatch asks whether the GPUs are fit for a session, and then looks at them until finishWatch.
-func beginWatch(ctx context.Context, w *device.Watcher, allowBusy bool) *look {
+// beginWatch asks whether the GPUs are fit for a session, one without a profile where profiled is false, and then looks at
+// them until finishWatch.
+func beginWatch(ctx context.Context, w *device.Watcher, allowBusy, profiled bool) *look {
 	return ask(func() error {
 		err := w.Before(ctx, allowBusy)
+		if err == nil && !profiled {
+			_, err = w.First()
+		}
 		if err == nil {
 			w.Start(ctx)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -18,25 +19,23 @@ const mostResults = 1000
 
 // results are the files in which a run leaves what a harness measured.
 type results struct {
-	patterns []string // with the directory in them
-	dir      string   // of the run
+	patterns []string
+	workdir  string // that patterns are relative to
+	dir      string // of the run
 	before   map[string]os.FileInfo
 }
 
 // newResults makes the directory of a run, and notes the files that are there before it.
 func newResults(patterns []string, private, workdir string) (r *results, err error) {
-	r = &results{before: map[string]os.FileInfo{}}
+	r = &results{patterns: patterns, workdir: workdir, before: map[string]os.FileInfo{}}
 	if r.dir, err = os.MkdirTemp(private, "run"); err != nil {
 		return nil, err
 	}
-	for _, p := range patterns {
-		p = r.expand(p)
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(workdir, p)
-		}
-		r.patterns = append(r.patterns, p)
+	names, err := r.files()
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range r.files() {
+	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
 			r.before[name] = info
 		}
@@ -47,21 +46,29 @@ func newResults(patterns []string, private, workdir string) (r *results, err err
 func (r *results) expand(word string) string { return strings.ReplaceAll(word, measure.RunDir, r.dir) }
 
 // files are those that the patterns match now, sorted, without directories.
-func (r *results) files() (names []string) {
+func (r *results) files() (names []string, err error) {
+	var all input.Search
 	for _, p := range r.patterns {
-		found, _ := filepath.Glob(p) // the policy was checked
+		dir := r.workdir
+		if rest, own := strings.CutPrefix(p, measure.RunDir); own { // its name is letters and digits
+			dir, p = filepath.Dir(r.dir), filepath.Base(r.dir)+rest
+		}
+		found, err := all.Paths(dir, p)
+		if err != nil {
+			return nil, err
+		}
 		names = append(names, found...)
 	}
 	slices.Sort(names)
 	return slices.Compact(slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(name)
 		return err == nil && info.Mode()&fs.ModeType != 0
-	}))
+	})), nil
 }
 
 // read reads what the run wrote. A file that it left as it was is of another run, and an error.
 func (r *results) read() (*model.Session, error) {
-	names := r.files()
+	names, err := r.files()
 	stale := slices.IndexFunc(names, func(name string) bool {
 		old := r.before[name]
 		info, err := os.Stat(name)
@@ -69,6 +76,8 @@ func (r *results) read() (*model.Session, error) {
 			info.ModTime().Equal(old.ModTime())
 	})
 	switch {
+	case err != nil:
+		return nil, err
 	case len(names) == 0:
 		return nil, fmt.Errorf("it wrote no file that %s matches", strings.Join(r.patterns, " or "))
 	case stale >= 0:

@@ -146,7 +146,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	before := beginWatch(watching, watch, p.AllowBusy)
+	before := beginWatch(watching, watch, p.AllowBusy, p.Runs > 0)
 	lead := time.Since(start) // until the profiler is started
 	var after *look
 	runs, err := record(ctx, private, sp, children, before, func(e Event) {
@@ -185,7 +185,11 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
 	res.describe(sessions.Add(1))
 	if p.Runs == 0 {
-		res.Place = res.place()
+		first, err := watch.First()
+		if err != nil {
+			return nil, err
+		}
+		res.Place = res.place(first)
 	}
 	res.warn(len(sp.Schedule))
 	return res, nil
@@ -230,13 +234,14 @@ func (r *Result) warn(planned int) {
 	}
 }
 
-// place is where runs were taken that no profiler describes.
-func (r *Result) place() model.Environment {
+// place is where runs were taken that no profiler describes, on the GPU that the workload took.
+func (r *Result) place(first device.GPU) model.Environment {
 	e := model.Environment{Hardware: device.Hardware(r.GPU.GPUs), HostLoad: r.load, ClockMHz: r.GPU.ClockMHz}
 	var uuids []string
 	for _, g := range r.GPU.GPUs {
-		e.GPU, e.Driver, uuids = g.Name, g.Driver, append(uuids, g.UUID)
+		uuids = append(uuids, g.UUID)
 	}
+	e.GPU, e.Driver = first.Name, first.Driver
 	e.GPUHash = model.HashUUID(uuids...)
 	for _, run := range r.Runs {
 		e.Tool = run.Harness

@@ -333,7 +333,13 @@ func recordings(variable string) ([]string, error) {
 	for _, name := range filepath.SplitList(os.Getenv(variable)) {
 		found := []string{name}
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			found, _ = filepath.Glob(filepath.Join(name, "*.sqlite"))
+			entries, _ := os.ReadDir(name)
+			found = nil
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), ".sqlite") {
+					found = append(found, filepath.Join(name, e.Name()))
+				}
+			}
 		}
 		for _, f := range found {
 			abs, err := filepath.Abs(f)

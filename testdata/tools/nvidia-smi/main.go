@@ -2,7 +2,7 @@
 // $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
 // "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
 // "absent" (no driver), "mig" (cut into slices), "unloaded" (persistence mode is off), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
-// as they live). Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
+// as they live). $NSGATE_FAKE_GPU_NAME is its model, several with | between for as many GPUs. Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
 // which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
 package main
 
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,7 +41,7 @@ func smi() int {
 	}
 	for _, arg := range os.Args[1:] {
 		if fields, ok := strings.CutPrefix(arg, "--query-gpu="); ok {
-			return show(fields, gpu(mode))
+			return showAll(fields, gpu(mode))
 		}
 		if fields, ok := strings.CutPrefix(arg, "--query-compute-apps="); ok {
 			if mode == "shared" {
@@ -113,6 +114,17 @@ func gpu(mode string) map[string]string {
 		g["clocks_event_reasons.active"] = "[Not Supported]"
 	}
 	return g
+}
+
+// showAll shows a GPU for each of the names with | between.
+func showAll(fields string, g map[string]string) int {
+	for i, name := range strings.Split(g["name"], "|") {
+		g["index"], g["uuid"], g["name"] = strconv.Itoa(i), "GPU-host-"+string(rune('a'+i)), name
+		if code := show(fields, g); code != 0 {
+			return code
+		}
+	}
+	return 0
 }
 
 func show(fields string, row map[string]string) int {
