@@ -52,7 +52,7 @@ func (c Compare) Run(ctx context.Context) (*result.Judgement, error) { return Re
 // open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
 	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
-		r, err := c.Tools.Open(ctx, path)
+		r, err := openNamed(ctx, c.Tools, path)
 		if old, ok := asCommitted(ctx, path); ok && err != nil {
 			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
 		}
@@ -89,6 +89,16 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		return nil, nil, err
 	}
 	return base, head, headErr
+}
+
+// openNamed opens what the caller named. Where that is no recording at all the error is no *model.Refusal: nothing that
+// was measured is refused.
+func openNamed(ctx context.Context, t profile.Tools, path string) (*profile.Recording, error) {
+	r, err := t.Open(ctx, path)
+	if model.KindOf(err).Misnamed() {
+		err = errors.New(err.Error())
+	}
+	return r, err
 }
 
 func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {

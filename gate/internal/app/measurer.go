@@ -99,7 +99,7 @@ type Saved struct {
 
 // Measure reads the profiles, however many runs they hold.
 func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
-	r, err := f.Tools.Open(ctx, f.Path)
+	r, err := openNamed(ctx, f.Tools, f.Path)
 	if err != nil {
 		return nil, err
 	}

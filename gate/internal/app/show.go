@@ -135,7 +135,7 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 // opened is a recording that was made before, and its sessions.
 func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
 	[]model.Session, error) {
-	r, err := tools.Open(ctx, path)
+	r, err := openNamed(ctx, tools, path)
 	if err != nil {
 		return nil, nil, err
 	}
