@@ -91,11 +91,11 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
-// openNamed opens what the caller named. Where that is no recording at all the error is no *model.Refusal: nothing that
-// was measured is refused.
+// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal:
+// nothing that was measured is refused.
 func openNamed(ctx context.Context, t profile.Tools, path string) (*profile.Recording, error) {
 	r, err := t.Open(ctx, path)
-	if model.KindOf(err).Misnamed() {
+	if model.KindOf(err).Misnamed() && !profile.Holds(path) {
 		err = errors.New(err.Error())
 	}
 	return r, err

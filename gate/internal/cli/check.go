@@ -109,7 +109,7 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 // request is the checks that the flags ask for, one for each workload.
 func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
-	if err := v.checkCounts(v.by.ByLaunch()); err != nil {
+	if err := v.checkCounts(); err != nil {
 		return nil, err
 	}
 	jobs, err := v.resolve(e, workload)
@@ -122,7 +122,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 	var checks []*app.Check
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.paired, Profiler: v.by, Kernels: v.counts.Kernels,
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Profiler: v.by, Kernels: v.counts.Kernels,
 			Explain: app.Explain(v.explain), Draw: v.draws(),
 		}
 		if !v.fs.Changed("skip-unchanged") {
@@ -135,6 +135,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, err
 		}
+		c.Paired = v.paired && c.Base != nil
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}

@@ -77,7 +77,7 @@ func commands() []*command {
 			flags:   policyNames + reportNames + postNames + patchNames + " open",
 			formats: reports, reads: readsArguments, run: showReport},
 		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
-		{name: "policy", own: 1, optional: true, wants: "one file", flags: policyNames + " promote target baseline",
+		{name: "policy", own: maxReports, optional: true, wants: "policy files", flags: policyNames + " promote target baseline",
 			run: showPolicy},
 		{name: "explain", own: 1, wants: "one word", run: explainWord},
 		{name: "demo", flags: reportNames, formats: reports, run: runDemo},
@@ -159,6 +159,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 // command is a subcommand; help/NAME.txt begins with its usage and its summary.
 type command struct {
 	name  string
+	page  string // the name with those of the commands above it, as help/PAGE.txt has it
 	flags string // names of its flags, in the order of the help
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
 	own      int
@@ -217,7 +218,8 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	}
 	fs := out.Flags()
 	fs.SortFlags = false
-	v := c.bindFlags(above+c.name, fs)
+	c.page = above + c.name
+	v := c.bindFlags(c.page, fs)
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's
@@ -229,16 +231,19 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := e.misspelt(); err != nil {
 			return err
 		}
-		if err := fromEnvironment(fs, e.getenv); err != nil {
-			return e.misused(err)
-		}
 		a := arguments{own: words}
 		if at := fs.ArgsLenAtDash(); at >= 0 {
 			a.own, a.workload = words[:at], words[at:]
 		}
 		e.command, e.args = out, a
+		if err := c.fromEnvironment(v, a.own, e.getenv); err != nil {
+			return e.misused(err)
+		}
 		if err := a.check(c); err != nil {
 			return err
+		}
+		if err := v.idle(e, c.modes(v, a.own)); err != nil {
+			return e.misused(err)
 		}
 		e.findHost(v)
 		if c.reads != nil {

@@ -114,17 +114,13 @@ func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
 		v.script = j.Policy.Build
 	}
 	switch {
-	case v.script != "" && v.baseRef == "":
-		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
-	case v.baseDir != "" && v.baseRef == "":
-		return nil, usageError("--base-dir has a checkout of --base-ref, which is missing")
-	case v.baseCommand == "" && v.baseRef == "" && v.paired:
+	case v.baseRef == "" && (v.onLine("build") || v.onLine("base-dir")):
+		return nil, usageError("--build and --base-dir are about the worktree of --base-ref, which is missing")
+	case v.baseCommand == "" && v.baseRef == "" && v.onLine("paired"):
 		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in " +
 			"nsgate.toml")
 	case v.baseCommand == "" && v.baseRef == "":
 		return nil, nil
-	case v.from != "":
-		return nil, usageError("--from judges finished profiles: there is no head to measure with a base build")
 	}
 	base := &app.Base{Build: j.build, Script: v.script}
 	if v.baseCommand != "" {
