@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -132,6 +133,34 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 		}
 	}
 	return edits, nil
+}
+
+// Uncommitted warns of baselines (directories) that the commit here lacks, or has otherwise: another checkout is judged by
+// others. It is "" where there are none, and outside of a repository.
+func Uncommitted(ctx context.Context, baselines []string) string {
+	var lacking []string
+	for _, dir := range baselines {
+		in, err := git.Open(ctx, git.Top(dir))
+		name := git.Within(in.Top, dir)
+		if err != nil || name == "" {
+			continue
+		}
+		_, empty := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+		edits, err := editsOf(ctx, in, "HEAD", name)
+		if empty != nil || err == nil && len(edits) > 0 {
+			lacking = append(lacking, dir)
+		}
+	}
+	if len(lacking) == 0 {
+		return ""
+	}
+	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
+		return fmt.Sprintf("git ignores the baseline %s (%s), which other checkouts and CI lack: add the line !**/%s/** to "+
+			".gitignore, and commit it", strings.Join(lacking, ", "), rule,
+			filepath.Base(filepath.Dir(filepath.Dir(lacking[0]))))
+	}
+	return fmt.Sprintf("the baseline %s is not committed as it is here, and other checkouts and CI lack it: commit it",
+		strings.Join(lacking, ", "))
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the

@@ -58,6 +58,7 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	}
+	v.uncommitted(e, r, checks)
 	v.complete(e, r, checks)
 	v.withoutBaseline(e, r, checks[0])
 	v.accepted(e, r)
@@ -155,6 +156,19 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		checks = append(checks, c)
 	}
 	return checks, nil
+}
+
+// uncommitted warns of committed baselines that are not, where they decide. In a review [ownEdits] does.
+func (v *flags) uncommitted(e *env, r *result.Judgement, checks []*app.Check) {
+	var dirs []string
+	for i, w := range r.Each() {
+		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
+			dirs = append(dirs, w.Baseline)
+		}
+	}
+	if warning := app.Uncommitted(e.ctx, dirs); warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
