@@ -139,6 +139,11 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 		failed = err
 	}
 	failed = cmp.Or(failed, v.writeFiles(stored, options))
+	for _, f := range append(v.files, file{format: v.format}) {
+		if left := report.LeftOut(f.format, stored); left != "" {
+			fmt.Fprintln(e.Err, "nsgate:", left)
+		}
+	}
 	if v.patch != "" && offered(j) {
 		err := error(nil)
 		if v.ready == "" {

@@ -55,7 +55,7 @@ func numbers(v *story.Story) iter.Seq2[string, *story.Row] {
 	}
 }
 
-// smallerValue is a benchmark of the tool customSmallerIsBetter of github-action-benchmark.
+// smallerValue is a benchmark of a tool of github-action-benchmark.
 type smallerValue struct {
 	Name  string        `json:"name"`
 	Unit  string        `json:"unit"`
@@ -63,22 +63,59 @@ type smallerValue struct {
 	Range string        `json:"range,omitempty"` // of the runs
 }
 
-// smallerIsBetter writes a benchmark for each number of the head, without those that are better the higher they are.
-func smallerIsBetter(v *story.Story) (string, error) {
-	out, seen := []smallerValue{}, map[string]bool{}
-	for name, r := range numbers(v) {
-		name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
-		if m, ok := measure.MetricByName(r.F.Metric); seen[name] || !ok || m.Better == measure.Higher {
-			continue
+// Of the two tools of github-action-benchmark each takes the numbers that are better in one direction.
+const smallerFormat, biggerFormat = "customSmallerIsBetter", "customBiggerIsBetter"
+
+// taken reports whether one of these formats takes numbers of a metric; known is false where no direction is known.
+func taken(format, metric string) (ok, known bool) {
+	m, known := measure.MetricByName(metric)
+	return known && (m.Better == measure.Higher) == (format == biggerFormat), known
+}
+
+// actionBenchmark writes a benchmark for each number of the head that a format takes.
+func actionBenchmark(format string) form {
+	return viewed(func(v *story.Story) (string, error) {
+		out, seen := []smallerValue{}, map[string]bool{}
+		for name, r := range numbers(v) {
+			name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
+			if ok, _ := taken(format, r.F.Metric); seen[name] || !ok {
+				continue
+			}
+			seen[name] = true
+			x := smallerValue{Name: name, Unit: cellOf.Replace(label(r.F.Unit)), Value: r.F.Head}
+			if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
+				x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
+			}
+			out = append(out, x)
 		}
-		seen[name] = true
-		x := smallerValue{Name: name, Unit: cellOf.Replace(label(r.F.Unit)), Value: r.F.Head}
-		if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
-			x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
-		}
-		out = append(out, x)
+		return indented(out)
+	})
+}
+
+// LeftOut says which numbers a format leaves out, "" for none.
+func LeftOut(format string, r *result.Report) string {
+	other, found := biggerFormat, []string(nil)
+	switch format {
+	case biggerFormat:
+		other = smallerFormat
+	case smallerFormat:
+	default:
+		return ""
 	}
-	return indented(out)
+	way := other + " has them"
+	for name, row := range numbers(story.Tell(r, Options{})) {
+		if ok, known := taken(format, row.F.Metric); !ok {
+			found = append(found, name+" "+story.Metric(row.F.Metric))
+			if !known {
+				way = other + " has those whose direction is known"
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s leaves out %s (%s): %s", format, measure.Count(len(found), "number"),
+		story.Elide(story.Clean(strings.Join(found, ", ")), 200), way)
 }
 
 // cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.
