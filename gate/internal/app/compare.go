@@ -95,7 +95,8 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 // nothing that was measured is refused.
 func openNamed(ctx context.Context, t profile.Tools, path string) (*profile.Recording, error) {
 	r, err := t.Open(ctx, path)
-	if model.KindOf(err).Misnamed() && !profile.Holds(path) {
+	none := []model.Kind{model.NoFile, model.NoProfile, model.OtherFormat}
+	if slices.Contains(none, model.KindOf(err)) && !profile.Holds(path) {
 		err = errors.New(err.Error())
 	}
 	return r, err

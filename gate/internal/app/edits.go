@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -135,32 +134,27 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	return edits, nil
 }
 
-// Uncommitted warns of baselines (directories) that the commit here lacks, or has otherwise: another checkout is judged by
+// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged by
 // others. It is "" where there are none, and outside of a repository.
 func Uncommitted(ctx context.Context, baselines []string) string {
-	var lacking []string
-	for _, dir := range baselines {
+	lacking := slices.DeleteFunc(baselines, func(dir string) bool {
 		in, err := git.Open(ctx, git.Top(dir))
 		name := git.Within(in.Top, dir)
 		if err != nil || name == "" {
-			continue
+			return true
 		}
 		_, empty := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
 		edits, err := editsOf(ctx, in, "HEAD", name)
-		if empty != nil || err == nil && len(edits) > 0 {
-			lacking = append(lacking, dir)
-		}
-	}
+		return empty == nil && (err != nil || len(edits) == 0)
+	})
 	if len(lacking) == 0 {
 		return ""
 	}
+	way := "commit it"
 	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
-		return fmt.Sprintf("git ignores the baseline %s (%s), which other checkouts and CI lack: add the line !**/%s/** to "+
-			".gitignore, and commit it", strings.Join(lacking, ", "), rule,
-			filepath.Base(filepath.Dir(filepath.Dir(lacking[0]))))
+		way += " with git add --force, because git ignores it (" + rule + ")"
 	}
-	return fmt.Sprintf("the baseline %s is not committed as it is here, and other checkouts and CI lack it: commit it",
-		strings.Join(lacking, ", "))
+	return "the baseline " + strings.Join(lacking, ", ") + " is not committed as it is here, and CI lacks it: " + way
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the

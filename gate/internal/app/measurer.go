@@ -122,7 +122,7 @@ type Live struct {
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
-	// Limit is the time that the user gives a run, also under the counter: 0 for the defaults, [thresholds.NoTimeout].
+	// Limit is the time that the user gives a run, also under the counter; 0 for the defaults, negative for none.
 	Limit time.Duration
 	// Partial is that of [run.Plan].
 	Partial bool
@@ -281,15 +281,8 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 }
 
 func (m *Live) counterPlan() run.CounterPlan {
-	timeout := m.Limit
-	switch timeout {
-	case 0:
-		timeout = max(m.Timeout, counterTimeout)
-	case thresholds.NoTimeout:
-		timeout = math.MaxInt64
-	}
 	return run.CounterPlan{Selection: *m.Counters, Counter: tools.Counter, Build: m.Head, Device: tools.GPUs(),
-		Timeout: timeout, AllowBusy: m.AllowBusy}
+		Timeout: cmp.Or(m.Limit, max(m.Timeout, counterTimeout)), AllowBusy: m.AllowBusy}
 }
 
 // Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX

@@ -58,7 +58,6 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	}
-	v.uncommitted(e, r, checks)
 	v.complete(e, r, checks)
 	v.withoutBaseline(e, r, checks[0])
 	v.accepted(e, r)
@@ -158,22 +157,18 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 	return checks, nil
 }
 
-// uncommitted warns of committed baselines that are not, where they decide. In a review [ownEdits] does.
-func (v *flags) uncommitted(e *env, r *result.Judgement, checks []*app.Check) {
-	var dirs []string
-	for i, w := range r.Each() {
-		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
-			dirs = append(dirs, w.Baseline)
-		}
-	}
-	if warning := app.Uncommitted(e.ctx, dirs); warning != "" {
-		r.Warnings = append(r.Warnings, warning)
-	}
-}
-
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	several := len(checks) > 1
+	var committed []string // baselines that decide; in a review ownEdits looks at them
+	for i, w := range r.Each() {
+		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
+			committed = append(committed, w.Baseline)
+		}
+	}
+	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
 		if w.Baseline != "" { // the report does not depend on where nsgate was started

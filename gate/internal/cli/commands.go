@@ -159,7 +159,6 @@ func unknownFlag(c *cobra.Command, err error) error {
 // command is a subcommand; help/NAME.txt begins with its usage and its summary.
 type command struct {
 	name  string
-	page  string // the name with those of the commands above it, as help/PAGE.txt has it
 	flags string // names of its flags, in the order of the help
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
 	own      int
@@ -218,8 +217,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	}
 	fs := out.Flags()
 	fs.SortFlags = false
-	c.page = above + c.name
-	v := c.bindFlags(c.page, fs)
+	v := c.bindFlags(above+c.name, fs)
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's

@@ -231,11 +231,11 @@ const (
 // command takes. An empty variable counts as unset.
 func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) string) (wrong error) {
 	fs := v.fs
-	set := func(f *pflag.Flag, pass int) {
+	set := func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
 		if f.Changed || value == "" || f.Name == "help" || f.Annotations[typed] != nil || wrong != nil ||
-			v.acts[f.Name].pass(f.Name) != pass || v.acts[f.Name].idle(f.Name, fs, c.modes(v, args)) != "" {
+			v.acts[f.Name].idle(f.Name, fs, c.modes(v, args)) != "" {
 			return
 		}
 		values := []string{value}
@@ -247,7 +247,7 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 		}
 		for _, one := range values {
 			one = strings.TrimSpace(one)
-			if !c.takes(f.Name, one) && takenBy(commands(), "", f.Name, one) {
+			if !c.takes(f.Name, one) && slices.ContainsFunc(commands(), func(o *command) bool { return o.takes(f.Name, one) }) {
 				return
 			}
 			if err := fs.Set(f.Name, one); err != nil {
@@ -256,32 +256,27 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 		}
 		fs.SetAnnotation(f.Name, from, []string{name})
 	}
-	for pass := range passes {
-		fs.VisitAll(func(f *pflag.Flag) { set(f, pass) })
+	for _, name := range []string{"from", "profiler"} { // they say the mode
+		if f := fs.Lookup(name); f != nil {
+			set(f)
+		}
 	}
+	fs.VisitAll(set)
+	fs.VisitAll(set) // those that need another flag
 	return wrong
 }
 
-// takes reports whether a value is one of the command's flag.
+// takes reports whether the value is one of a flag of the command.
 func (c *command) takes(flag, value string) bool {
 	fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
-	v := c.bindFlags(c.page, fs)
+	v := c.bindFlags(c.name, fs)
 	f := fs.Lookup(flag)
 	if f == nil || fs.Set(flag, value) != nil {
 		return false
 	}
 	_, one := f.Value.(*single)
-	return !(flag == "format" && !slices.Contains(v.formats, value) ||
-		flag == "workload" && one && strings.ContainsAny(value, "*?,\n") ||
-		flag == "kernel" && v.one != "" && strings.HasPrefix(value, profiler.Regex))
-}
-
-// takenBy reports whether one of the commands, or of their parts, takes the value.
-func takenBy(commands []*command, above, flag, value string) bool {
-	return slices.ContainsFunc(commands, func(c *command) bool {
-		c.page = above + c.name
-		return c.takes(flag, value) || takenBy(c.parts, c.name+"-", flag, value)
-	})
+	return (flag != "format" || slices.Contains(v.formats, value)) && !(one && f.Name == "workload" &&
+		strings.ContainsAny(value, "*?,\n")) && !strings.HasPrefix(v.one, profiler.Regex)
 }
 
 // onLine reports whether the command line itself, and not a variable, has a flag.

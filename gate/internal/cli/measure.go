@@ -69,7 +69,7 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	}
 	profiled := func(j *job) bool { return j.Live == nil || !j.Live.NoProfiler || j.Live.ExplainRows }
 	if !v.count && !slices.ContainsFunc(jobs, profiled) {
-		return jobs, v.idle(nil, []string{"unprofiled"})
+		return jobs, v.idle(e, []string{"unprofiled"})
 	}
 	return jobs, nil
 }

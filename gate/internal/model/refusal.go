@@ -38,9 +38,6 @@ type Kind string
 // Program reports whether the measured program failed: it cannot be run, it ended badly or not in time.
 func (k Kind) Program() bool { return k == NoWorkload || k == WorkloadTimeout || k == WorkloadFailed }
 
-// Misnamed reports whether what the caller named is no recording at all, rather than one that is damaged.
-func (k Kind) Misnamed() bool { return k == NoFile || k == NoProfile || k == OtherFormat }
-
 // Kinds lists every kind of refusal with its meaning, as the manual shows them.
 var Kinds []meaning
 

@@ -63,13 +63,13 @@ type smallerValue struct {
 	Range string        `json:"range,omitempty"` // of the runs
 }
 
-// Of the two tools of github-action-benchmark each takes the numbers that are better in one direction.
+// The tools of github-action-benchmark; each takes the numbers that are better in one direction.
 const smallerFormat, biggerFormat = "customSmallerIsBetter", "customBiggerIsBetter"
 
-// taken reports whether one of these formats takes numbers of a metric; known is false where no direction is known.
-func taken(format, metric string) (ok, known bool) {
+// taken reports whether one of these formats takes numbers of a metric.
+func taken(format, metric string) bool {
 	m, known := measure.MetricByName(metric)
-	return known && (m.Better == measure.Higher) == (format == biggerFormat), known
+	return known && (m.Better == measure.Higher) == (format == biggerFormat)
 }
 
 // actionBenchmark writes a benchmark for each number of the head that a format takes.
@@ -78,7 +78,7 @@ func actionBenchmark(format string) form {
 		out, seen := []smallerValue{}, map[string]bool{}
 		for name, r := range numbers(v) {
 			name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
-			if ok, _ := taken(format, r.F.Metric); seen[name] || !ok {
+			if seen[name] || !taken(format, r.F.Metric) {
 				continue
 			}
 			seen[name] = true
@@ -94,28 +94,18 @@ func actionBenchmark(format string) form {
 
 // LeftOut says which numbers a format leaves out, "" for none.
 func LeftOut(format string, r *result.Report) string {
-	other, found := biggerFormat, []string(nil)
-	switch format {
-	case biggerFormat:
-		other = smallerFormat
-	case smallerFormat:
-	default:
-		return ""
-	}
-	way := other + " has them"
+	other := map[string]string{smallerFormat: biggerFormat, biggerFormat: smallerFormat}[format]
+	var left []string
 	for name, row := range numbers(story.Tell(r, Options{})) {
-		if ok, known := taken(format, row.F.Metric); !ok {
-			found = append(found, name+" "+story.Metric(row.F.Metric))
-			if !known {
-				way = other + " has those whose direction is known"
-			}
+		if other != "" && !taken(format, row.F.Metric) {
+			left = append(left, name+" "+story.Metric(row.F.Metric))
 		}
 	}
-	if len(found) == 0 {
+	if len(left) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s leaves out %s (%s): %s", format, measure.Count(len(found), "number"),
-		story.Elide(story.Clean(strings.Join(found, ", ")), 200), way)
+	return fmt.Sprintf("%s leaves out %s (%s): %s has those of the other direction", format,
+		measure.Count(len(left), "number"), story.Elide(story.Clean(strings.Join(left, ", ")), 200), other)
 }
 
 // cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.

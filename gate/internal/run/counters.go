@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ type CounterPlan struct {
 	Build     Build
 	Base      bool // the build is the base, not the head
 	Device    device.Tool
-	Timeout   time.Duration // of one run, 0 for ten minutes
+	Timeout   time.Duration // of one run, 0 for ten minutes, negative for none
 	AllowBusy bool          // measures although something else uses the GPU
 }
 
@@ -52,8 +53,8 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if len(p.Build.Command) == 0 {
 		return nil, errors.New("nothing to profile: give a workload")
 	}
-	if p.Timeout == 0 {
-		p.Timeout = 10 * time.Minute
+	if p.Timeout = cmp.Or(p.Timeout, 10*time.Minute); p.Timeout < 0 {
+		p.Timeout = math.MaxInt64
 	}
 	workload, err := p.Build.program("the workload", buildFirst)
 	if p.Base {
