@@ -95,11 +95,12 @@ func (m *Measurement) add(o *Measurement) {
 type Saved struct {
 	Path  string // see [profile.Open]
 	Tools profile.Tools
+	Rule  profile.Rule // that was asked for, for a warning where it does nothing
 }
 
 // Measure reads the profiles, however many runs they hold.
 func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
-	r, err := openNamed(ctx, f.Tools, f.Path)
+	r, err := openNamed(ctx, f.Tools, f.Rule, f.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -116,8 +116,9 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	}
 	if v.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p)}
-		return j, nil
+		rule, err := v.rule()
+		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p), Rule: rule}
+		return j, err
 	}
 	return j, v.live(j, written)
 }

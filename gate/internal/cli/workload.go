@@ -92,21 +92,8 @@ func names(workloads []thresholds.Workload) string {
 	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
 }
 
-// given refuses flags of the base build that are given and empty.
-func (v *flags) given() error {
-	for _, name := range []string{"base-cmd", "base-ref", "build", "base-dir"} {
-		if f := v.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return usageError("--%s is empty; leave it out, or say which base is meant", name)
-		}
-	}
-	return nil
-}
-
 // baseOf is the base build of a job, nil for none. Nothing is checked out yet.
 func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
-	if err := v.given(); err != nil {
-		return nil, err
-	}
 	if v.baseCommand == "" && v.baseRef == "" && v.paired {
 		v.baseRef = j.Policy.Base
 	}

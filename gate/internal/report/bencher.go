@@ -66,46 +66,47 @@ type smallerValue struct {
 // The tools of github-action-benchmark; each takes the numbers that are better in one direction.
 const smallerFormat, biggerFormat = "customSmallerIsBetter", "customBiggerIsBetter"
 
-// taken reports whether one of these formats takes numbers of a metric.
-func taken(format, metric string) bool {
-	m, known := measure.MetricByName(metric)
-	return known && (m.Better == measure.Higher) == (format == biggerFormat)
-}
-
-// actionBenchmark writes a benchmark for each number of the head that a format takes.
-func actionBenchmark(format string) form {
-	return viewed(func(v *story.Story) (string, error) {
-		out, seen := []smallerValue{}, map[string]bool{}
-		for name, r := range numbers(v) {
-			name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
-			if seen[name] || !taken(format, r.F.Metric) {
-				continue
-			}
-			seen[name] = true
+// half is the benchmarks of the head that a format takes, and the names of those that it leaves out.
+func half(format string, v *story.Story) (in []smallerValue, left []string) {
+	in, seen := []smallerValue{}, map[string]bool{}
+	for name, r := range numbers(v) {
+		name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
+		m, known := measure.MetricByName(r.F.Metric)
+		switch {
+		case seen[name]:
+		case !known || (m.Better == measure.Higher) != (format == biggerFormat):
+			left = append(left, name)
+		default:
 			x := smallerValue{Name: name, Unit: cellOf.Replace(label(r.F.Unit)), Value: r.F.Head}
 			if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
 				x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
 			}
-			out = append(out, x)
+			in = append(in, x)
 		}
-		return indented(out)
+		seen[name] = true
+	}
+	return in, left
+}
+
+func actionBenchmark(format string) form {
+	return viewed(func(v *story.Story) (string, error) {
+		in, _ := half(format, v)
+		return indented(in)
 	})
 }
 
 // LeftOut says which numbers a format leaves out, "" for none.
 func LeftOut(format string, r *result.Report) string {
 	other := map[string]string{smallerFormat: biggerFormat, biggerFormat: smallerFormat}[format]
-	var left []string
-	for name, row := range numbers(story.Tell(r, Options{})) {
-		if other != "" && !taken(format, row.F.Metric) {
-			left = append(left, name+" "+story.Metric(row.F.Metric))
-		}
+	if other == "" {
+		return ""
 	}
+	_, left := half(format, story.Tell(r, Options{}))
 	if len(left) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s leaves out %s (%s): %s has those of the other direction", format,
-		measure.Count(len(left), "number"), story.Elide(story.Clean(strings.Join(left, ", ")), 200), other)
+		measure.Count(len(left), "number"), story.Elide(strings.Join(left, ", "), 200), other)
 }
 
 // cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.
