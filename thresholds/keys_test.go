@@ -187,7 +187,7 @@ func reference() string {
 			table = k.Table
 			title := "At the top of the file"
 			if table != "" {
-				title = "In each `[[" + table + "]]`"
+				title = "In each `" + heading(table) + "`"
 			}
 			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
 		}

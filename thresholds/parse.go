@@ -150,9 +150,9 @@ func written(kind unstable.Kind, name string, line int) error {
 	case name == "" || kind == unstable.Table && !slices.Contains(tableNames, name):
 		return unknown(line, name, tableNames, "table")
 	case kind == unstable.Table && several:
-		return errorAt(line, "[%s] must be written [[%s]], since there may be several", name, name)
+		return errorAt(line, "[%s] must be written %s, since there may be several", name, heading(name))
 	case kind == unstable.ArrayTable && !several:
-		return errorAt(line, "[[%s]] must be written [%s], since a workload has one", name, name)
+		return errorAt(line, "[[%s]] must be written %s, since a workload has one", name, heading(name))
 	}
 	return nil
 }

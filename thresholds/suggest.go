@@ -23,11 +23,19 @@ const serverTable = "workload.server"
 // tableNames are the tables that a file may have, any number of each but of the server.
 var tableNames = []string{"rule", "workload", "workload.output", "workload.results", serverTable}
 
+// heading is how a file begins a table: "[[rule]]", or "[workload.server]", of which a workload has one.
+func heading(table string) string {
+	if table == serverTable {
+		return "[" + table + "]"
+	}
+	return "[[" + table + "]]"
+}
+
 // unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {
 	for _, table := range tableNames {
 		if name == table || what == "key" && "workload."+name == table {
-			return errorAt(line, "%s must be written as a table [[%s]]", name, table)
+			return errorAt(line, "%s must be written as a table %s", name, heading(table))
 		}
 	}
 	near, longest := suggestion(name, known), 80

@@ -52,7 +52,7 @@ func (c Compare) Run(ctx context.Context) (*result.Judgement, error) { return Re
 // open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
 	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
-		r, err := c.Tools.Open(ctx, path)
+		r, err := openNamed(ctx, c.Tools, c.Rule, path)
 		if old, ok := asCommitted(ctx, path); ok && err != nil {
 			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
 		}
@@ -91,6 +91,20 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
+// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal:
+// nothing that was measured is refused.
+func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path string) (*profile.Recording, error) {
+	r, err := t.Open(ctx, path)
+	if err == nil && rule != (profile.Rule{}) && r.Whole() {
+		r.Warnings = append(r.Warnings, path+" is summed up already: another step or warm-up changes nothing in it")
+	}
+	none := []model.Kind{model.NoFile, model.NoProfile, model.OtherFormat}
+	if slices.Contains(none, model.KindOf(err)) && !profile.Holds(path) {
+		err = errors.New(err.Error())
+	}
+	return r, err
+}
+
 func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	base, head, err := c.open(ctx)
 	if base != nil && err != nil {
@@ -102,13 +116,6 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if c.Rule != (profile.Rule{}) {
-		for _, r := range []*profile.Recording{base, head} {
-			if r.Whole() {
-				r.Warnings = append(r.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
-			}
-		}
 	}
 	b, h, err := profile.Sides(c.Rule, base, head)
 	if err != nil {

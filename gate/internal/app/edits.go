@@ -134,6 +134,29 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	return edits, nil
 }
 
+// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged by
+// others. It is "" where there are none, and outside of a repository.
+func Uncommitted(ctx context.Context, baselines []string) string {
+	lacking := slices.DeleteFunc(baselines, func(dir string) bool {
+		in, err := git.Open(ctx, git.Top(dir))
+		name := git.Within(in.Top, dir)
+		if err != nil || name == "" {
+			return true
+		}
+		_, empty := in.Output(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+		edits, err := editsOf(ctx, in, "HEAD", name)
+		return empty == nil && (err != nil || len(edits) == 0)
+	})
+	if len(lacking) == 0 {
+		return ""
+	}
+	way := "commit it"
+	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
+		way += " with git add --force, because git ignores it (" + rule + ")"
+	}
+	return "the baseline " + strings.Join(lacking, ", ") + " is not committed as it is here, and CI lacks it: " + way
+}
+
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
 // submodule lacks the base's commit, nothing but its being another is known.
 func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool,

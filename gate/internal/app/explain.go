@@ -96,6 +96,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 			}
 		}
 		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
+			Timeout:   min(max(m.Limit, 0), counterTimeout),
 			Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
 	}
 	var before, after *counters.Profile
@@ -181,7 +182,7 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (fou
 	err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
-		page, err := profile.Tools{}.Open(ctx, name)
+		page, err := openNamed(ctx, profile.Tools{}, profile.Rule{}, name)
 		switch {
 		case model.KindOf(err) != "":
 			return nil, "no explanation: " + err.Error(), nil

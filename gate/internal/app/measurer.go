@@ -95,11 +95,12 @@ func (m *Measurement) add(o *Measurement) {
 type Saved struct {
 	Path  string // see [profile.Open]
 	Tools profile.Tools
+	Rule  profile.Rule // that was asked for, for a warning where it does nothing
 }
 
 // Measure reads the profiles, however many runs they hold.
 func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
-	r, err := f.Tools.Open(ctx, f.Path)
+	r, err := openNamed(ctx, f.Tools, f.Rule, f.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +123,8 @@ type Live struct {
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
+	// Limit is the time that the user gives a run, also under the counter; 0 for the defaults, negative for none.
+	Limit time.Duration
 	// Partial is that of [run.Plan].
 	Partial bool
 	// Observe, where not nil, is told how it goes.
@@ -288,7 +291,7 @@ func (m *Live) plan(runs int, base *Build) run.Plan {
 
 func (m *Live) counterPlan() run.CounterPlan {
 	return run.CounterPlan{Selection: *m.Counters, Counter: tools.Counter, Build: m.Head, Device: tools.GPUs(),
-		Timeout: max(m.Timeout, counterTimeout), AllowBusy: m.AllowBusy}
+		Timeout: cmp.Or(m.Limit, max(m.Timeout, counterTimeout)), AllowBusy: m.AllowBusy}
 }
 
 // Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX

@@ -53,9 +53,6 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 		out.Kernels[i].Counters = countersOf(out.Kernels[i].Subject(), recorded)
 	}
 	out.Warnings = append(out.Warnings, r.Warnings...)
-	if rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
-		out.Warnings = append(out.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
-	}
 	return out, nil
 }
 
@@ -135,7 +132,7 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 // opened is a recording that was made before, and its sessions.
 func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
 	[]model.Session, error) {
-	r, err := tools.Open(ctx, path)
+	r, err := openNamed(ctx, tools, rule, path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -108,7 +108,7 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 // request is the checks that the flags ask for, one for each workload.
 func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
-	if err := v.checkCounts(v.by.ByLaunch()); err != nil {
+	if err := v.checkCounts(); err != nil {
 		return nil, err
 	}
 	jobs, err := v.resolve(e, workload)
@@ -121,7 +121,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 	var checks []*app.Check
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Paired: v.paired, Profiler: v.by, Kernels: v.counts.Kernels,
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Profiler: v.by, Kernels: v.counts.Kernels,
 			Explain: app.Explain(v.explain), Draw: v.draws(),
 		}
 		if !v.fs.Changed("skip-unchanged") {
@@ -134,6 +134,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, err
 		}
+		c.Paired = v.paired && c.Base != nil
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
@@ -158,6 +159,15 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	several := len(checks) > 1
+	var committed []string // baselines that decide; in a review ownEdits looks at them
+	for i, w := range r.Each() {
+		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
+			committed = append(committed, w.Baseline)
+		}
+	}
+	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
 		if w.Baseline != "" { // the report does not depend on where nsgate was started

@@ -77,7 +77,7 @@ func commands() []*command {
 			flags:   policyNames + reportNames + postNames + patchNames + " open workload",
 			formats: reports, reads: readsArguments, run: showReport},
 		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
-		{name: "policy", own: 1, optional: true, wants: "one file", flags: policyNames + " promote target baseline",
+		{name: "policy", own: maxReports, optional: true, wants: "policy files", flags: policyNames + " promote target baseline",
 			run: showPolicy},
 		{name: "explain", own: 1, wants: "one word", run: explainWord},
 		{name: "demo", flags: reportNames, formats: reports, run: runDemo},
@@ -229,16 +229,19 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 		if err := e.misspelt(); err != nil {
 			return err
 		}
-		if err := fromEnvironment(fs, e.getenv); err != nil {
-			return e.misused(err)
-		}
 		a := arguments{own: words}
 		if at := fs.ArgsLenAtDash(); at >= 0 {
 			a.own, a.workload = words[:at], words[at:]
 		}
 		e.command, e.args = out, a
+		if err := c.fromEnvironment(v, a.own, e.getenv); err != nil {
+			return e.misused(err)
+		}
 		if err := a.check(c); err != nil {
 			return err
+		}
+		if err := v.idle(e, c.modes(v, a.own)); err != nil {
+			return e.misused(err)
 		}
 		e.findHost(v)
 		if c.reads != nil {

@@ -74,6 +74,7 @@ func noVerdict(e *env, what string, err error) error {
 // ways are the flags or commands for the next step of a refusal, by its kind.
 var ways = map[model.Kind]string{
 	model.ChangedWithinHour: "--reason 'WHY'",
+	model.CounterHangs:      "--timeout TIME",
 	model.ExportFailed:      "--" + exeFlag + " PATH",
 	model.NoBaseline:        "nsgate record, or nsgate check --patch FILE",
 	model.NoBaselineHere:    "nsgate record, or nsgate check --patch FILE",

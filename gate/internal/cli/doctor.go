@@ -66,13 +66,17 @@ func examineRepository(ctx context.Context, v *flags,
 			"workload"), measure.Count(len(policy.Rules), "rule")))
 	}
 	root := baselineRoot(v.baseline, policy.File)
-	workloads := policy.Workloads
+	workloads := mapped(policy.Workloads, func(w thresholds.Workload) string { return w.Name })
 	if len(workloads) == 0 {
-		workloads = []thresholds.Workload{{Name: "default"}}
+		workloads = app.WorkloadsIn(root)
 	}
-	for _, w := range workloads {
-		what := "baseline " + w.Name
-		baselines, err := app.ReadBaselines(ctx, root, w.Name)
+	if len(workloads) == 0 {
+		workloads = []string{"default"}
+	}
+	var dirs []string
+	for _, name := range workloads {
+		what := "baseline " + name
+		baselines, err := app.ReadBaselines(ctx, root, name)
 		switch {
 		case err != nil:
 			out.Add(doctor.Bad, what, err.Error())
@@ -81,6 +85,7 @@ func examineRepository(ctx context.Context, v *flags,
 		}
 		_, usable := baselines.ForGPU(append(models, model.Models(models))...)
 		for _, b := range baselines {
+			dirs = append(dirs, b.Dir)
 			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
@@ -88,6 +93,9 @@ func examineRepository(ctx context.Context, v *flags,
 				"nsgate record writes one beside it",
 				model.Models(models)))
 		}
+	}
+	if warning := app.Uncommitted(ctx, dirs); warning != "" {
+		out.Add(doctor.Note, "baselines", warning)
 	}
 	return out
 }

@@ -48,19 +48,20 @@ type flags struct {
 	checkRun, opens, forks              bool
 	replace, due, improved, force, keep bool
 
-	formats   []string         // that the command knows
-	usual     thresholds.Runs  // where neither --runs nor the policy says
-	by        model.Profiler   // "" for the usual one
-	looser    []string         // limits that variables loosen, in words
-	suggested []measure.Output // of the last workload that was recorded
-	root      string           // of the baselines, where the first one goes
-	ready     string           // the patch of a report from a file, whose sessions were judged again
-	files     []file           // that --output and --report name
-	reproduce string           // on a terminal, "" for what the report says
-	calls     *result.Calls    // likewise
-	exits     *int             // the exit code, nil for that of the verdict
-	saved     bool             // nsgate report finds the report again
-	silent    bool             // in GitHub Actions
+	formats   []string          // that the command knows
+	acts      map[string]acting // where its flags act
+	usual     thresholds.Runs   // where neither --runs nor the policy says
+	by        model.Profiler    // "" for the usual one
+	looser    []string          // limits that variables loosen, in words
+	suggested []measure.Output  // of the last workload that was recorded
+	root      string            // of the baselines, where the first one goes
+	ready     string            // the patch of a report from a file, whose sessions were judged again
+	files     []file            // that --output and --report name
+	reproduce string            // on a terminal, "" for what the report says
+	calls     *result.Calls     // likewise
+	exits     *int              // the exit code, nil for that of the verdict
+	saved     bool              // nsgate report finds the report again
+	silent    bool              // in GitHub Actions
 }
 
 // table has the value of each flag, of one that is another in some commands behind their name. Flags without a value
@@ -72,13 +73,13 @@ func (v *flags) table() map[string]any {
 		"anchor":            &v.anchor,
 		"annotations":       word{&v.annotations, autoAlwaysNever},
 		"base-cmd":          (*single)(&v.baseCommand),
-		"base-dir":          &v.baseDir,
+		"base-dir":          (*single)(&v.baseDir),
 		"base-ref":          (*single)(&v.baseRef),
 		"baseline":          (*single)(&v.baseline),
 		"baseline workload": (*single)(&v.one),
 		"bisect":            &v.bisecting,
 		"bisect kernel":     &v.one,
-		"build":             &v.script,
+		"build":             (*single)(&v.script),
 		"check":             &v.checkRun,
 		"ci":                word{&v.ci, []string{"auto", "github", "gitlab", "none"}},
 		"color":             word{&v.color, autoAlwaysNever},
@@ -145,7 +146,8 @@ var shorthands = map[string]string{"output": "o", "quiet": "q", "runs": "n", "th
 // flagText is what help/flags.txt says of a flag.
 type flagText struct {
 	section, meaning string
-	common           bool // --help shows it of a command with many flags
+	acts             acting // where it acts
+	common           bool   // --help shows it of a command with many flags
 }
 
 // flagTexts are those of all flags, of one that is another in some commands behind their name, and the sections.
@@ -157,15 +159,16 @@ var flagTexts = sync.OnceValues(func() (texts map[string]flagText, sections []st
 			continue
 		}
 		name, meaning, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		name, acts, _ := strings.Cut(strings.TrimSuffix(name, "]"), " [")
 		name, common := strings.CutPrefix(name, "*")
-		texts[name] = flagText{sections[len(sections)-1], meaning, common}
+		texts[name] = flagText{sections[len(sections)-1], meaning, acting(acts), common}
 	}
 	return texts, sections
 })
 
 // bindFlags declares the flags of a command; page is its name with those of the commands above it.
 func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
-	v := &flags{fs: fs, usual: thresholds.FixedRuns(app.DefaultRuns), target: "1%"}
+	v := &flags{fs: fs, usual: thresholds.FixedRuns(app.DefaultRuns), target: "1%", acts: map[string]acting{}}
 	if page == "check" {
 		v.usual = checkRuns
 	}
@@ -177,13 +180,12 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	for _, name := range strings.Fields(c.flags) {
 		value := cmp.Or(values[family+" "+name], values[name])
 		text := cmp.Or(texts[page+" "+name], texts[family+" "+name], texts[name])
+		v.acts[name] = text.acts
 		bindFlag(fs, name, value, fill.Replace(text.meaning))
 	}
 	fs.SetAnnotation("format", completed, c.formats)
-	if page == "report" { // variables that loosen limits are meant for other commands
-		for _, name := range strings.Fields(policyNames) {
-			fs.SetAnnotation(name, typed, []string{})
-		}
+	for _, name := range strings.Fields(map[string]string{"report": policyNames, "scrub": "output"}[page]) {
+		fs.SetAnnotation(name, typed, []string{}) // the variables are meant for other commands
 	}
 	if f := fs.Lookup("anchor"); f != nil {
 		f.NoOptDefVal = "yes"
@@ -225,12 +227,15 @@ const (
 )
 
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
-// NSGATE_KEEP_PROFILES, except those that are [typed] only. An empty variable counts as unset.
-func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (wrong error) {
-	fs.VisitAll(func(f *pflag.Flag) {
+// NSGATE_KEEP_PROFILES, except those that are [typed] only, that do nothing in this call, or whose value only another
+// command takes. An empty variable counts as unset.
+func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) string) (wrong error) {
+	fs := v.fs
+	set := func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
-		if f.Changed || value == "" || f.Name == "help" || f.Annotations[typed] != nil || wrong != nil {
+		if f.Changed || value == "" || f.Name == "help" || f.Annotations[typed] != nil || wrong != nil ||
+			v.acts[f.Name].idle(f.Name, fs, c.modes(v, args)) != "" {
 			return
 		}
 		values := []string{value}
@@ -240,15 +245,43 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (wrong error
 		case f.Value.Type() == "stringArray":
 			values = strings.Split(strings.TrimSpace(value), "\n")
 		}
-		for _, v := range values {
-			v = strings.TrimSpace(v)
-			if err := fs.Set(f.Name, v); err != nil {
+		for _, one := range values {
+			one = strings.TrimSpace(one)
+			if !c.takes(f.Name, one) && slices.ContainsFunc(commands(), func(o *command) bool { return o.takes(f.Name, one) }) {
+				return
+			}
+			if err := fs.Set(f.Name, one); err != nil {
 				wrong = usageError("%s: %v", name, err)
 			}
 		}
 		fs.SetAnnotation(f.Name, from, []string{name})
-	})
+	}
+	for _, name := range []string{"from", "profiler"} { // they say the mode
+		if f := fs.Lookup(name); f != nil {
+			set(f)
+		}
+	}
+	fs.VisitAll(set)
+	fs.VisitAll(set) // those that need another flag
 	return wrong
+}
+
+// takes reports whether the value is one of a flag of the command.
+func (c *command) takes(flag, value string) bool {
+	fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
+	v := c.bindFlags(c.name, fs)
+	f := fs.Lookup(flag)
+	if f == nil || fs.Set(flag, value) != nil {
+		return false
+	}
+	_, one := f.Value.(*single)
+	return (flag != "format" || slices.Contains(v.formats, value)) && !(one && f.Name == "workload" &&
+		strings.ContainsAny(value, "*?,\n")) && !strings.HasPrefix(v.one, profiler.Regex)
+}
+
+// onLine reports whether the command line itself, and not a variable, has a flag.
+func (v *flags) onLine(flag string) bool {
+	return v.fs.Changed(flag) && len(v.fs.Lookup(flag).Annotations[from]) == 0
 }
 
 // source is how a flag was given: "--threshold", or "NSGATE_THRESHOLD" where the variable set it.

@@ -50,13 +50,8 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case v.from != "" && workload != nil:
+	if v.from != "" && workload != nil {
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
-	case v.from != "" && v.GPUMetrics:
-		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
-	case v.from != "" && v.dryRun:
-		return nil, usageError("--dry-run has nothing to show with --from")
 	}
 	chosen, err := v.choose(p, workload != nil || v.from != "")
 	if err != nil {
@@ -71,6 +66,10 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 			return nil, err
 		}
 		jobs = append(jobs, j)
+	}
+	profiled := func(j *job) bool { return j.Live == nil || !j.Live.NoProfiler || j.Live.ExplainRows }
+	if !v.count && !slices.ContainsFunc(jobs, profiled) {
+		return jobs, v.idle(e, []string{"unprofiled"})
 	}
 	return jobs, nil
 }
@@ -120,8 +119,9 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	}
 	if v.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p)}
-		return j, nil
+		rule, err := v.rule()
+		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p), Rule: rule}
+		return j, err
 	}
 	return j, v.live(ctx, j, written)
 }
@@ -160,7 +160,7 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
-		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
+		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout}
 	near := j.Baselines
 	if len(near) > 1 {
 		near = near.Here(j.Live.Models(ctx))
@@ -231,18 +231,13 @@ func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, er
 func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
 	policy := w.Runs
 	if v.usual.First == v.usual.Most { // no check
-		policy.First = policy.Most
+		policy.First, v.runs.First = policy.Most, v.runs.Most
 	}
 	usual := cmp.Or(policy, v.usual, thresholds.FixedRuns(app.DefaultRuns))
 	if v.by.ByLaunch() {
 		usual = thresholds.FixedRuns(app.CounterRuns)
 	}
-	flag := v.fs.Lookup("budget")
-	timed := v.from == "" && !v.by.ByLaunch()
-	if flag != nil && flag.Changed && !timed {
-		return nil, usageError("--budget is for runs whose times are measured: leave it out with --from and %s", counting)
-	}
-	if flag == nil || !timed {
+	if v.fs.Lookup("budget") == nil || v.from != "" || v.by.ByLaunch() {
 		w.Budget = 0
 	}
 	if w.Budget > 0 {
@@ -256,8 +251,6 @@ func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
 	switch flag := source(v.fs, "unprofiled"); {
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
-	case v.unprofiled > 0 && v.by.ByLaunch():
-		return 0, usageError("%s takes runs beside the profiled ones: leave it out with %s", flag, counting)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
 	case len(w.Outputs)+len(w.Results) > 0 && !v.by.ByLaunch():
@@ -270,7 +263,7 @@ func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
 // around the workload.
 func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
-	case w.Gather == "" && w.Ranks == nil:
+	case w.Gather == "" && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):
 		return "", nil
 	case w.Gather == "":
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
@@ -297,14 +290,6 @@ func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 	return filepath.Abs(w.Gather) // the ranks may start elsewhere
 }
 
-// fixed refuses --runs LO..HI for a command with a fixed number of runs.
-func (v *flags) fixed(j *job, what string) error {
-	if len(j.looks) > 1 {
-		return usageError("--runs: a %s has a fixed number of runs, not %s", what, v.runs.String())
-	}
-	return nil
-}
-
 // printCommands is --dry-run of a workload, which several ones name.
 func printCommands(e *env, several bool, workload string, lines []string) error {
 	if several {
@@ -319,11 +304,8 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if err := v.fixed(j, "calibration"); err != nil {
-		return err
-	}
 	switch {
-	case v.AllowBusy:
+	case v.onLine("allow-busy") && v.AllowBusy:
 		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && v.from == "":
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",

@@ -40,27 +40,13 @@ func (v *flags) known(source, format string) error {
 	return usageError("%s: unknown format %q; %sknown are %s", source, format, near, strings.Join(v.formats, ", "))
 }
 
-// contradicting refuses flags that exclude each other, or need another.
-func (v *flags) contradicting() error {
-	switch {
-	case v.label != "" && v.patch == "":
-		return usageError("%s accepts by a patch, and --patch FILE is missing: name the file", source(v.fs, "accept-label"))
-	case v.quiet && v.verbose:
-		return usageError("--quiet and --verbose contradict each other")
-	}
-	return nil
-}
-
 // check refuses values that would only come to light after the measurement.
 func (v *flags) check(e *env) error {
 	switch {
-	case v.json && v.fs.Changed("format") && v.format != "json":
+	case v.onLine("json") && v.onLine("format") && v.json && v.format != "json":
 		return usageError("--json and --format %s contradict each other", v.format)
-	case v.json:
+	case v.json && (v.onLine("json") || !v.fs.Changed("format")):
 		v.format = "json"
-	}
-	if err := v.contradicting(); err != nil {
-		return err
 	}
 	if err := v.known(source(v.fs, "format"), v.format); err != nil {
 		return err
@@ -153,6 +139,11 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 		failed = err
 	}
 	failed = cmp.Or(failed, v.writeFiles(stored, options))
+	for _, f := range append(v.files, file{format: v.format}) {
+		if left := report.LeftOut(f.format, stored); left != "" {
+			fmt.Fprintln(e.Err, "nsgate:", left)
+		}
+	}
 	if v.patch != "" && offered(j) {
 		err := error(nil)
 		if v.ready == "" {

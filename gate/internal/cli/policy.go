@@ -20,11 +20,25 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// showPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
+// showPolicy shows each of the policy files, also behind one that is wrong.
 func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
-	if len(args.own) > 0 {
-		v.policy = args.own[0]
+	files := args.own
+	if len(files) == 0 || v.onLine("policy") {
+		files = append(files, v.policy)
 	}
+	code := ExitPass
+	for i, file := range files {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		v.policy = file
+		code = max(code, e.code(v.showPolicy(e)))
+	}
+	return &exit{code: code}
+}
+
+// showPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
+func (v *flags) showPolicy(e *env) error {
 	p, err := v.load()
 	if err != nil {
 		return err

@@ -37,17 +37,13 @@ func secretArg(flag, value string) bool {
 }
 
 // checkCounts refuses a selection of launches that cannot be counted.
-func (v *flags) checkCounts(counted bool) error {
+func (v *flags) checkCounts() error {
 	f := &v.counts
 	switch {
 	case f.Skip < 0:
 		return usageError("--launch-skip: %d is negative", f.Skip)
 	case f.Count < 1:
 		return usageError("--launch-count: at least one launch is profiled, not %d", f.Count)
-	case len(f.Kernels) > 0 && !counted:
-		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
-	case (len(f.Sections) > 0 || f.Set != "") && !counted:
-		return usageError("--section and --set say what ncu collects; add --profiler ncu, or --ncu to record")
 	case slices.Contains(f.Kernels, ""):
 		return usageError("--kernel is empty; leave it out to profile what the baseline has")
 	}

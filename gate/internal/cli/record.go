@@ -20,12 +20,8 @@ import (
 )
 
 func record(ctx context.Context, e *env, v *flags, args arguments) error {
-	if err := v.checkCounts(v.count); err != nil {
+	if err := v.checkCounts(); err != nil {
 		return err
-	}
-	if v.count && v.from != "" {
-		return usageError("--%s runs the workload, --from does not; record finished pages of counters with --from alone",
-			countFlag)
 	}
 	jobs, err := v.resolve(e, args.workload)
 	if err != nil {
@@ -34,9 +30,6 @@ func record(ctx context.Context, e *env, v *flags, args arguments) error {
 	for _, j := range jobs {
 		if j.set.Server != nil && v.count {
 			return timeOnly(j.set.Server.Where)
-		}
-		if err := v.fixed(j, "baseline"); err != nil {
-			return err
 		}
 		if j.looks[0] == 1 && v.from == "" {
 			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,12 @@ func (w *words) Type() string { return "NAME" }
 // single is the value of a flag that may be given once.
 type single string
 
-// Set refuses a second value.
+// Set refuses a blank and a second value.
 func (o *single) Set(s string) error {
-	if *o != "" && string(*o) != s {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return errors.New("it is empty: leave it out, or say what is meant")
+	case *o != "" && string(*o) != s:
 		return fmt.Errorf("%q was given before: one at a time", string(*o))
 	}
 	*o = single(s)

@@ -102,21 +102,8 @@ func names(workloads []thresholds.Workload) string {
 	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
 }
 
-// given refuses flags of the base build that are given and empty.
-func (v *flags) given() error {
-	for _, name := range []string{"base-cmd", "base-ref", "build", "base-dir"} {
-		if f := v.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return usageError("--%s is empty; leave it out, or say which base is meant", name)
-		}
-	}
-	return nil
-}
-
 // baseOf is the base build of a job, nil for none. Nothing is checked out yet.
 func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
-	if err := v.given(); err != nil {
-		return nil, err
-	}
 	if v.baseCommand == "" && v.baseRef == "" && v.paired {
 		v.baseRef = j.Policy.Base
 	}
@@ -124,17 +111,13 @@ func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
 		v.script = j.Policy.Build
 	}
 	switch {
-	case v.script != "" && v.baseRef == "":
-		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
-	case v.baseDir != "" && v.baseRef == "":
-		return nil, usageError("--base-dir has a checkout of --base-ref, which is missing")
-	case v.baseCommand == "" && v.baseRef == "" && v.paired:
+	case v.baseRef == "" && (v.onLine("build") || v.onLine("base-dir")):
+		return nil, usageError("--build and --base-dir are about the worktree of --base-ref, which is missing")
+	case v.baseCommand == "" && v.baseRef == "" && v.onLine("paired"):
 		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd, or base = \"origin/main\" in " +
 			"nsgate.toml")
 	case v.baseCommand == "" && v.baseRef == "":
 		return nil, nil
-	case v.from != "":
-		return nil, usageError("--from judges finished profiles: there is no head to measure with a base build")
 	}
 	base := &app.Base{Build: j.build, Script: v.script}
 	if v.baseCommand != "" {

@@ -217,6 +217,15 @@ func holdsNothing(dir string, others, below int) error {
 	return model.Refuse(model.NoProfile, next, "%s holds no profile (%s)", dir, what)
 }
 
+// Holds reports whether a directory has a file in the form of a recording.
+func Holds(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		f, err := formatOf(filepath.Join(dir, e.Name()))
+		return err == nil && f != nil
+	})
+}
+
 // baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.
 func baselineBelow(dir string, levels int) string {
 	entries, err := os.ReadDir(dir)

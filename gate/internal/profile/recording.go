@@ -63,8 +63,8 @@ func (r *Recording) addCounters(p *counters.Profile, err error) error {
 	return err
 }
 
-// Whole reports whether some of it was summed up by the profiler, so that no warm-up can be left out.
-func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
+// Whole reports whether some of it was summed up before, so that no warm-up can be left out.
+func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries)+len(r.Finished) > 0 }
 
 // GPU is the model of the GPU of the newest run, "" if unknown.
 func (r *Recording) GPU() string {

@@ -55,7 +55,7 @@ func numbers(v *story.Story) iter.Seq2[string, *story.Row] {
 	}
 }
 
-// smallerValue is a benchmark of the tool customSmallerIsBetter of github-action-benchmark.
+// smallerValue is a benchmark of a tool of github-action-benchmark.
 type smallerValue struct {
 	Name  string        `json:"name"`
 	Unit  string        `json:"unit"`
@@ -63,22 +63,50 @@ type smallerValue struct {
 	Range string        `json:"range,omitempty"` // of the runs
 }
 
-// smallerIsBetter writes a benchmark for each number of the head, without those that are better the higher they are.
-func smallerIsBetter(v *story.Story) (string, error) {
-	out, seen := []smallerValue{}, map[string]bool{}
+// The tools of github-action-benchmark; each takes the numbers that are better in one direction.
+const smallerFormat, biggerFormat = "customSmallerIsBetter", "customBiggerIsBetter"
+
+// half is the benchmarks of the head that a format takes, and the names of those that it leaves out.
+func half(format string, v *story.Story) (in []smallerValue, left []string) {
+	in, seen := []smallerValue{}, map[string]bool{}
 	for name, r := range numbers(v) {
 		name = cellOf.Replace(label(name + " " + story.Metric(r.F.Metric)))
-		if m, ok := measure.MetricByName(r.F.Metric); seen[name] || !ok || m.Better == measure.Higher {
-			continue
+		m, known := measure.MetricByName(r.F.Metric)
+		switch {
+		case seen[name]:
+		case !known || (m.Better == measure.Higher) != (format == biggerFormat):
+			left = append(left, name)
+		default:
+			x := smallerValue{Name: name, Unit: cmp.Or(cellOf.Replace(label(r.F.Unit)), "number"), Value: r.F.Head}
+			if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
+				x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
+			}
+			in = append(in, x)
 		}
 		seen[name] = true
-		x := smallerValue{Name: name, Unit: cmp.Or(cellOf.Replace(label(r.F.Unit)), "number"), Value: r.F.Head}
-		if runs := story.Known(r.F.HeadRuns); len(runs) > 1 {
-			x.Range = fmt.Sprintf("%v … %v", slices.Min(runs), slices.Max(runs))
-		}
-		out = append(out, x)
 	}
-	return indented(out)
+	return in, left
+}
+
+func actionBenchmark(format string) form {
+	return viewed(func(v *story.Story) (string, error) {
+		in, _ := half(format, v)
+		return indented(in)
+	})
+}
+
+// LeftOut says which numbers a format leaves out, "" for none.
+func LeftOut(format string, r *result.Report) string {
+	other := map[string]string{smallerFormat: biggerFormat, biggerFormat: smallerFormat}[format]
+	if other == "" {
+		return ""
+	}
+	_, left := half(format, story.Tell(r, Options{}))
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s leaves out %s (%s): %s has those of the other direction", format,
+		measure.Count(len(left), "number"), story.Elide(strings.Join(left, ", "), 200), other)
 }
 
 // cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.

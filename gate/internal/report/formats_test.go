@@ -663,16 +663,25 @@ func checkSmaller(t *testing.T, text string) {
 	}
 }
 
-// A number that is better the higher it is would be read as a regression where it rises.
+// A number that is better the higher it is would be read as a regression where it rises. What one format leaves out is
+// said, and the other has it.
 func TestSmallerIsBetter(t *testing.T) {
 	r := &result.Report{Verdict: result.Pass}
-	for i, m := range []measure.Metric{measure.Rate, measure.Cost} {
+	for i, m := range []measure.Metric{measure.Rate, measure.Cost, {Name: "unheard_of"}} {
 		r.Findings = append(r.Findings, result.Finding{Name: fmt.Sprint("o", i, "`|\n::x"), Scope: measure.ScopeOutput,
 			Metric: m.Name, Unit: "a|b", Head: 1, Outcome: result.WithinLimit})
 	}
-	text := render(t, "customSmallerIsBetter", r, Options{})
-	if checkSmaller(t, text); strings.Contains(text, "o0") || !strings.Contains(text, "o1") {
-		t.Errorf("got %s", text)
+	for format, want := range map[string]string{"customSmallerIsBetter": "o1", "customBiggerIsBetter": "o0"} {
+		text, left := render(t, format, r, Options{}), LeftOut(format, r)
+		checkSmaller(t, text)
+		for _, name := range []string{"o0", "o1", "o2"} {
+			if strings.Contains(text, name) != (name == want) || strings.Contains(left, name) != (name != want) {
+				t.Errorf("%s has %s, and leaves out: %s", format, text, left)
+			}
+		}
+	}
+	if left := LeftOut("json", r); left != "" {
+		t.Errorf("json leaves out: %s", left)
 	}
 }
 

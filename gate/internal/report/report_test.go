@@ -102,8 +102,8 @@ func TestRenderUnknownFormat(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(Report), ", ")) {
 		t.Errorf("got %v", err)
 	}
-	for _, name := range strings.Fields("codequality customSmallerIsBetter dotenv html json junit markdown openmetrics " +
-		"rdjson text") {
+	for _, name := range strings.Fields("codequality customBiggerIsBetter customSmallerIsBetter dotenv html json junit markdown " +
+		"openmetrics rdjson text") {
 		if about, _ := About(name); about == "" || !strings.Contains(err.Error(), name) {
 			t.Errorf("no %s in %v", name, err)
 		}

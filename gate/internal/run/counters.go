@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ type CounterPlan struct {
 	Build     Build
 	Base      bool // the build is the base, not the head
 	Device    device.Tool
-	Timeout   time.Duration // of one run, 0 for ten minutes
+	Timeout   time.Duration // of one run, 0 for ten minutes, negative for none
 	AllowBusy bool          // measures although something else uses the GPU
 }
 
@@ -52,8 +53,8 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if len(p.Build.Command) == 0 {
 		return nil, errors.New("nothing to profile: give a workload")
 	}
-	if p.Timeout == 0 {
-		p.Timeout = 10 * time.Minute
+	if p.Timeout = cmp.Or(p.Timeout, 10*time.Minute); p.Timeout < 0 {
+		p.Timeout = math.MaxInt64
 	}
 	workload, err := p.Build.program("the workload", buildFirst)
 	if p.Base {
@@ -80,7 +81,7 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	}
 	argv := p.Counter.Command(path, p.Selection, p.log(dir), append([]string{workload.Path}, p.Build.Command[1:]...))
 	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.CounterHangs,
-		"make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under "+tool.Name,
+		"allow more time, make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under "+tool.Name,
 		"%s did not finish within %s", tool.Name, p.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)

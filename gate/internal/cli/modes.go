@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+)
+
+// acting is where a flag acts, in brackets behind its name in help/flags.txt: always, or in some of the modes below.
+// +FLAG is another flag that it needs (one of several), -FLAG one beside which it does nothing, and plan says that
+// --dry-run shows it.
+type acting string
+
+// modes are the ways to call a command, with what to do about a flag that does nothing there.
+var modes = map[string]string{
+	"times":      "selects what ncu profiles: add " + counting + ", or --" + countFlag + " to record",
+	"unprofiled": "does nothing where no workload is profiled: leave it out, or change the key profile",
+	"counters":   "does nothing with " + counting + ", which counts single launches: leave it out, or measure times",
+	"files":      "does nothing with recordings that were made before: leave it out, or measure the workload",
+	"pages":      "", // recordings of ncu that were made before
+	"code":       "does nothing with device code: leave it out",
+}
+
+// idle is why a flag does nothing in the modes of a call, and what to do, "" where it acts.
+func (a acting) idle(flag string, fs *pflag.FlagSet, in []string) string {
+	acts, met, needs := false, false, []string(nil)
+	for _, word := range strings.Fields(string(a)) {
+		f := fs.Lookup(word[1:])
+		given := f != nil && f.Changed && f.Value.String() != "false"
+		switch {
+		case word[0] == '-' && given:
+			return fmt.Sprintf("does nothing beside --%s: leave one of them out", f.Name)
+		case word[0] == '+' && f != nil:
+			needs, met = append(needs, "--"+f.Name), met || given
+		default:
+			acts = acts || word == "always" || slices.Contains(in, word)
+		}
+	}
+	switch {
+	case len(needs) > 0 && !met:
+		return fmt.Sprintf("needs %s: add it, or leave --%s out", strings.Join(needs, " or "), flag)
+	case acts:
+		return ""
+	}
+	return modes[in[0]]
+}
+
+// modes are those of a call.
+func (c *command) modes(v *flags, args []string) []string {
+	switch {
+	case v.from != "" && v.profiler == countFlag:
+		return []string{"files", "pages"}
+	case c.name == "show" && len(args) == 1 && app.HoldsDeviceCode(args[0]):
+		return []string{"code"}
+	case v.from != "" || c.name == "compare" || c.name == "show" || c.name == "scrub":
+		return []string{"files"}
+	case v.profiler == countFlag:
+		return []string{"counters"}
+	case v.count:
+		return []string{"times", "counters", "unprofiled"}
+	}
+	return []string{"times", "unprofiled"}
+}
+
+// idle refuses a flag of the command line that does nothing in these modes. Those that a dry run does not show are named.
+func (v *flags) idle(e *env, in []string) (wrong error) {
+	var unseen []string
+	v.fs.Visit(func(f *pflag.Flag) {
+		a := v.acts[f.Name]
+		if !v.onLine(f.Name) || f.DefValue == "false" && f.Value.String() == "false" {
+			return
+		}
+		if why := a.idle(f.Name, v.fs, in); why != "" && wrong == nil {
+			wrong = usageError("--%s %s", f.Name, why)
+		}
+		if !slices.Contains(strings.Fields(string(a)), "plan") {
+			unseen = append(unseen, "--"+f.Name)
+		}
+	})
+	if wrong == nil && v.dryRun && v.fs.Lookup("runs") != nil && len(unseen) > 0 {
+		fmt.Fprintf(e.Err, "nsgate: --dry-run prints commands, in which %s cannot be seen\n", strings.Join(unseen, ", "))
+	}
+	return wrong
+}
