@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
@@ -159,13 +158,10 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	several := len(checks) > 1
-	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
-		if w.Baseline != "" { // the report does not depend on where nsgate was started
-			w.Baseline = cmp.Or(git.Within(policyDir(checks[0].Policy.File), w.Baseline), w.Baseline)
-		}
+		w.Baseline = app.Placed(w.Baseline) // the report does not depend on where nsgate was started
 	}
-	saved = saved || several && saveLast(e.ctx, r)
+	saved := saveLast(e.ctx, r)
 	v.saved = saved
 	for i, w := range r.Each() {
 		offerAccept(w, "", v, saved, several)

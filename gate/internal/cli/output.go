@@ -245,7 +245,7 @@ func offered(r *result.Judgement) bool {
 func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
-		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home}
+		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home, Own: again == nil}
 		switch {
 		case w.Measured != nil:
 			a.Root = root
@@ -325,10 +325,8 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 	var baselines []string
 	for _, w := range r.Each() {
 		switch {
-		case filepath.IsAbs(w.Baseline):
-			baselines = append(baselines, w.Baseline)
 		case w.Baseline != "":
-			baselines = append(baselines, filepath.Join(policyDir(policy), w.Baseline))
+			baselines = append(baselines, app.At(w.Baseline))
 		case w.Workload != "" && root != "": // the change may have deleted it
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
