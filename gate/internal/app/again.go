@@ -46,20 +46,20 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
-// NotAgain says why a saved report cannot be judged again, "" where it can: something that its judgement depends on is
-// not in it.
-func NotAgain(said *result.Judgement) string {
+// Repeatable gives the error of a report in a file that cannot be judged again, for it lacks what the judgement depends
+// on.
+func Repeatable(said *result.Judgement, file string) error {
 	switch b := said.Basis; {
 	case b == nil || b.Policy == nil:
-		return "was written by an nsgate that did not keep the policy in it: check again with --threshold …"
+		return fmt.Errorf("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
 	case b.Against == againstBuild:
-		return "was judged by a base build, whose runs it does not hold: check again with --threshold …"
+		return fmt.Errorf("the base build of %s is not kept: check again with --threshold …", file)
 	case b.Against != againstBaseline:
-		return "names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …"
+		return fmt.Errorf("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
 	case len(said.HeadSessions) == 0:
-		return "holds no measured sessions: check again with --threshold …"
+		return fmt.Errorf("%s holds no measured sessions to judge again: check again with --threshold …", file)
 	}
-	return ""
+	return nil
 }
 
 // Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what the

@@ -83,8 +83,8 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 	}
 	var all []*result.Judgement
 	for _, w := range r.Each() {
-		if why := app.NotAgain(w); why != "" {
-			return nil, usageError("%s %s", file, why)
+		if err := app.Repeatable(w, file); err != nil {
+			return nil, usageError("%w", err)
 		}
 		policy := p.For(w.Workload)
 		if !v.fs.Changed("policy") {
