@@ -75,7 +75,7 @@ func (r *Resolved) Looser(was *Resolved, measured []Measured) (out []Loosened) {
 		}
 		set, where, of := was.placeOf(k.key), r.placeOf(k.key), "the policy"
 		if was.own(k.key) || r.own(k.key) {
-			of = "workload " + r.of.Name
+			of = "workload " + cmp.Or(r.of.Name, was.of.Name)
 		}
 		out = append(out, Loosened{k.key, of, k.text(before), k.text(after), set, where})
 	}
@@ -150,7 +150,7 @@ func (l Limit) looser(o Limit, m measure.Metric) (out []Loosened) {
 		{"at_least", -bound(l.AtLeast, -inf), -bound(o.AtLeast, -inf), amount},
 		{"drift", bound(l.Drift, inf), bound(o.Drift, inf), share},
 	} {
-		if x.is > x.was && l.Severity != Ignore {
+		if x.is > x.was && l.Severity != Ignore && (o.Severity != Ignore || x.key == "severity") {
 			out = append(out, Loosened{Key: x.key, Was: x.text(x.was), Is: x.text(x.is), Set: l.Rule, Where: o.Rule})
 		}
 	}

@@ -2,7 +2,9 @@ package thresholds
 
 import (
 	"cmp"
+	"errors"
 	"maps"
+	"slices"
 )
 
 // Resolved is the policy for one workload: what judges. Only [Policy.For] makes one, and reading a saved report.
@@ -42,4 +44,22 @@ func (r *Resolved) In(categories map[string]string) *Resolved {
 	c := *r
 	c.Categories = categories
 	return &c
+}
+
+// Check gives the error of a policy that was read from a report and that no file can say.
+func (r *Resolved) Check() error {
+	shares := []*float64{&r.Cost, &r.SessionSD, &r.Threshold, &r.StepThreshold, &r.WarmupThreshold, &r.OutsideThreshold}
+	severities := []string{r.Undecided}
+	for i := range r.Rules {
+		x := &r.Rules[i]
+		shares, severities = append(shares, x.Max, x.Drift), append(severities, cmp.Or(string(x.Severity), "fail"))
+	}
+	known := []string{"warn", "fail", string(Ignore)}
+	switch {
+	case !(r.Alpha > 0 && r.Alpha < 0.5), r.MaxAge < 0, r.Undecided == string(Ignore), len(r.Rules) > maxTables,
+		slices.ContainsFunc(shares, func(v *float64) bool { return v != nil && !(*v >= 0 && *v < 10) }),
+		slices.ContainsFunc(severities, func(s string) bool { return !slices.Contains(known, s) }):
+		return errors.New("its policy has a value that no policy file can have")
+	}
+	return nil
 }

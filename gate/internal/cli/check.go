@@ -127,6 +127,9 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		if !v.fs.Changed("skip-unchanged") {
 			v.skip = j.set.SkipUnchanged
 		}
+		if flag := source(v.fs, "skip-unchanged"); v.skip && !j.set.SkipUnchanged {
+			v.looser = append(v.looser, flag+"=true loosens the skip_unchanged of workload "+j.Workload+", which is false")
+		}
 		if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
 			c.SkipUnchanged = false
 			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
