@@ -78,6 +78,9 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 			return slices.ContainsFunc(slices.Concat(own...), func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
 		})
 	}
+	ofCommand := func(x result.Remark) bool { return !slices.Contains([]string{"shadow", "screened", result.KeyBaseNotNeeded}, x.Key) }
+	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
+	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
 	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
 	r.Notes = append(r.Notes, others(said.Notes, said.Remarks, said.Patterns)...)
 	r.Shadow, r.Spent = said.Shadow, said.Spent
