@@ -153,6 +153,12 @@ func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Reso
 	return r
 }
 
+// looser says that a flag or variable loosens a key of a policy or a workload.
+func looser(flag, value, key, of, was string) string {
+	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
+}
+
+// loosened notes the keys by which a policy lets more pass than another.
 func (v *flags) loosened(r, was *thresholds.Resolved) {
 	for _, x := range r.Looser(was, nil) {
 		name := strings.ReplaceAll(x.Key, "_", "-")
@@ -163,7 +169,7 @@ func (v *flags) loosened(r, was *thresholds.Resolved) {
 		if strings.HasPrefix(flag, "--") && x.Set == "" {
 			continue
 		}
-		text := fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, v.fs.Lookup(name).Value, x.Key, x.Of, x.Was)
+		text := looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was)
 		if !slices.Contains(v.looser, text) {
 			v.looser = append(v.looser, text)
 		}
