@@ -31,10 +31,9 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 const againstBaseline, againstBuild = "baseline", "build"
 
 // basisOf is the basis of a judgement by the files of a baseline.
-func basisOf(r *result.Judgement, files *result.Basis, kernels []string) *result.Basis {
-	out := *files
-	out.Policy, out.Looks, out.Look, out.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
-	return &out
+func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
+	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
+	return &files
 }
 
 // lookOf is a look, counted from 1, of those after some numbers of runs, which share the error of a gate; the only one
@@ -78,7 +77,9 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 			return slices.ContainsFunc(slices.Concat(own...), func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
 		})
 	}
-	ofCommand := func(x result.Remark) bool { return !slices.Contains([]string{"shadow", "screened", result.KeyBaseNotNeeded}, x.Key) }
+	ofCommand := func(x result.Remark) bool {
+		return !slices.Contains([]string{"shadow", "screened", result.KeyBaseNotNeeded}, x.Key)
+	}
 	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
 	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
 	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
@@ -105,15 +106,12 @@ func again(said *result.Judgement, b *baseline.Baseline, policy *thresholds.Reso
 	}
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
 		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}
-	var r *result.Judgement
-	if len(base) > 0 {
+	r := insight.Refuse(in, errors.New("there is no baseline yet"))
+	if r.Measured = said.Measured; len(base) > 0 {
 		r = judged(in, nil)
-	} else {
-		r = insight.Refuse(in, errors.New("there is no baseline yet"))
-		r.Measured = said.Measured
 	}
-	r.Basis = basisOf(r, files, files.Kernels)
-	r.Basis.Looks, r.Basis.Look = files.Looks, files.Look
+	r.Basis = new(*files)
+	r.Basis.Policy = policy
 	r.Workload, r.Baseline, r.HeadSessions = said.Workload, said.Baseline, said.HeadSessions
 	return r
 }

@@ -175,7 +175,7 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	})
 	if err == nil {
 		r.Baseline = chosen.Dir
-		r.Basis = basisOf(r, &chosen.basis, c.Kernels)
+		r.Basis = basisOf(r, chosen.basis, c.Kernels)
 		drawStored(r, chosen.Dir, chosen.Sessions)
 	}
 	return r, err
@@ -213,7 +213,7 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 	}
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
 		r.Baseline = b.Dir
-		r.Basis = basisOf(r, &b.basis, c.Kernels)
+		r.Basis = basisOf(r, b.basis, c.Kernels)
 	}
 	r.Basis.Against = againstBuild
 	return c.explained(ctx, r, &build)

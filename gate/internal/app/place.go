@@ -13,23 +13,19 @@ func Placed(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		absolute = dir
-	}
+	absolute, _ := filepath.Abs(dir) // there is a working directory
 	return cmp.Or(git.Within(cmp.Or(Repository(), "."), dir), filepath.ToSlash(absolute))
 }
 
 // At is where the directory of a report lies, from the working directory.
 func At(placed string) string {
-	dir := filepath.FromSlash(placed)
+	dir, here := filepath.FromSlash(placed), cmp.Or(Repository(), ".")
 	if filepath.IsAbs(dir) {
 		return dir
 	}
-	here, err1 := filepath.Abs(".")
-	relative, err2 := filepath.Rel(here, filepath.Join(cmp.Or(Repository(), here), dir))
-	if err1 != nil || err2 != nil {
-		return dir
+	below, _ := filepath.Abs(".")
+	if relative, err := filepath.Rel(below, filepath.Join(here, dir)); err == nil {
+		return relative
 	}
-	return relative
+	return filepath.Join(here, dir)
 }

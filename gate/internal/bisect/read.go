@@ -190,10 +190,10 @@ func (b *bisection) follow(findings []result.Finding) *result.Finding {
 			found = []*result.Finding{f}
 			break
 		}
-		named := slices.ContainsFunc(names(f), func(s measure.Subject) bool {
+		same := func(s measure.Subject) bool {
 			return slices.ContainsFunc(b.names, func(known measure.Subject) bool { return known.Name == s.Name })
-		})
-		if named && !b.other(f) {
+		}
+		if slices.ContainsFunc(names(f), same) && !b.other(f.Subject()) {
 			found = append(found, f)
 		}
 	}
@@ -206,9 +206,7 @@ func (b *bisection) follow(findings []result.Finding) *result.Finding {
 	return found[0]
 }
 
-// other reports whether the ends have the subject of a finding beside the followed one.
-func (b *bisection) other(f *result.Finding) bool {
-	return b.out.Ends != nil && slices.ContainsFunc(b.out.Ends.Findings, func(x result.Finding) bool {
-		return x.Subject() == f.Subject() && !slices.Contains(b.names, x.Subject())
-	})
+// other reports whether the ends have a subject beside the followed one.
+func (b *bisection) other(s measure.Subject) bool {
+	return b.out.Ends != nil && slices.ContainsFunc(b.out.Ends.Findings, func(x result.Finding) bool { return x.Subject() == s })
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func showReport(_ context.Context, e *env, v *flags, args arguments) error {
@@ -77,21 +78,21 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 // again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
 // under that of --policy.
 func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
-	p, err := v.load()
-	if err != nil {
-		return nil, err
-	}
 	var all []*result.Judgement
 	for _, w := range r.Each() {
 		if err := app.Repeatable(w, file); err != nil {
 			return nil, usageError("%w", err)
 		}
-		policy := p.For(w.Workload)
-		if !v.fs.Changed("policy") {
-			policy = new(*w.Basis.Policy)
-			if err := v.lay(limitNames, policy.Set); err != nil {
-				return nil, err
+		policy := new(*w.Basis.Policy)
+		err := v.lay(limitNames, policy.Set)
+		if v.fs.Changed("policy") {
+			var p *thresholds.Policy
+			if p, err = v.load(); err == nil {
+				policy = p.For(w.Workload)
 			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
 			policy.Alpha /= float64(len(r.Each())) // they are one gate
