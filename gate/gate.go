@@ -112,7 +112,7 @@ func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Rec
 	}
 	b, h, err := profile.Sides(profile.Rule{}, &baseline.recorded, &head.recorded)
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
-		return decision(insight.Refuse(decide.Input{Policy: policy}, r)), nil
+		return decision(insight.Refuse(decide.Input{Policy: policy.For("")}, r)), nil
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -120,7 +120,7 @@ func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Rec
 	if err != nil {
 		return nil, err
 	}
-	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: policy}))
+	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: policy.For("")}))
 	d.Warnings = append(d.Warnings, baseline.recorded.Warnings...)
 	d.Warnings = append(d.Warnings, head.recorded.Warnings...)
 	return d, nil

@@ -298,12 +298,13 @@ func (w *Workload) Set(key, text, where string) error {
 // same key for itself loses to it, as it does to a flag of the command line. where says who wants it: "--threshold".
 func (p *Policy) Set(key, text, where string) error {
 	e := []entry{{key: key, kind: unstable.String, text: text, where: where}}
+	p.Places, p.Workloads = maps.Clone(p.Places), slices.Clone(p.Workloads) // a copy of before stays as it is
 	if err := take(e, rootKeys, p, &p.Places); err != nil {
 		return err
 	}
 	for i := range p.Workloads {
 		if w := &p.Workloads[i]; w.Places[key] != "" {
-			if err := take(e, workloadKeys, w, &w.Places); err != nil {
+			if err := w.Set(key, text, where); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,6 @@ package thresholds
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -48,35 +47,37 @@ func (l Limit) Keeps(v float64) bool {
 // Policy is a whole policy file, defaults filled in. Shares and errors are fractions: 0.01 is 1 %.
 type Policy struct {
 	// File is the name that Parse was given, "" for [Default].
-	File string
+	File string `json:"-"`
 	// Alpha is the family-wise error of a gate.
-	Alpha float64
+	Alpha float64 `json:"alpha"`
 	// Cost is the part of a step or run that a slowdown has to add to fail a gate by itself.
-	Cost float64
+	Cost float64 `json:"cost"`
 	// SessionSD is the prior standard deviation between sessions on different hosts, relative.
-	SessionSD float64
+	SessionSD float64 `json:"session_sd"`
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
-	Undecided string
+	Undecided string `json:"undecided"`
 	// Threshold is the relative limit of times and outputs.
-	Threshold float64
+	Threshold float64 `json:"threshold"`
 	// StepThreshold is that of the step's period, which tracing makes noisier.
-	StepThreshold float64
+	StepThreshold float64 `json:"step_threshold"`
 	// WarmupThreshold and OutsideThreshold are for the warm-up, and for the time before, after and beside the steps.
-	WarmupThreshold, OutsideThreshold float64
-	// MaxAge is the largest age of a baseline without a warning, 0 for any age.
-	MaxAge time.Duration
+	WarmupThreshold  float64 `json:"warmup_threshold"`
+	OutsideThreshold float64 `json:"outside_threshold"`
+	// MaxAge is the largest age of a baseline without a warning, 0 for any age; in ns in JSON.
+	MaxAge time.Duration `json:"max_age"`
 	// Base is the git revision of the base build, Build the shell command that builds it in a worktree; "" for none.
-	Base, Build string
+	Base  string `json:"-"`
+	Build string `json:"-"`
 	// Shadow is true where a check exits with 0 whatever its verdict.
-	Shadow bool
+	Shadow bool `json:"shadow,omitempty"`
 	// Places says where each key at the top was set.
-	Places Places
+	Places Places `json:"places,omitempty"`
 	// Rules are in the order of the file: the first that matches applies.
-	Rules []Rule
-	// Categories are the NVTX categories of ranges by name, see [Policy.In]; no file holds them.
-	Categories map[string]string
+	Rules []Rule `json:"rules,omitempty"`
+	// Categories are the NVTX categories of ranges by name, see [Resolved.In]; no file holds them.
+	Categories map[string]string `json:"-"`
 	// Workloads are in the order of the file, each name once.
-	Workloads []Workload
+	Workloads []Workload `json:"-"`
 }
 
 // Places says where keys were set: "nsgate.toml:12", without directory, for it is printed in reports, or "--threshold". A
@@ -89,29 +90,31 @@ func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 // Rule changes the limit of metrics that it matches. A selector left empty matches everything; at most one of Kernel,
 // Range, Device, Copy, Output, Benchmark and Section is set.
 type Rule struct {
-	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
-	Range  Glob // name of an NVTX range
+	Kernel Glob `json:"kernel,omitempty"` // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
+	Range  Glob `json:"range,omitempty"`  // name of an NVTX range
 	// Domain and Category select NVTX ranges by the domain in their name and by their category, alone or with Range.
-	Domain, Category Glob
+	Domain   Glob `json:"domain,omitempty"`
+	Category Glob `json:"category,omitempty"`
 
-	Device Glob // one of several GPUs of a run: "GPU 3"
-	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
-	Output Glob // name of an output: "tokens/s"
+	Device Glob `json:"device,omitempty"` // one of several GPUs of a run: "GPU 3"
+	Copy   Glob `json:"copy,omitempty"`   // kind of a copy: "memcpy HtoD", "memset"
+	Output Glob `json:"output,omitempty"` // name of an output: "tokens/s"
 	// Benchmark is the name of a row of a benchmark file, with its parameters: "scan T=I32*".
-	Benchmark Glob
-	Section   Glob // section of the run: "before", "warm-up", "after"
-	Metric    Glob // name of a metric
+	Benchmark Glob `json:"benchmark,omitempty"`
+	Section   Glob `json:"section,omitempty"` // section of the run: "before", "warm-up", "after"
+	Metric    Glob `json:"metric,omitempty"`  // name of a metric
 
 	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
-	Max             *float64
-	Floor           *measure.Amount
-	AtMost, AtLeast *measure.Amount
-	Drift           *float64
-	Severity        Severity
+	Max      *float64        `json:"max,omitempty"`
+	Floor    *measure.Amount `json:"floor,omitempty"`
+	AtMost   *measure.Amount `json:"at_most,omitempty"`
+	AtLeast  *measure.Amount `json:"at_least,omitempty"`
+	Drift    *float64        `json:"drift,omitempty"`
+	Severity Severity        `json:"severity,omitempty"`
 
-	Where  string // "nsgate.toml:12", the line of its [[rule]]
-	Places Places // where each of its keys was set
+	Where  string `json:"where"` // "nsgate.toml:12", the line of its [[rule]]
+	Places Places `json:"-"`     // where each of its keys was set
 }
 
 // Workload is a program to measure.
@@ -403,16 +406,6 @@ func (p *Policy) RawMetrics() (names []string) {
 	return names
 }
 
-// In is the policy for sessions with these categories of NVTX ranges, by name: a copy where there are any.
-func (p *Policy) In(categories map[string]string) *Policy {
-	if len(categories) == 0 {
-		return p
-	}
-	c := *p
-	c.Categories = categories
-	return &c
-}
-
 // Workload finds a workload by name.
 func (p *Policy) Workload(name string) (*Workload, bool) {
 	for i := range p.Workloads {
@@ -421,21 +414,6 @@ func (p *Policy) Workload(name string) (*Workload, bool) {
 		}
 	}
 	return nil, false
-}
-
-// For is the policy for one workload: a copy with the workload's own threshold, if it has one, as the limit of times.
-// An unknown name changes nothing.
-func (p *Policy) For(workload string) *Policy {
-	c := *p
-	if w, ok := p.Workload(workload); ok && w.Threshold != nil {
-		c.Threshold = *w.Threshold
-		c.Places = maps.Clone(p.Places)
-		if c.Places == nil {
-			c.Places = Places{}
-		}
-		c.Places["threshold"] = cmp.Or(w.Places["threshold"], w.Where)
-	}
-	return &c
 }
 
 // Glob is a pattern: * matches any text and ? one character. Everything else matches itself, brackets and backslashes

@@ -592,13 +592,13 @@ max = "7%"
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = p.In(map[string]string{"load": "io", "NCCL:send": "io", "store": "7"})
+	r := p.For("").In(map[string]string{"load": "io", "NCCL:send": "io", "store": "7"})
 	for name, want := range map[string]float64{"NCCL:send": 0.04, "NCCL:reduce": 0.05, "load": 0.06, "NCCL": 0.03, "store": 0.03, "myNCCL:x": 0.03} {
-		if got := p.Limit(measure.Subject{Scope: measure.ScopeRange, Name: name}, measure.GPUTime).Max; got != want {
+		if got := r.Limit(measure.Subject{Scope: measure.ScopeRange, Name: name}, measure.GPUTime).Max; got != want {
 			t.Errorf("range %s: %g, want %g", name, got, want)
 		}
 	}
-	if got := p.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: "NCCL:send"}, measure.Time).Max; got != 0.03 {
+	if got := r.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: "NCCL:send"}, measure.Time).Max; got != 0.03 {
 		t.Errorf("a kernel of that name: %g", got)
 	}
 	for _, text := range []string{"domain = \"N*\"\nmax = \"1%\"\n[[rule]]\ndomain = \"NCCL\"", "category = \"*\"\nmax = \"1%\"\n[[rule]]\ncategory = \"io\"\nrange = \"load\""} {

@@ -13,7 +13,7 @@ import (
 )
 
 // Differences are differences between the sides that do not forbid a comparison but belong beside its result.
-func Differences(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
+func Differences(base, head []model.Session, policy *thresholds.Resolved) []result.Remark {
 	b, h := base[len(base)-1], head[len(head)-1]
 	var out []result.Remark
 	differ := func(what, x, y string) {

@@ -28,12 +28,11 @@ type Accept struct {
 	Judgement *result.Judgement
 	// Reason says why the change is wanted, for those who review the baseline. Only Improved has a default.
 	Reason string
-	// Root is the directory of the baselines, "" for where the report's baseline is.
-	Root string
-	// Home is the directory that the report's paths are relative to: that of the policy file, "" for the working directory.
-	Home string
-	// Directory is that of the baseline itself, "" for what Root and Judgement say.
-	Directory string
+	// Root is the directory of the baselines, "" for that of the report. Home is the one beside whose policy file they lie
+	// where the report names none, "" for the working directory.
+	Root, Home string
+	// Own is true for a report of this user, whose baseline may lie anywhere.
+	Own bool
 	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
@@ -63,24 +62,27 @@ type Accepted struct {
 // Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
 // names must be one of its own workload and GPU, in this tree, and no part of it git's own or a symbolic link.
 func (a Accept) Dir() (string, error) {
-	if a.Directory != "" {
-		return a.Directory, nil
-	}
 	head := a.Judgement.HeadSessions
 	workload, gpu := cmp.Or(a.Judgement.Workload, "default"), head[len(head)-1].GPU
 	named := filepath.FromSlash(a.Judgement.Baseline)
-	if a.Root != "" || named == "" {
+	if basis := a.Judgement.Basis; named == "" && basis != nil && basis.Root != "" {
+		named = baseline.Dir(filepath.FromSlash(basis.Root), workload, gpu)
+	}
+	switch {
+	case a.Root != "" || named == "":
 		return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), workload, gpu), nil
+	case a.Own:
+		return At(named), nil
 	}
 	root := filepath.Dir(filepath.Dir(named))
 	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 	switch {
 	case !filepath.IsLocal(named), inGit, baseline.Dir(root, workload, gpu) != filepath.Clean(named):
-		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", a.Judgement.Baseline, workload, gpu)
-	case linked(cmp.Or(a.Home, "."), filepath.ToSlash(named)) != "":
-		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", a.Judgement.Baseline)
+		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", named, workload, gpu)
+	case linked(cmp.Or(Repository(), "."), filepath.ToSlash(named)) != "":
+		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", named)
 	}
-	return filepath.Join(a.Home, named), nil
+	return At(named), nil
 }
 
 // Doubts are the reasons not to accept the report.

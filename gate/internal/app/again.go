@@ -1,10 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
@@ -13,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -23,10 +27,100 @@ var ErrNoSessions = errors.New("the report holds no measured sessions; check aga
 var ErrNothingFaster = errors.New("nothing in the report is certainly faster than the baseline as it is now; " +
 	"check again, or accept a change that fails")
 
+// What a head was judged against, see [result.Basis].
+const againstBaseline, againstBuild = "baseline", "build"
+
+// basisOf is the basis of a judgement by the files of a baseline.
+func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
+	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
+	return &files
+}
+
+// lookOf is a look, counted from 1, of those after some numbers of runs, which share the error of a gate; the only one
+// where there are none.
+func lookOf(alpha float64, looks []int, n int) decide.Look {
+	if n < 1 || n > len(looks) {
+		return decide.Look{}
+	}
+	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(alpha, looks)[n-1]}
+}
+
+// Repeatable gives the error of a report in a file that cannot be judged again, for it lacks what the judgement depends
+// on.
+func Repeatable(said *result.Judgement, file string) error {
+	switch b := said.Basis; {
+	case b == nil || b.Policy == nil:
+		return fmt.Errorf("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
+	case b.Against == againstBuild:
+		return fmt.Errorf("the base build of %s is not kept: check again with --threshold …", file)
+	case b.Against != againstBaseline:
+		return fmt.Errorf("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+	case len(said.HeadSessions) == 0:
+		return fmt.Errorf("%s holds no measured sessions to judge again: check again with --threshold …", file)
+	}
+	return nil
+}
+
+// Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what the
+// baseline lacks by now.
+func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resolved) (*result.Judgement, error) {
+	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
+		anchorTags(ctx, b)
+		return cmp.Or(b.Restore(said.Basis.Files, said.Basis.Anchor), b.ReadSinceAnchor())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the baseline that the report was judged by is not here: %w; check again", err)
+	}
+	r := again(said, b, policy)
+	others := func(all []string, own ...[]result.Remark) []string { // that the judgement itself did not make
+		return slices.DeleteFunc(slices.Clone(all), func(text string) bool {
+			return slices.ContainsFunc(slices.Concat(own...), func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
+		})
+	}
+	ofCommand := func(x result.Remark) bool {
+		return !slices.Contains([]string{"shadow", "screened", result.KeyBaseNotNeeded}, x.Key)
+	}
+	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
+	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
+	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
+	r.Notes = append(r.Notes, others(said.Notes, said.Remarks, said.Patterns)...)
+	r.Shadow, r.Spent = said.Shadow, said.Spent
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for k := range said.Findings {
+			if old := &said.Findings[k]; comparisonOf(f) == comparisonOf(old) {
+				f.Cause, f.Origin = cmp.Or(f.Cause, old.Cause), cmp.Or(f.Origin, old.Origin)
+			}
+		}
+	}
+	return r, nil
+}
+
+// again judges the sessions of a saved report by a baseline; without any in that there is no verdict.
+func again(said *result.Judgement, b *baseline.Baseline, policy *thresholds.Resolved) *result.Judgement {
+	files := cmp.Or(said.Basis, &result.Basis{})
+	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
+	names := files.Kernels
+	if files.Against == "" && head[len(head)-1].Profiler().ByLaunch() { // launches may be of chosen kernels
+		names = slices.Concat(kernels(head), named(said))
+	}
+	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
+		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}
+	r := insight.Refuse(in, errors.New("there is no baseline yet"))
+	if r.Measured = said.Measured; len(base) > 0 {
+		r = judged(in, nil)
+	}
+	r.Basis = new(*files)
+	r.Basis.Policy = policy
+	r.Workload, r.Baseline, r.HeadSessions = said.Workload, said.Baseline, said.HeadSessions
+	return r
+}
+
 // Again judges the sessions of a report that comes from a file against the baseline in its directory, as a check does;
-// verdict, numbers and commands of the file are not used. A change within the policy's limits is accepted as well if the
-// file names it and it is certain. It is [ErrNothingFaster] where nothing is as [Accept.Improved] wants it.
-func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, error) {
+// verdict, numbers and commands of the file are not used. The policy is that of the file, or the given one where the
+// file has none. A change within its limits is accepted as well if the file names it and it is certain. It is
+// [ErrNothingFaster] where nothing is as [Accept.Improved] wants it.
+func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept, error) {
 	said := a.Judgement
 	if len(said.HeadSessions) == 0 {
 		return a, ErrNoSessions
@@ -42,18 +136,15 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Policy) (Accept, e
 	if err != nil {
 		return a, err
 	}
-	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
-	if head[len(head)-1].Profiler().ByLaunch() { // a check by launches may be of chosen kernels
-		base = keepKernels(slices.Concat(kernels(head), named(said)), base)
+	if basis := said.Basis; basis != nil {
+		policy = cmp.Or(basis.Policy, policy)
+		known, _ := b.Known()
+		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(basis.Files, func(id string) bool { return slices.Contains(known, id) }) {
+			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; accept where that is checked out, or name the directory of the baselines with --baseline", dir)
+		}
 	}
-	judged := insight.Refuse(decide.Input{Head: head, Policy: policy}, errors.New("there is no baseline yet"))
-	if len(base) > 0 {
-		judged = insight.Judge(decide.Input{Baseline: base, Head: head, Policy: policy, Since: b.SinceAnchor()})
-	}
-	judged.Workload, judged.Baseline, judged.HeadSessions = said.Workload, said.Baseline, said.HeadSessions
-	if a.first = len(base) == 0; a.first {
-		judged.Measured = said.Measured
-	}
+	judged := again(said, b, policy)
+	a.first = len(b.Entries) == 0
 	a.Judgement, a.claim, a.claimed = judged, said, map[comparison]bool{}
 	wanted := map[comparison]bool{}
 	for i := range said.Findings {

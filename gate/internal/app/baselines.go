@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -27,6 +28,8 @@ type Baseline struct {
 	Dir         string          // where they are committed
 	Sessions    []model.Session // in effect, oldest first, at least one
 	SinceAnchor []model.Session // since the anchor, oldest first, for drift
+
+	basis result.Basis // the files it was read from
 }
 
 // Baselines are those of one workload, by directory.
@@ -38,7 +41,9 @@ func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error
 	var out Baselines
 	for _, b := range all {
 		if sessions := b.InEffect(); len(sessions) > 0 {
-			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor()})
+			basis := result.Basis{Against: againstBaseline, Root: Placed(root)}
+			basis.Files, basis.Anchor = b.Known()
+			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), basis})
 		}
 	}
 	return out, err

@@ -26,7 +26,7 @@ func BenchmarkCompare(b *testing.B) {
 				dirs[i] = filepath.Join(b.TempDir(), fmt.Sprint(i))
 				store(b, dirs[i], session(random, kernels, 10, time.Unix(1e9+int64(i)*3600, 0).UTC()))
 			}
-			c := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default()}
+			c := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default().For("")}
 			for b.Loop() {
 				if r, err := c.Run(b.Context()); err != nil || r.Verdict == result.NoVerdict {
 					b.Fatal(r, err)
@@ -58,7 +58,7 @@ func BenchmarkSessions(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
-			c := Compare{Base: committed, Head: head, Policy: thresholds.Default()}
+			c := Compare{Base: committed, Head: head, Policy: thresholds.Default().For("")}
 			measured(b, func() (*result.Judgement, error) { return c.Run(b.Context()) })
 			readInPython(b, committed)
 		})
@@ -68,7 +68,7 @@ func BenchmarkSessions(b *testing.B) {
 				if err != nil {
 					return nil, err
 				}
-				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default()}, Looks: []int{5}}
+				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default().For("")}, Looks: []int{5}}
 				return c.Run(b.Context())
 			})
 		})

@@ -21,7 +21,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
@@ -162,6 +161,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		base = own[0].Sessions
 	}
 	if r, err = Refused(r, err, base...); err == nil {
+		r.Basis.Policy, r.Basis.Root = cmp.Or(r.Basis.Policy, c.Policy), cmp.Or(r.Basis.Root, Placed(c.Root))
 		r.Workload, r.Spent = c.Workload, c.spent(r.HeadSessions)
 	}
 	return r, err
@@ -199,6 +199,7 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	})
 	if err == nil {
 		r.Baseline = chosen.Dir
+		r.Basis = basisOf(r, chosen.basis, c.Kernels)
 		drawStored(r, chosen.Dir, chosen.Sessions)
 	}
 	return r, err
@@ -236,7 +237,9 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 	}
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
 		r.Baseline = b.Dir
+		r.Basis = basisOf(r, b.basis, c.Kernels)
 	}
+	r.Basis.Against = againstBuild
 	return c.explained(ctx, r, &build)
 }
 
@@ -268,7 +271,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		if i == 0 {
 			looks = b.plan(looks)
 		}
-		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(c.Policy.Alpha, looks)[i]}
+		look := lookOf(c.Policy.Alpha, looks, i+1)
 		var err error
 		if r, err = c.look(ctx, all, sides, look); err != nil {
 			return nil, err
@@ -283,6 +286,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
+		r.Basis.Looks, r.Basis.Look = slices.Clone(looks), i+1
 		if interrupted || verdict.Settled(&r.Decision) {
 			break
 		}

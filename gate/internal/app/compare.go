@@ -34,9 +34,9 @@ type Compare struct {
 	Base, Head string
 	// Home is the directory in which a git revision has its baselines, "" for the working directory.
 	Home   string
-	Policy *thresholds.Policy // must be given
-	Rule   profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
-	Tools  profile.Tools      // that reading some formats takes
+	Policy *thresholds.Resolved // must be given
+	Rule   profile.Rule         // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools  profile.Tools        // that reading some formats takes
 	// Counters are two pages of counters, of base and head, that explain slower kernels; "" for none.
 	Counters [2]string
 	// Draw adds to the report what pictures show.

@@ -99,6 +99,21 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 	return edits, true
 }
 
+// Before is the text of the first of some files that the change found, "" where it found none. known is false where git
+// does not know that.
+func (r *Review) Before(ctx context.Context, files []string) (text string, known bool) {
+	for _, file := range files {
+		name := git.Within(r.repository.Top, file)
+		if r.base == "" || file != "" && name == "" {
+			return "", false
+		}
+		if text, err := r.repository.Output(ctx, "cat-file", "blob", r.base+":"+name); err == nil {
+			return text, true
+		}
+	}
+	return "", true
+}
+
 // editsOf is how the files of a name in a repository, or in a submodule of it, differ from a commit.
 func editsOf(ctx context.Context, in git.Repository, base, name string) (edits []Edit, err error) {
 	for i := range name {

@@ -16,7 +16,7 @@ func Example() {
 	r, err := app.Compare{
 		Base:   "../../../testdata/h200/kernels/base",
 		Head:   "../../../testdata/h200/kernels/saxpy_1.05",
-		Policy: thresholds.Default(),
+		Policy: thresholds.Default().For(""),
 	}.Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
@@ -61,7 +61,7 @@ func ExampleCheck() {
 			Workload:  "kernels",
 			Measurer:  &replay{app.Saved{Path: "../../../testdata/h200/kernels/unchanged"}},
 			Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
-			Policy:    thresholds.Default(),
+			Policy:    thresholds.Default().For(""),
 		},
 		Looks: []int{5},
 	}

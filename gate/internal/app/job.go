@@ -27,7 +27,7 @@ type Job struct {
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
 	// Policy says what is allowed. It must be given.
-	Policy *thresholds.Policy
+	Policy *thresholds.Resolved
 	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	Code   CodeFiles    // with device code, which is compared beside what is measured
 	// Observe, where not nil, is told of the progress and of doubts.

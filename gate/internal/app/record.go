@@ -287,7 +287,7 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 }
 
 // storable refuses sessions that no check could use, whatever the rules of the policy are.
-func storable(own []model.Session, policy *thresholds.Policy) error {
+func storable(own []model.Session, policy *thresholds.Resolved) error {
 	unruled := *policy
 	unruled.Rules = nil
 	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == result.NoVerdict && !r.Undecided {
@@ -310,7 +310,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		if (r.Verdict == result.Fail || slices.ContainsFunc(r.Findings,
 			func(f result.Finding) bool { return f.Outcome == result.Faster })) && len(changed) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
-				r.Baseline, r.Workload, out.Unwritten = out.Dir, c.Workload, r
+				r.Baseline, r.Workload, out.Unwritten = Placed(out.Dir), c.Workload, r
 			}
 			var lines []string
 			for _, f := range changed {

@@ -171,15 +171,16 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 	return out, err
 }
 
-// Diff judges one session against another, by the subjects of both.
-func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Judgement, error) {
+// Diff judges one session against another, by the subjects of both and the policy for the directory of a workload.
+func (s Store) Diff(ctx context.Context, base, head string, policy func(workload string) *thresholds.Resolved) (*result.Judgement, error) {
 	var sides [2][]model.Session
+	workload := ""
 	for i, id := range []string{base, head} {
-		_, e, err := s.measured(ctx, id)
+		b, e, err := s.measured(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = []model.Session{e.Session}
+		workload, sides[i] = filepath.Base(filepath.Dir(b.Dir)), []model.Session{e.Session}
 	}
 	if b, h := &sides[0][0], &sides[1][0]; b.Accepted || h.Accepted {
 		only := func(s, of *model.Session) []model.Series {
@@ -190,7 +191,7 @@ func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.P
 		}
 		b.Series, h.Series = only(b, h), only(h, b)
 	}
-	return judged(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy}, nil), nil
+	return judged(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy(workload)}, nil), nil
 }
 
 // Remove takes a session back, with a reason: replaced sessions hold again. Its file stays, and one is added.

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -270,6 +271,38 @@ func (b *Baseline) anchor() int {
 		last--
 	}
 	return last
+}
+
+// Known are the names of all files, and of the last anchor, "" where there is none.
+func (b *Baseline) Known() (files []string, anchor string) {
+	for i := range b.Entries {
+		files = append(files, b.Entries[i].ID)
+	}
+	if last := b.anchor(); last >= 0 {
+		anchor = files[last]
+	}
+	return files, anchor
+}
+
+// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error names
+// a file that is not there any more.
+func (b *Baseline) Restore(files []string, anchor string) error {
+	at := b.ids()
+	for _, id := range files {
+		if _, there := at[id]; !there {
+			return fmt.Errorf("%s holds %s%s no longer", b.Dir, id, suffix)
+		}
+	}
+	b.Entries = slices.DeleteFunc(b.Entries, func(e Entry) bool { return !slices.Contains(files, e.ID) })
+	for i := range slices.Backward(b.Entries) {
+		e := &b.Entries[i]
+		if e.ID == anchor {
+			e.Anchor = cmp.Or(e.Anchor, anchor)
+			break
+		}
+		e.Anchor = ""
+	}
+	return nil
 }
 
 // newestState leaves out, of sessions in order of age, whole ones before the newest of their profiler.

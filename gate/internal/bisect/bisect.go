@@ -3,6 +3,8 @@ package bisect
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -99,13 +101,19 @@ func (b *bisection) findLine(ctx context.Context) error {
 		}
 	}
 	b.out.Good, b.out.Bad = b.line[0], b.line[len(b.line)-1]
-	b.state = readState(ctx, b.key())
-	return nil
+	key, err := b.key()
+	b.state = readState(ctx, key)
+	return err
 }
 
-func (b *bisection) key() string {
-	words := slices.Concat([]string{b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build.Dir, b.Kernel, b.Metric}, b.Build.Command)
-	return strings.Join(words, "\x00")
+// key is the hash of all that the measurements of a search depend on: nsgate's version, the job with its policy, and
+// what is searched for. How long it may search and what explains a culprit change no measurement.
+func (b *bisection) key() (string, error) {
+	options := b.Live.Options
+	options.Profiler, options.Usual, options.Live, options.KeepProfiles = nil, 0, false, ""
+	text, err := json.Marshal([]any{b.Version, b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build, b.Looks,
+		b.Kernel, b.Metric, b.Rule, b.Policy, options, b.Live.Unprofiled, b.Live.NoProfiler, b.Live.Filter})
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 
 // prove measures both ends and chooses the finding to follow, none if the ends do not differ beyond the limits.

@@ -30,6 +30,7 @@ type Bisect struct {
 	// MaxTime ends the search, 0 for never; the answer is then the range found so far.
 	MaxTime time.Duration
 	Explain app.Explain
+	Version string // of nsgate: another one may judge otherwise
 	// Getenv looks up variables that may lead into the checkout here; nil for none.
 	Getenv func(string) string
 }
@@ -42,7 +43,7 @@ type bisection struct {
 	out    *history.Bisection
 	good   app.Build // in its worktree, as is
 	bad    app.Build
-	names  []string // names of the followed subject in the commits
+	names  []measure.Subject // of the followed finding in the commits
 	until  time.Time
 	state  state
 }
@@ -167,21 +168,45 @@ func reading(f *result.Finding) history.Reading {
 	return history.Reading{Change: f.Change, Low: f.Low, High: f.High}
 }
 
-func names(f *result.Finding) []string {
-	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
+// names are the subject of a finding, and without geometry those of other names that both sides have in its place.
+func names(f *result.Finding) []measure.Subject {
+	out := []measure.Subject{f.Subject()}
+	for _, name := range slices.Concat(f.BaseNames, f.HeadNames) {
+		out = append(out, measure.Subject{Scope: f.Scope, Name: name})
+	}
+	return out
 }
 
-// follow is the followed finding in a report, by any of its names, and learns all its names; nil if a commit lacks it.
+// follow is the followed finding in a report, and learns all its names; nil if a commit lacks it. It is that of the very
+// subject, else the only one of a name that no other finding of the ends has with its geometry.
 func (b *bisection) follow(findings []result.Finding) *result.Finding {
+	var found []*result.Finding
 	for i := range findings {
 		f := &findings[i]
-		if f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&
-			slices.ContainsFunc(names(f), func(name string) bool { return slices.Contains(b.names, name) }) {
-			if f.Match != "rest" { // those left over may be the names of another subject
-				b.names = append(b.names, names(f)...)
-			}
-			return f
+		if f.Scope != b.out.Followed.Scope || f.Metric != b.out.Followed.Metric || !f.Change.Known() || !f.Low.Known() || !f.High.Known() {
+			continue
+		}
+		if slices.Contains(b.names, f.Subject()) {
+			found = []*result.Finding{f}
+			break
+		}
+		same := func(s measure.Subject) bool {
+			return slices.ContainsFunc(b.names, func(known measure.Subject) bool { return known.Name == s.Name })
+		}
+		if slices.ContainsFunc(names(f), same) && !b.other(f.Subject()) {
+			found = append(found, f)
 		}
 	}
-	return nil
+	if len(found) != 1 {
+		return nil
+	}
+	if found[0].Match != "rest" { // those left over may be the names of another subject
+		b.names = append(b.names, names(found[0])...)
+	}
+	return found[0]
+}
+
+// other reports whether the ends have a subject beside the followed one.
+func (b *bisection) other(s measure.Subject) bool {
+	return b.out.Ends != nil && slices.ContainsFunc(b.out.Ends.Findings, func(x result.Finding) bool { return x.Subject() == s })
 }

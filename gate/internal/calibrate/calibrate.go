@@ -43,7 +43,7 @@ var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
 // rate of such gates, and the detectable change for each number of runs. It wants at least four runs; of several
 // sessions it takes the last. perRun is the wall time of a run, 0 where unknown. A measurement with too few runs, no
 // steady state, or drift between runs gives a calibration that is not sound.
-func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
+func Calibrate(sessions []model.Session, policy *thresholds.Resolved, runs int, perRun time.Duration) *Calibration {
 	c, last, forecasts := foretell(sessions, policy, runs, perRun)
 	if last != nil {
 		c.resample(last, forecasts, policy)
@@ -55,7 +55,7 @@ func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, pe
 
 // NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none where the session
 // says nothing about gates. See [Calibrate].
-func NoiseOf(s model.Session, policy *thresholds.Policy, runs int) []Noise {
+func NoiseOf(s model.Session, policy *thresholds.Resolved, runs int) []Noise {
 	c, last, forecasts := foretell([]model.Session{s}, policy, runs, 0)
 	if last == nil {
 		return nil
@@ -66,7 +66,7 @@ func NoiseOf(s model.Session, policy *thresholds.Policy, runs int) []Noise {
 }
 
 // foretell measures the noise of the last session; without one where that says nothing about gates.
-func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *model.Session, []decide.Forecast) {
+func foretell(sessions []model.Session, policy *thresholds.Resolved, runs int, perRun time.Duration) (*Calibration, *model.Session, []decide.Forecast) {
 	c := newCalibration(policy)
 	if perRun > 0 {
 		c.SecondsPerRun = result.Number(perRun.Seconds())
@@ -107,11 +107,11 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 }
 
 // Refused is the calibration of a measurement that failed or must not be used.
-func Refused(err error, policy *thresholds.Policy) *Calibration {
+func Refused(err error, policy *thresholds.Resolved) *Calibration {
 	return newCalibration(policy).refuse(decide.ReasonOf(err))
 }
 
-func newCalibration(policy *thresholds.Policy) *Calibration {
+func newCalibration(policy *thresholds.Resolved) *Calibration {
 	return &Calibration{
 		Schema: CalibrationSchema, SecondsPerRun: result.Unknown, Threshold: result.Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
 		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown, UndecidedBound: result.Unknown, Confidence: boundConfidence},
@@ -230,7 +230,7 @@ func newNoise(s *model.Session, x model.Series) (Noise, []float64) {
 }
 
 // resample judges gates whose sides are random runs of the session, each draw once.
-func (c *Calibration) resample(s *model.Session, forecasts []decide.Forecast, policy *thresholds.Policy) {
+func (c *Calibration) resample(s *model.Session, forecasts []decide.Forecast, policy *thresholds.Resolved) {
 	g := &c.Gates
 	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
 	drawn := map[string]bool{}
@@ -293,7 +293,7 @@ func draw(random *rand.Rand, first, of, n int) (base, head []int) {
 }
 
 // foresee fills in the MDE by runs and the plan by threshold.
-func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Policy) {
+func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Resolved) {
 	for _, n := range mdeRuns {
 		c.MDE = append(c.MDE, MDE{Runs: n, Workload: result.Unknown, Kernels: result.Unknown, Limited: result.Unknown})
 	}
@@ -333,7 +333,7 @@ func planned(f *decide.Forecast) bool {
 }
 
 // plan finds the fewest runs for one threshold.
-func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Policy, threshold float64) Plan {
+func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Resolved, threshold float64) Plan {
 	at := *policy
 	at.Threshold = threshold
 	p := Plan{Threshold: result.Number(threshold), Seconds: result.Unknown, MDE: result.Unknown}

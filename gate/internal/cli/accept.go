@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,10 +24,7 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	a := app.Accept{Reason: v.reason, Improved: v.improved, Root: v.baseline, Force: v.force, Anchor: v.anchor,
-		Home: policyDir(findUp(policyFile))}
-	if len(args.own) == 0 && v.baseline == "" && len(r.Workloads) == 0 {
-		a.Directory = keptBaseline(r)
-	}
+		Home: policyDir(findUp(policyFile)), Own: len(args.own) == 0}
 	accepted, err := v.chosen(r)
 	if err != nil {
 		return err
@@ -135,6 +133,9 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	}
 	if several {
 		words += " --workload " + thresholds.JoinCommand([]string{r.Workload})
+	}
+	if r.Basis != nil && filepath.IsAbs(filepath.FromSlash(r.Basis.Root)) { // a report of a file names none out of its tree
+		words += " --baseline " + commandWord(r.Basis.Root)
 	}
 	if app.Faster(r) {
 		return words + " --improved"

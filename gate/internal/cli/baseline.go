@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -64,7 +65,14 @@ func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	r, err := k.Diff(ctx, args.own[0], args.own[1], p)
+	r, err := k.Diff(ctx, args.own[0], args.own[1], func(dir string) *thresholds.Resolved {
+		for _, w := range p.Workloads {
+			if filepath.Base(app.BaselinesOf("", w.Name)) == dir {
+				dir = w.Name
+			}
+		}
+		return v.resolved(p, dir)
+	})
 	if err != nil {
 		return err
 	}

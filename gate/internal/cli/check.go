@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
@@ -127,6 +126,12 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		if !v.fs.Changed("skip-unchanged") {
 			v.skip = j.set.SkipUnchanged
 		}
+		if v.skip && !j.set.SkipUnchanged {
+			v.looser = append(v.looser, looser(source(v.fs, "skip-unchanged"), "true", "skip_unchanged", "workload "+j.Workload, "false"))
+		}
+		if most := j.set.Runs.Most; v.runs.Most > 0 && v.runs.Most < most {
+			v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs", "workload "+j.Workload, j.set.Runs.String()))
+		}
 		if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
 			c.SkipUnchanged = false
 			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
@@ -168,13 +173,10 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
-	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
-		if w.Baseline != "" { // the report does not depend on where nsgate was started
-			w.Baseline = cmp.Or(git.Within(policyDir(checks[0].Policy.File), w.Baseline), w.Baseline)
-		}
+		w.Baseline = app.Placed(w.Baseline) // the report does not depend on where nsgate was started
 	}
-	saved = saved || several && saveLast(e.ctx, r)
+	saved := saveLast(e.ctx, r)
 	v.saved = saved
 	for i, w := range r.Each() {
 		offerAccept(w, "", v, saved, several)

@@ -17,7 +17,7 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.draws(),
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: policyDir(p.File), Draw: v.draws(),
 		Observe: newProgress(e, false).event}
 	c.Tools = v.tools(p)
 	if c.Rule, err = v.rule(); err != nil {
@@ -48,7 +48,7 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 			return err
 		}
 		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
-			Policy: thresholds.Default(),
+			Policy: thresholds.Default().For(""),
 			Draw:   v.draws(), Observe: newProgress(e, true).event}
 		var err error
 		r, err = c.Run(ctx)

@@ -48,20 +48,21 @@ type flags struct {
 	checkRun, opens, forks              bool
 	replace, due, improved, force, keep bool
 
-	formats   []string          // that the command knows
-	acts      map[string]acting // where its flags act
-	usual     thresholds.Runs   // where neither --runs nor the policy says
-	by        model.Profiler    // "" for the usual one
-	looser    []string          // limits that variables loosen, in words
-	suggested []measure.Output  // of the last workload that was recorded
-	root      string            // of the baselines, where the first one goes
-	ready     string            // the patch of a report from a file, whose sessions were judged again
-	files     []file            // that --output and --report name
-	reproduce string            // on a terminal, "" for what the report says
-	calls     *result.Calls     // likewise
-	exits     *int              // the exit code, nil for that of the verdict
-	saved     bool              // nsgate report finds the report again
-	silent    bool              // in GitHub Actions
+	formats   []string           // that the command knows
+	acts      map[string]acting  // where its flags act
+	usual     thresholds.Runs    // where neither --runs nor the policy says
+	by        model.Profiler     // "" for the usual one
+	file      *thresholds.Policy // without the flags, nil where none was read
+	looser    []string           // limits that flags and variables loosen, in words
+	suggested []measure.Output   // of the last workload that was recorded
+	root      string             // of the baselines, where the first one goes
+	ready     string             // the patch of a report from a file, whose sessions were judged again
+	files     []file             // that --output and --report name
+	reproduce string             // on a terminal, "" for what the report says
+	calls     *result.Calls      // likewise
+	exits     *int               // the exit code, nil for that of the verdict
+	saved     bool               // nsgate report finds the report again
+	silent    bool               // in GitHub Actions
 }
 
 // table has the value of each flag, of one that is another in some commands behind their name. Flags without a value

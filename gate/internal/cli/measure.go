@@ -106,7 +106,7 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 		return nil, err
 	}
 	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: progress,
-		Policy: p.For(w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
+		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
 	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ const fewCPUs = 8
 // starts is how many runs of a workload start at the same time, half of the CPUs unless the workload says so; one where
 // a launcher starts it. The wall time of runs that start together is not measured, which a rule for it contradicts.
 // Outputs may count the time that a run waits for its turn.
-func starts(w *thresholds.Workload, p *thresholds.Policy) (int, error) {
+func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 	at := slices.IndexFunc(p.Rules, func(r thresholds.Rule) bool {
 		return r.Metric != "" && r.Severity != thresholds.Ignore &&
 			(r.Metric.Match(measure.WallTime.Name) || w.Starts == 0 && r.Metric.Match(measure.Elapsed.Name))
@@ -345,7 +345,7 @@ func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
 	}
 	b, err := bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
-		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
+		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv, Version: versionLine(),
 	}.Run(ctx)
 	if err != nil {
 		return err

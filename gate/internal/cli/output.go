@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
@@ -116,10 +118,12 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 		}
 		showWay(way, w.Next)
 	}
-	notices := ownEdits(e, j, v.policy, v.root)
-	j.Warnings = append(j.Warnings, v.looser...)
-	for _, n := range notices {
-		j.Warnings = append(j.Warnings, n.Message)
+	notices := append(ownEdits(e, j, v.policy, v.root), v.eased(e, j)...)
+	said := slices.Concat(v.looser, mapped(notices, func(n github.Notice) string { return n.Message }))
+	for _, text := range said {
+		if !slices.Contains(j.Warnings, text) { // a report of a file may say it already
+			j.Warnings = append(j.Warnings, text)
+		}
 	}
 	options := v.options(e)
 	if e.Out.Columns() > 0 {
@@ -236,7 +240,7 @@ func offered(r *result.Judgement) bool {
 func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
-		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home}
+		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home, Own: again == nil}
 		switch {
 		case w.Measured != nil:
 			a.Root = root
@@ -301,33 +305,71 @@ func (e *env) editsBaselines(root string) bool {
 	return !known || len(edits) > 0
 }
 
+const ownTitle = "nsgate: the change edits what it is judged by"
+
+// policiesOf are the files that may be the policy on either side of a change that judges by one, "" for none.
+func policiesOf(policy string) []string {
+	if policy != "" && filepath.Base(policy) != policyFile {
+		return []string{policy}
+	}
+	return []string{policy, policyFile, filepath.Join(app.Repository(), policyFile)}
+}
+
+// eased says by which keys the policy file lets more pass than before the change under review.
+func (v *flags) eased(e *env, r *result.Judgement) (notices []github.Notice) {
+	review := e.reviewed()
+	if review == nil || v.file == nil {
+		return nil
+	}
+	text, known := review.Before(e.ctx, policiesOf(v.policy))
+	was, err := thresholds.Parse(v.policy, []byte(text))
+	if !known || err != nil || reflect.DeepEqual(was, v.file) { // one that cannot be read judged nothing
+		return nil
+	}
+	for _, w := range r.Each() {
+		for _, x := range v.file.For(w.Workload).Looser(was.For(w.Workload), measured(w)) {
+			n := github.Notice{Title: ownTitle, File: git.Within(app.Repository(), v.policy), Line: 1,
+				Message: fmt.Sprintf("this change loosens the %s of %s: %s → %s", x.Key, x.Of, x.Was, x.Is)}
+			if _, line, ok := strings.Cut(x.Where, ":"); ok {
+				n.Line, _ = strconv.Atoi(line)
+			}
+			if !slices.Contains(notices, n) {
+				notices = append(notices, n)
+			}
+		}
+	}
+	return notices
+}
+
+// measured are the metrics of a judgement that a policy may limit.
+func measured(r *result.Judgement) (out []thresholds.Measured) {
+	for i := range r.HeadSessions {
+		for _, x := range r.HeadSessions[i].Series {
+			out = append(out, thresholds.Measured{Subject: x.Subject, Metric: x.Metric})
+		}
+	}
+	return out
+}
+
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
 func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice {
 	review := e.reviewed()
 	if review == nil {
 		return nil
 	}
-	top := app.Repository()
-	const title = "nsgate: the change edits what it is judged by"
-	policies := []string{policy}
-	if policy == "" || filepath.Base(policy) == policyFile {
-		policies = []string{policy, policyFile, filepath.Join(top, policyFile)}
-	}
 	var baselines []string
 	for _, w := range r.Each() {
 		switch {
-		case filepath.IsAbs(w.Baseline):
-			baselines = append(baselines, w.Baseline)
 		case w.Baseline != "":
-			baselines = append(baselines, filepath.Join(policyDir(policy), w.Baseline))
+			baselines = append(baselines, app.At(w.Baseline))
 		case w.Workload != "" && root != "": // the change may have deleted it
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
-	edits, known := review.Edits(e.ctx, baselines, policies)
+	edits, known := review.Edits(e.ctx, baselines, policiesOf(policy))
 	if !known {
 		return []github.Notice{{
-			Title:   title,
+			Title:   ownTitle,
 			Message: "cannot tell whether this change edits its own baseline or policy: check out the base too (fetch-depth: 2)",
 		}}
 	}
@@ -351,7 +393,7 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what "+
 				"%s leads to", x.What, x.File)
 		}
-		notices = append(notices, github.Notice{Title: title, File: file, Line: line, Message: message})
+		notices = append(notices, github.Notice{Title: ownTitle, File: file, Line: line, Message: message})
 	}
 	return notices
 }

@@ -154,19 +154,40 @@ func (v *flags) load() (*thresholds.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.policy = policy.File
-	return policy, v.lay(limitNames, func(key, value, flag string) error {
-		before := *policy
-		err := policy.Set(key, value, flag)
-		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold ||
-			policy.StepThreshold > before.StepThreshold || policy.Cost > before.Cost) {
-			settings := before.Settings()
-			at := slices.IndexFunc(settings, func(s thresholds.Setting) bool { return s.Table == "" && s.Name == key })
-			v.looser = append(v.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, value, key,
-				settings[at].Value))
+	laid := *policy
+	v.policy, v.file = policy.File, policy
+	return &laid, v.lay(limitNames, laid.Set)
+}
+
+// resolved is the policy for a workload, and notes what flags and variables loosen in it. The defaults are no promise:
+// a flag may loosen them in silence.
+func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
+	r := p.For(workload)
+	v.loosened(r, v.file.For(workload))
+	return r
+}
+
+// looser says that a flag or variable loosens a key of a policy or a workload.
+func looser(flag, value, key, of, was string) string {
+	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
+}
+
+// loosened notes the keys by which a policy lets more pass than another.
+func (v *flags) loosened(r, was *thresholds.Resolved) {
+	for _, x := range r.Looser(was, nil) {
+		name := strings.ReplaceAll(x.Key, "_", "-")
+		if f := v.fs.Lookup(name); f == nil || f.Value.String() == "" {
+			name = "policy"
 		}
-		return err
-	})
+		flag := source(v.fs, name)
+		if strings.HasPrefix(flag, "--") && x.Set == "" {
+			continue
+		}
+		text := looser(flag, v.fs.Lookup(name).Value.String(), x.Key, x.Of, x.Was)
+		if !slices.Contains(v.looser, text) {
+			v.looser = append(v.looser, text)
+		}
+	}
 }
 
 // findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root;

@@ -56,7 +56,7 @@ func (v *flags) checkCounts() error {
 }
 
 // countPolicy adds the raw metrics of the policy, and refuses those that the profiler of this host does not know.
-func (v *flags) countPolicy(ctx context.Context, p *thresholds.Policy, query bool) error {
+func (v *flags) countPolicy(ctx context.Context, p *thresholds.Resolved, query bool) error {
 	v.counts.Metrics = p.RawMetrics()
 	if len(v.counts.Metrics) == 0 || !query {
 		return nil

@@ -15,23 +15,24 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
-func showReport(ctx context.Context, e *env, v *flags, args arguments) error {
+func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 	v.saved = len(args.own) == 0
 	r, file, err := e.savedReport(args)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
-		if r, err = v.again(ctx, e, r, file); err != nil {
+		if r, err = v.again(e, r, file); err != nil {
 			return err
 		}
 	}
@@ -84,27 +85,41 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	r.Reproduce = e.again("")
 }
 
-// again judges a saved report by other limits, against its baseline as it is now.
-func (v *flags) again(ctx context.Context, e *env, r *result.Judgement, file string) (*result.Judgement, error) {
-	switch {
-	case len(r.Workloads) > 0:
-		return nil, usageError("%s is on several workloads, and only a report on one is judged again: check again with --threshold …", file)
-	case r.Paired:
-		return nil, usageError("the base build of %s is not kept: check again with --threshold …", file)
-	case r.Baseline == "":
-		return nil, usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+// again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
+// under that of --policy.
+func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
+	var all []*result.Judgement
+	for _, w := range r.Each() {
+		if err := app.Repeatable(w, file); err != nil {
+			return nil, usageError("%w", err)
+		}
+		policy := new(*w.Basis.Policy)
+		err := v.lay(limitNames, policy.Set)
+		if v.fs.Changed("policy") {
+			var p *thresholds.Policy
+			if p, err = v.load(); err == nil {
+				policy = p.For(w.Workload)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
+			policy.Alpha /= float64(len(r.Each())) // they are one gate
+		}
+		v.loosened(policy, w.Basis.Policy)
+		judged, err := app.Again(e.ctx, w, policy)
+		if err != nil {
+			return nil, usageError("%s: %w", file, err)
+		}
+		all = append(all, judged)
 	}
-	p, err := v.load()
-	if err != nil {
-		return nil, err
+	if len(r.Workloads) == 0 {
+		return all[0], nil
 	}
-	c := app.Compare{Base: filepath.Join(policyDir(p.File), filepath.FromSlash(r.Baseline)), Head: file, Policy: p, Home: policyDir(p.File), Observe: newProgress(e, false).event}
-	judged, err := c.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	judged.Workload, judged.Baseline, judged.Shadow = r.Workload, r.Baseline, r.Shadow
-	return judged, nil
+	several := verdict.Several(all)
+	several.Shadow, several.Warnings, several.Notes = r.Shadow, r.Warnings, r.Notes
+	return several, nil
 }
 
 // open writes the page of a report beside the last report, shows it in the browser where there is one, and prints the
@@ -159,19 +174,15 @@ func lastFile(ctx context.Context) string {
 
 // saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.
 func saveLast(ctx context.Context, r *result.Judgement) bool {
-	file, root := lastFile(ctx), app.Repository()
-	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
+	file := lastFile(ctx)
+	if file == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
-	}
-	kept := *r
-	if within := git.Within(root, r.Baseline); r.Baseline != "" && within != "" {
-		kept.Baseline = within
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return false
 	}
 	err := writeFile(file, func(w io.Writer) error {
-		return report.Render("json", w, kept.Report(nil), report.Options{Verbose: true})
+		return report.Render("json", w, r.Report(nil), report.Options{Verbose: true})
 	})
 	if err != nil {
 		os.Remove(file)
@@ -210,18 +221,6 @@ func found(r *result.Report) *result.Judgement {
 		x.Next, x.Reproduce, x.Accept, x.Calls = nil, "", "", nil
 	}
 	return j
-}
-
-// keptBaseline is the directory of the baseline of a report that was kept, "" for none.
-func keptBaseline(r *result.Judgement) string {
-	dir := r.Baseline
-	if dir == "" {
-		return ""
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(app.Repository(), filepath.FromSlash(dir))
-	}
-	return cmp.Or(git.Within(".", dir), dir)
 }
 
 func readReport(file string) (*result.Report, error) {

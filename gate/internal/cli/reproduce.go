@@ -114,7 +114,7 @@ var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
 // calls are the commands that settle what a check left undecided; line repeats the check, which measured the build of
 // --base-cmd where command is true. They are nil for finished profiles.
-func calls(line string, policy *thresholds.Policy, command bool) *result.Calls {
+func calls(line string, policy *thresholds.Resolved, command bool) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {

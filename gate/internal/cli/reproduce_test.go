@@ -30,7 +30,7 @@ func TestCalls(t *testing.T) {
 		{"nsgate check --from dir", based, nil},
 		{"nsgate compare a b", based, nil},
 	} {
-		if got := calls(c.line, c.policy, strings.Contains(c.line, "--base-cmd")); !reflect.DeepEqual(got, c.want) {
+		if got := calls(c.line, c.policy.For(""), strings.Contains(c.line, "--base-cmd")); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.line, got, c.want)
 		}
 	}

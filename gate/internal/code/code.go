@@ -32,7 +32,7 @@ var codeMetrics = []struct {
 
 // limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks,
 // which only at_most and at_least limit.
-func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Policy) (out []result.CodeLimit) {
+func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Resolved) (out []result.CodeLimit) {
 	subject := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(head.Name)}
 	for _, m := range codeMetrics {
 		limit := policy.Limit(subject, m.metric)
@@ -69,7 +69,7 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 
 // Compare compares device code where both sides have some, and returns why it fails the gate. The rules apply to
 // changed and added kernels.
-func Compare(baseline, heads []model.Session, policy *thresholds.Policy) (c *result.Code, failed *result.Remark) {
+func Compare(baseline, heads []model.Session, policy *thresholds.Resolved) (c *result.Code, failed *result.Remark) {
 	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
 		return nil, nil

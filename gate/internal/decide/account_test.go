@@ -174,9 +174,9 @@ func judgeTraces(tb testing.TB, base, head []model.Trace) (out []*result.Report)
 	judge := func(base, head *profile.Recording) *result.Report {
 		cut, err := profile.Cut(profile.Rule{}, base, head)
 		if err != nil {
-			return insight.Refuse(decide.Input{Policy: thresholds.Default()}, err).Report(nil)
+			return insight.Refuse(decide.Input{Policy: thresholds.Default().For("")}, err).Report(nil)
 		}
-		return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()}).Report(nil)
+		return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default().For("")}).Report(nil)
 	}
 	out = append(out, judge(&profile.Recording{Traces: base}, &profile.Recording{Traces: head}))
 	alone, err := profile.Cut(profile.Rule{}, &profile.Recording{Traces: base})
@@ -322,7 +322,7 @@ func TestUnjudgedParts(t *testing.T) {
 	}
 	shares := func(policy *thresholds.Policy) (gpu, wall map[string]result.Number) {
 		gpu, wall = map[string]result.Number{}, map[string]result.Number{}
-		u := insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: policy}).Report(nil).Unjudged
+		u := insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: policy.For("")}).Report(nil).Unjudged
 		if u == nil {
 			t.Fatal("not known what has no limit")
 		}

@@ -38,7 +38,7 @@ func TestForetoldMDE(t *testing.T) {
 				seen := draw{host: h, runs: r.Perm(len(h.session.Runs))[:10]}
 				slices.Sort(seen.runs)
 				mde := map[measure.Subject]float64{}
-				for _, n := range calibrate.NoiseOf(seen.session(), policy, c.runs) {
+				for _, n := range calibrate.NoiseOf(seen.session(), policy.For(""), c.runs) {
 					of := result.Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}
 					mde[of.Subject()] = float64(n.MDE)
 				}

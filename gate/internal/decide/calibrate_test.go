@@ -19,7 +19,7 @@ import (
 
 // calibrationOf calibrates and puts it into words.
 func calibrationOf(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *calibrate.Calibration {
-	c := calibrate.Calibrate(sessions, policy, runs, perRun)
+	c := calibrate.Calibrate(sessions, policy.For(""), runs, perRun)
 	return c
 }
 

@@ -94,7 +94,7 @@ func (c classCase) run(t *testing.T) {
 				t.Fatal(s.Check())
 			}
 		}
-		return insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy}).Report(nil)
+		return insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy.For("")}).Report(nil)
 	}
 	gates := c.gates
 	if gates == 0 {

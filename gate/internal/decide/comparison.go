@@ -74,7 +74,7 @@ func (t comparison) share(p pair) float64 {
 	return math.Max(t.Base.Share(p.Subject), t.Head.Share(p.Subject))
 }
 
-func newComparison(base, head []model.Session, policy *thresholds.Policy) comparison {
+func newComparison(base, head []model.Session, policy *thresholds.Resolved) comparison {
 	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head),
 		yielding: map[string]bool{}}
 	for i := range base {

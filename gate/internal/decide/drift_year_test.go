@@ -25,7 +25,7 @@ func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (firs
 	for i := 2; i <= changes; i++ {
 		head := s[i : i+1]
 		base := s[max(0, i-1):i] // what was accepted last is in effect
-		for _, x := range decide.Drift(base, s[:i], head, policy) {
+		for _, x := range decide.Drift(base, s[:i], head, policy.For("")) {
 			if x.Key == "drifted" || x.Key == "over-drift" {
 				return i
 			}
@@ -102,25 +102,25 @@ func TestDriftRule(t *testing.T) {
 		s[i].Accepted = i > 0 && i < 5
 	}
 	head, trail, base := s[5:], s[:5], s[4:5]
-	if said := decide.Drift(base, trail, head, thresholds.Default()); len(said) > 0 {
+	if said := decide.Drift(base, trail, head, thresholds.Default().For("")); len(said) > 0 {
 		t.Errorf("one accepted step: %v", said)
 	}
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"5%\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy}
+	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy.For("")}
 	r := insight.Judge(in).Report(nil)
 	if r.Verdict != result.Fail || r.ReasonKey != "over-drift" || !r.Judgement().OverDrift() || r.ReasonArgs["accepted"] != result.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"8%\"\n"))
-	in.Policy = wide
+	in.Policy = wide.For("")
 	if r = insight.Judge(in).Report(nil); r.Verdict != result.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
 	var none []model.Session
-	if said := decide.Drift(none, none, head, policy); len(said) > 0 {
+	if said := decide.Drift(none, none, head, policy.For("")); len(said) > 0 {
 		t.Errorf("without sessions: %v", said)
 	}
 }
@@ -141,7 +141,7 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	head.Start = head.Start.AddDate(0, 0, 7)
-	r := insight.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy}).Report(nil)
+	r := insight.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy.For("")}).Report(nil)
 	if r.Verdict != result.NoVerdict || r.ReasonKey != "single-run-outlier" {
 		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
 	}

@@ -28,7 +28,7 @@ type Forecast struct {
 
 // forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
 // those of the first step of Holm's procedure.
-func forecasts(policy *thresholds.Policy, estimates []estimate, findings []result.Finding) []Forecast {
+func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []result.Finding) []Forecast {
 	total := 0.0
 	for i, e := range estimates {
 		if findings[i].Gates {
@@ -71,7 +71,7 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 }
 
 // JudgeHalves compares two halves of a session, and returns a forecast of every comparison, or why there is none.
-func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
+func JudgeHalves(base, head []model.Session, policy *thresholds.Resolved) ([]Forecast, *result.Remark) {
 	if _, r := align.Comparable(base, head); r != nil {
 		return nil, r
 	}

@@ -21,7 +21,7 @@ import (
 // Input is all that a judgement depends on. Sessions stand oldest first.
 type Input struct {
 	Baseline, Head []model.Session
-	Policy         *thresholds.Policy
+	Policy         *thresholds.Resolved
 	// Since holds every session since the anchor of the baseline for judging drift. Without any, drift is judged by the
 	// baseline's own sessions alone.
 	Since []model.Session
@@ -125,7 +125,7 @@ func Judge(in Input) *Decision {
 
 func newDecision(in Input, stage Stage) *Decision {
 	d := &Decision{Input: in, Stage: stage, Decision: result.Decision{Alpha: result.Unknown, Confidence: result.Confidence,
-		HeadSessions: in.Head, Findings: []result.Finding{}}}
+		HeadSessions: in.Head, Findings: []result.Finding{}, Basis: &result.Basis{Policy: in.Policy}}}
 	if in.Policy != nil {
 		d.Alpha = result.Number(in.Policy.Alpha)
 	}
@@ -177,7 +177,7 @@ func ReasonOf(err error) *result.Remark {
 
 // Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
 // of the baseline.
-func Drift(base, since, head []model.Session, policy *thresholds.Policy) []result.Remark {
+func Drift(base, since, head []model.Session, policy *thresholds.Resolved) []result.Remark {
 	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { // the anchor is the first state of a drift
 		return len(since) > 0 && s.Start.Before(since[0].Start)
 	})
@@ -186,7 +186,7 @@ func Drift(base, since, head []model.Session, policy *thresholds.Policy) []resul
 
 // followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared by; none
 // where there are fewer than three.
-func followed(sessions, head []model.Session, policy *thresholds.Policy) history.Basis {
+func followed(sessions, head []model.Session, policy *thresholds.Resolved) history.Basis {
 	fits, because := align.Comparable(sessions, head)
 	if because != nil || len(fits) < 2 {
 		return history.Basis{}

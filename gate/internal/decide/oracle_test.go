@@ -88,7 +88,7 @@ func (o *oracle) put(id string, lines []string) {
 
 // judge compares two sides and keeps the result.
 func (p part) judge(truth, detail string, draw int, base, head []model.Session, policy *thresholds.Policy) {
-	p.input(truth, detail, draw, decide.Input{Baseline: base, Head: head, Policy: policy})
+	p.input(truth, detail, draw, decide.Input{Baseline: base, Head: head, Policy: policy.For("")})
 }
 
 func (p part) input(truth, detail string, draw int, in decide.Input) {
@@ -766,7 +766,7 @@ func (p part) looks() {
 						}
 						// The error is shared evenly, so that the input does not depend on the decision.
 						p.input(truth, fmt.Sprintf("%d %s, +%g %%, after %v, look %d", i, x.name, 100*effect, schedule, look+1), n,
-							decide.Input{Baseline: []model.Session{base(sides)}, Head: []model.Session{head(runs)}, Policy: policy,
+							decide.Input{Baseline: []model.Session{base(sides)}, Head: []model.Session{head(runs)}, Policy: policy.For(""),
 								Look: decide.Look{Number: look + 1, Of: len(schedule), Runs: runs, MostRuns: slices.Max(schedule), Alpha: policy.Alpha / float64(len(schedule))}})
 					}
 				}

@@ -20,7 +20,7 @@ import (
 
 // ranksOf describes the ranks of a head alone.
 func ranksOf(head model.Session, policy *thresholds.Policy) *result.Ranks {
-	return insight.CompareRanks(nil, index.New([]model.Session{head}, measure.Total), policy)
+	return insight.CompareRanks(nil, index.New([]model.Session{head}, measure.Total), policy.For(""))
 }
 
 func rank(n int) measure.Subject {

@@ -59,7 +59,7 @@ func TestLevelsAndSize(t *testing.T) {
 		{3, 3, 0.2, true}, {5, 3, 0.2, true}, {5, 4, 0.2, true}, {7, 7, 0.2, true},
 		{5, 3, 0.05, false}, {5, 4, 0.05, false}, {7, 7, 0.05, true},
 	} {
-		r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
 			Baseline: []model.Session{rowsOf("a", rows(x.base, 0), measure.Duration)},
 			Head:     []model.Session{rowsOf("a", rows(x.head, x.change), measure.Duration)}}).Report(nil)
 		slower := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
@@ -91,7 +91,7 @@ func TestRowOnAnotherHost(t *testing.T) {
 		change float64
 		want   result.Verdict
 	}{{"a", 0.038, result.Fail}, {"b", 0.038, result.NoVerdict}, {"b", 0.08, result.Fail}} {
-		r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
 			Baseline: []model.Session{rowsOf("a", rows(5, 0), measure.GPUDuration)},
 			Head:     []model.Session{rowsOf(x.host, rows(5, x.change), measure.GPUDuration)}}).Report(nil)
 		if r.Verdict != x.want {
@@ -103,7 +103,7 @@ func TestRowOnAnotherHost(t *testing.T) {
 // A row of the CPU's time on another host is undecided for the host; it has no step that could be replayed.
 func TestRowHasNoStep(t *testing.T) {
 	times := [][]float64{{1e6, 1.001e6, 0.999e6}}
-	r := insight.Judge(decide.Input{Policy: thresholds.Default(),
+	r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
 		Baseline: []model.Session{rowsOf("a", times, measure.Duration)},
 		Head:     []model.Session{rowsOf("b", times, measure.Duration)}}).Report(nil)
 	if why := r.Findings[0].Reason; !strings.Contains(why, "different hosts") || strings.Contains(why, "steps") {
@@ -134,7 +134,7 @@ func TestDoubtOfManyRows(t *testing.T) {
 			return out
 		}
 		for range gates {
-			if insight.Judge(decide.Input{Policy: thresholds.Default(),
+			if insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
 				Baseline: []model.Session{rowsOf("a", rows(0), measure.Duration)},
 				Head:     []model.Session{rowsOf("a", rows(x.change), measure.Duration)}}).Verdict == result.Pass {
 				passed++

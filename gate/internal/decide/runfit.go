@@ -79,7 +79,7 @@ func (f *runFit) outliers() map[int]float64 {
 
 // OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative
 // change.
-func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
+func OutlierRuns(s model.Session, policy *thresholds.Resolved) map[int]float64 {
 	return newComparison([]model.Session{s}, nil, policy).fits[0][0].outliers()
 }
 

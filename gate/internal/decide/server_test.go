@@ -83,7 +83,7 @@ func serverGates(tb testing.TB, policy string, gates, n int, base, head []model.
 		if head != nil {
 			b = draw(head, order[len(order)-n:])
 		}
-		v := insight.Judge(decide.Input{Policy: p, Baseline: []model.Session{startsOf(a, at, "", 0)},
+		v := insight.Judge(decide.Input{Policy: p.For(""), Baseline: []model.Session{startsOf(a, at, "", 0)},
 			Head: []model.Session{startsOf(b, at.Add(5*time.Second), slower, change)}})
 		verdicts[v.Verdict]++
 	}

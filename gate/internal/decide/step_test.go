@@ -304,7 +304,7 @@ func TestCalibrateStep(t *testing.T) {
 	for i := range 10 {
 		ns = append(ns, 572e3*(1+0.01*float64(i%2)))
 	}
-	c := calibrate.Calibrate([]model.Session{stepping("launch-starved", ns...)}, thresholds.Default(), 5, 0)
+	c := calibrate.Calibrate([]model.Session{stepping("launch-starved", ns...)}, thresholds.Default().For(""), 5, 0)
 	i := slices.IndexFunc(c.Noise, func(n calibrate.Noise) bool { return n.Metric == measure.StepTime.Name })
 	if i < 0 || math.Abs(float64(c.Noise[i].SD)-0.0052) > 0.0003 || c.Noise[i].MDE.Known() || c.Noise[i].Typical != 574860 {
 		t.Errorf("%+v", c.Noise)

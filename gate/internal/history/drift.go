@@ -266,5 +266,5 @@ type Basis struct {
 	Sessions    []model.Session
 	Time, Total measure.Metric // of a launch, and of all launches of a kernel
 	Tick        float64        // ns, of the timer
-	Policy      *thresholds.Policy
+	Policy      *thresholds.Resolved
 }

@@ -45,7 +45,7 @@ func ranks(d *decide.Decision, x *result.Explanation) {
 }
 
 // CompareRanks describes the ranks of the head, nil where there are not several. The base may be nil.
-func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result.Ranks {
+func CompareRanks(base, head *recorded.Index, policy *thresholds.Resolved) *result.Ranks {
 	limit := policy.Limit(measure.Workload, measure.Imbalance).Max
 	if math.IsInf(limit, 1) { // a rule that only bounds it
 		limit = thresholds.Default().Limit(measure.Workload, measure.Imbalance).Max

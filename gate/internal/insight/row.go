@@ -38,7 +38,7 @@ func ExplainRow(base, head []model.Session) (*result.Cause, error) {
 		return c, nil
 	}
 	c.Note = "one run a side under " + s.Recorded.Environment.Tool
-	j := Judge(decide.Input{Baseline: base, Head: head, Policy: thresholds.Default()})
+	j := Judge(decide.Input{Baseline: base, Head: head, Policy: thresholds.Default().For("")})
 	if len(j.Findings) == 0 {
 		c.Note += "; kernels are not compared: " + j.Reason
 		return c, nil

@@ -32,7 +32,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	out.Label()
 	out.Recorded, out.Run = Describe(alike), RunParts(alike)
 	out.Patterns = most(s.patterns(1))
-	out.Ranks = CompareRanks(nil, s.side, thresholds.Default())
+	out.Ranks = CompareRanks(nil, s.side, thresholds.Default().For(""))
 	out.Warn(unmatchedCollectives(s.side)...)
 	if len(alike) < len(sessions) {
 		out.Warn(result.Say(UnlikeSessions{len(alike), len(sessions)}))

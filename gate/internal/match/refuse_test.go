@@ -138,7 +138,7 @@ func TestMatchRefusals(t *testing.T) {
 		base.SortSeries()
 		head.SortSeries()
 		policy.Rules = c.rules
-		x := NewSides([]model.Session{base}, []model.Session{head}, policy)
+		x := NewSides([]model.Session{base}, []model.Session{head}, policy.For(""))
 		holds(t, matchRefusals, New(x), c.row, c.says)
 		tested[c.row] = true
 	}

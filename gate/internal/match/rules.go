@@ -21,7 +21,7 @@ type unmet struct {
 
 // unmetRules lists the rules on a metric that nothing in the head has. They expect no counters from
 // another profiler, and no samples of the GPU unless requested.
-func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
+func unmetRules(head *recorded.Index, policy *thresholds.Resolved) (out []unmet) {
 	for i := range policy.Rules {
 		rule := &policy.Rules[i]
 		m, full := measure.MetricByName(string(rule.Metric))
@@ -53,7 +53,7 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 // UnusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in
 // silence. Where the policy has several workloads another one may have the subject, which is idle and only worth a
 // remark.
-func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
+func UnusedRules(p *thresholds.Resolved, base, head []model.Session) (unused, idle []result.Remark) {
 	sessions := slices.Concat(base, head)
 	for i := range p.Rules {
 		rule := &p.Rules[i]
@@ -66,7 +66,7 @@ func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 		anything.Domain, anything.Category = "", ""
 		switch {
 		case !applies(&anything, sessions): // the report says so
-		case len(p.Workloads) > 1:
+		case p.Several:
 			idle = append(idle, result.Say(reason.RuleIdle{Rule: rule.Where, Here: true}))
 		default:
 			unused = append(unused, result.Say(reason.RuleIdle{Rule: rule.Where}))
@@ -77,7 +77,7 @@ func UnusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 
 // applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
 func applies(rule *thresholds.Rule, sessions []model.Session) bool {
-	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: recorded.Categories(sessions)}
+	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: recorded.Categories(sessions)}).For("")
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
 			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {

@@ -16,7 +16,7 @@ import (
 
 // Sides are the baseline and the head under a policy.
 type Sides struct {
-	Policy *thresholds.Policy
+	Policy *thresholds.Resolved
 	// Time is how long one launch takes by the profiler of both sides, Total what a kernel costs: by a counter, which
 	// profiles a few launches of each kernel, both are the duration of a launch.
 	Time, Total measure.Metric
@@ -25,7 +25,7 @@ type Sides struct {
 }
 
 // NewSides indexes the sessions of both sides, oldest first.
-func NewSides(base, head []model.Session, policy *thresholds.Policy) Sides {
+func NewSides(base, head []model.Session, policy *thresholds.Resolved) Sides {
 	t := Sides{Policy: policy, Time: measure.Time, Total: measure.Total}
 	if recorded.ByLaunch(head) {
 		t.Time, t.Total = measure.ReplayTime, measure.ReplayTime

@@ -35,8 +35,8 @@ func ParsePercent(s string) (float64, error) {
 
 // Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and for outputs in their own unit.
 type Amount struct {
-	Value float64
-	Unit  string
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
 }
 
 // ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent of an

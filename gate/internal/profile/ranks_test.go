@@ -162,7 +162,7 @@ func judge(t testing.TB, base, head string) *result.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()}).Report(nil)
+	return insight.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default().For("")}).Report(nil)
 }
 
 // Of many ranks those that matter are named, and the others summed up.

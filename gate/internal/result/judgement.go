@@ -66,7 +66,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
 		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Shadow: c.Shadow,
 		Measured:     x.Measured,
-		HeadSessions: d.HeadSessions}
+		HeadSessions: d.HeadSessions, Basis: d.Basis}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		f.Facts, f.Evidence = slices.Clip(f.Facts), slices.Clip(f.Evidence)
@@ -87,7 +87,7 @@ func (r *Report) Judgement() *Judgement {
 			Undecided: r.Undecided, Alpha: r.Alpha, Confidence: r.Confidence, Family: r.Family, Boards: r.Boards,
 			Paired: r.Paired, Batches: r.Batches, OneGPU: r.OneGPU, Apart: r.Apart, Detects: r.Detects,
 			OutlierRuns: r.OutlierRuns, Waterfall: r.Waterfall, Code: r.Code, Findings: r.Findings,
-			HeadSessions: r.HeadSessions},
+			HeadSessions: r.HeadSessions, Basis: r.Basis},
 		Explanation: Explanation{Base: r.Base, Head: r.Head, Unjudged: r.Unjudged, Ranks: r.Ranks, Utilization: r.Utilization,
 			Overview: r.Overview, Drawn: r.Drawn, Measured: r.Measured, Patterns: r.Patterns, Doubts: r.Doubts,
 			Remarks: r.Remarks, Warnings: r.Warnings, Notes: r.Notes, Next: r.Next},

@@ -270,7 +270,7 @@ type Report struct {
 	Doubts  []Remark `json:"doubts,omitempty"`
 	Remarks []Remark `json:"remarks,omitempty"`
 
-	// Baseline is where the base is kept, relative to the policy file, or without one to the working directory; "" where there is none.
+	// Baseline is where the base is kept, relative to the repository, outside of one to the working directory; "" where there is none.
 	Baseline string `json:"baseline,omitempty"`
 	// Reproduce and Accept are the commands that repeat this judgement and that take the change, or what is faster in a
 	// pass, as the new baseline.
@@ -291,6 +291,8 @@ type Report struct {
 
 	// HeadSessions holds the sessions of the head, so that accept can store them.
 	HeadSessions []model.Session `json:"head_sessions,omitempty"`
+	// Basis is what the judgement depends on beside them, nil in reports of releases that did not write it.
+	Basis *Basis `json:"basis,omitempty"`
 }
 
 // Each lists the reports that hold findings: those of the workloads, or the report itself.

@@ -195,7 +195,7 @@ func about(r *result.Remark, finding int) *result.Remark {
 	return r
 }
 
-func NothingJudged(policy *thresholds.Policy) *result.Remark {
+func NothingJudged(policy *thresholds.Resolved) *result.Remark {
 	if len(policy.Rules) == 0 {
 		return result.Refuse(model.NothingJudged,
 			"measure the same workload on both sides, at least 2 runs a side; a number without a known unit is not judged",

@@ -61,11 +61,11 @@ func TestRemedies(t *testing.T) {
 // Without a policy file there are no rules to check.
 func TestNothingJudged(t *testing.T) {
 	policy := thresholds.Default()
-	if r := NothingJudged(policy); strings.Contains(r.Sentence+r.Next, "rule") {
+	if r := NothingJudged(policy.For("")); strings.Contains(r.Sentence+r.Next, "rule") {
 		t.Errorf("%+v", r)
 	}
 	policy.Rules = append(policy.Rules, thresholds.Rule{})
-	if r := NothingJudged(policy); !strings.Contains(r.Next, "rules") {
+	if r := NothingJudged(policy.For("")); !strings.Contains(r.Next, "rules") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -156,6 +156,9 @@ func (o *outline) check(r *result.Report, name string) error {
 			}
 		}
 	}
+	if b := r.Basis; b != nil && b.Policy != nil && b.Policy.Check() != nil {
+		return fmt.Errorf("%s: %w: the file was edited; check again to write the report anew", name, b.Policy.Check())
+	}
 	if why := contradiction(r); why != "" {
 		return fmt.Errorf("%s: %s: the file was edited; check again to write the report anew", name, why)
 	}
