@@ -41,7 +41,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
-		v.exits = new(ExitPass)
+		lacking.Gate.Way = result.NotMeasured
+		lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
 		return v.publish(e, lacking)
 	}
 	var all []*result.Judgement
@@ -58,10 +59,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	}
-	v.complete(e, r, checks)
-	v.withoutBaseline(e, r, checks[0])
-	v.accepted(e, r)
+	v.excused(e, r, checks[0])
 	keep(r)
+	v.complete(e, r, checks)
 	return v.publish(e, r)
 }
 
@@ -73,18 +73,16 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 	}
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
 	return func(r *result.Judgement) {
-		code := r.Report(nil).ExitCode()
-		if v.exits != nil {
-			code = *v.exits
-		}
-		r.Shadow = true
-		for _, w := range r.Each() {
-			w.Shadow = true
-		}
-		if code == ExitProgram || e.ctx.Err() != nil {
+		if e.ctx.Err() != nil {
 			return
 		}
-		v.exits = new(ExitPass)
+		code := r.Report(nil).Gate.Code
+		for _, w := range r.Each() {
+			w.Gate.Way = result.InShadow
+		}
+		if code == ExitProgram {
+			return
+		}
 		score, err := app.Score{}, unknown
 		switch {
 		case err != nil:
@@ -184,30 +182,36 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	r.Calls, v.calls = calls(r.Reproduce, p, command), calls(v.reproduce, p, command)
 }
 
-// withoutBaseline sets the exit code that --no-baseline asks for.
-func (v *flags) withoutBaseline(e *env, r *result.Judgement, c *app.Check) {
-	lacks := func(w *result.Judgement) bool {
-		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
-	}
-	switch {
-	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(c.Root) &&
-		firstBaseline(r, c):
-		v.exits = new(ExitPass)
-	case v.noBaseline == "fail" && slices.ContainsFunc(r.Each(), lacks) && r.Report(nil).ExitCode() == ExitNoVerdict:
-		v.exits = new(ExitFail)
-	}
-}
-
-// firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
-// of a name that nothing has any more: the change under review has deleted or renamed it.
-func firstBaseline(r *result.Judgement, c *app.Check) bool {
+// excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
+// baseline is not the first where there is one of a name that nothing has any more: the change under review has deleted
+// or renamed it.
+func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 	known := mapped(c.Policy.Workloads, func(w thresholds.Workload) string { return w.Name })
 	for _, w := range r.Each() {
-		if known = append(known, w.Workload); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
-			return false
+		known = append(known, w.Workload)
+	}
+	other := func(name string) bool { return !slices.Contains(known, name) }
+	passes := v.noBaseline == "pass" && !v.bisecting && !e.editsBaselines(c.Root) &&
+		!slices.ContainsFunc(app.WorkloadsIn(c.Root), other)
+	label := v.labelled(e)
+	for _, w := range r.Each() {
+		kind := model.Kind(w.ReasonKey)
+		switch {
+		case e.ctx.Err() != nil:
+			w.Gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
+		case passes && kind == model.NoBaseline:
+			w.Gate.Way = result.FirstPasses
+		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
+			w.Gate.Way = result.FirstFails
+		case label != "" && w.Verdict == result.Fail:
+			w.Gate.Way = result.Accepted
+			v.patchReason = cmp.Or(v.patchReason, label)
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool { return !slices.Contains(known, name) })
+	if slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Gate.Way == result.Accepted }) {
+		r.Warnings = append(r.Warnings, "accepted ("+label+
+			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+	}
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }

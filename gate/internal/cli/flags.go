@@ -58,7 +58,6 @@ type flags struct {
 	files     []file           // that --output and --report name
 	reproduce string           // on a terminal, "" for what the report says
 	calls     *result.Calls    // likewise
-	exits     *int             // the exit code, nil for that of the verdict
 	saved     bool             // nsgate report finds the report again
 	silent    bool             // in GitHub Actions
 }

@@ -139,7 +139,7 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 	if e.Out.Columns() > 0 {
 		options.Reproduce = v.reproduce
 	}
-	options.Locate, options.Source, options.ExitCode = locate(e), sourceHost(e), v.exits
+	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
 	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
 	if e.Out.Columns() > 0 && v.calls != nil {
@@ -165,15 +165,12 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(v.fs, "patch"), err))
 		}
 	}
-	verdict := &exit{code: printed.ExitCode(), err: failed}
-	if v.exits != nil {
-		verdict.code = *v.exits
-	}
-	if err := v.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv,
-		Locate: options.Locate, Notices: notices}); err != nil {
+	verdict := &exit{code: printed.Gate.Code, err: failed}
+	if err := v.annotate(e, printed, github.Options{Getenv: e.getenv, Locate: options.Locate,
+		Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	v.posted(e, stored, verdict.code, options)
+	v.posted(e, stored, options)
 	switch passed := verdict.code == ExitPass; {
 	case passed && verdict.err == nil:
 		return nil
@@ -185,8 +182,7 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
 func (v *flags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
-	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source,
-		Version: printed.Version, ExitCode: printed.ExitCode}
+	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
 		if err != nil {
@@ -205,7 +201,7 @@ func refused(kind string) int {
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.
-func (v *flags) annotate(e *env, r *result.Report, code int, options github.Options) error {
+func (v *flags) annotate(e *env, r *result.Report, options github.Options) error {
 	if v.silent || v.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
@@ -228,7 +224,7 @@ func (v *flags) annotate(e *env, r *result.Report, code int, options github.Opti
 			options.Files[i], _ = filepath.Abs(v.files[at].name)
 		}
 	}
-	return github.Publish(r, summary.String(), code, options)
+	return github.Publish(r, summary.String(), options)
 }
 
 func (v *flags) apply() string {

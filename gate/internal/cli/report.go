@@ -93,7 +93,7 @@ func (v *flags) again(ctx context.Context, e *env, r *result.Judgement, file str
 	if err != nil {
 		return nil, err
 	}
-	judged.Workload, judged.Baseline, judged.Shadow = r.Workload, r.Baseline, r.Shadow
+	judged.Workload, judged.Baseline, judged.Gate = r.Workload, r.Baseline, r.Gate
 	return judged, nil
 }
 

@@ -26,8 +26,8 @@ type Pages struct {
 // passes, else the headline, why, what to do, the link and the command that accepts the change.
 func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
-	passes := o.ExitCode != nil && *o.ExitCode == 0
-	text := "**" + commentWord(v, o) + "** · "
+	passes := v.Gate.Code == 0
+	text := "**" + v.Icon() + " nsgate: " + strings.ToLower(v.Word) + "** · "
 	if v.Several() {
 		text += prose(v.Reason)
 	} else {
@@ -53,18 +53,6 @@ func Comment(r *result.Report, o Options, p Pages) string {
 		}
 	}
 	return terminal.Line(story.Cut(text, maxCommentBytes))
-}
-
-// commentWord is the verdict at the beginning of a comment.
-func commentWord(v *story.Story, o Options) string {
-	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
-	switch {
-	case accepted(v.Report, o):
-		return "⚠️ nsgate: fail, accepted"
-	case o.ExitCode != nil && *o.ExitCode == 0 && !v.Judged() && !v.Report.Shadow: // the first run of a workload
-		return word + ", passes"
-	}
-	return word
 }
 
 // commentLines are the lines between headline and link, as list items: the cause first, and room for warnings.
@@ -98,16 +86,7 @@ func commentLines(v *story.Story) (lines []string) {
 	return lines
 }
 
-// accepted reports whether the command passes although the gate fails.
-func accepted(r *result.Report, o Options) bool {
-	return r.Verdict == result.Fail && !r.Shadow && o.ExitCode != nil && *o.ExitCode == 0
-}
-
 // Headline is the first line of a report, fit for one line of any text.
 func Headline(r *result.Report, o Options) string {
-	head := strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
-	if accepted(r, o) {
-		head = "accepted: " + head
-	}
-	return head
+	return strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
 }

@@ -59,7 +59,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	}
 	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains),
 		v.Of(story.New, story.Gone))
-	body += changedMarkdown(rows, room-len(body))
+	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
 
@@ -128,12 +128,15 @@ func linkedMarkdown(v *story.Story, file string, line int) string {
 }
 
 // changedMarkdown is the table of changed rows. Three columns fit GitHub's page without scrolling; details stand below in smaller type.
-func changedMarkdown(rows []story.Row, room int) string {
+func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
 	t := &story.Table{Limit: maxRows, Columns: []story.Column{{Title: "Name", Markup: true}, {Title: "Before → after", Markup: true}, {Title: "Change", Right: true, Markup: true}}}
 	for _, r := range story.Untold(rows) {
 		mark := story.Classes[r.Class].Mark
-		if r.Part {
+		switch {
+		case r.Part:
 			mark = "↳"
+		case r.Class == story.Failing && v.Gate.Code == 0:
+			mark = story.Classes[story.Warned].Mark
 		}
 		t.Add(story.Wrapped("", mark, story.NB)+code(r.Subject)+
 			below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)),

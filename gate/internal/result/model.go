@@ -2,8 +2,6 @@
 package result
 
 import (
-	"slices"
-
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -210,7 +208,8 @@ type Report struct {
 	Next []string `json:"next,omitempty"`
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
 	Undecided bool `json:"undecided"`
-	// Shadow is true where the exit code is 0 whatever the verdict, unless a measured program failed.
+	// Gate is what the gate does about the verdict, see [Report.Gated]; Shadow is true where its way is [InShadow].
+	Gate   Gate `json:"gate,omitzero"`
 	Shadow bool `json:"shadow,omitempty"`
 
 	Workload string `json:"workload,omitempty"`
@@ -299,21 +298,6 @@ func (r *Report) Each() []*Report {
 		return r.Workloads
 	}
 	return []*Report{r}
-}
-
-// ExitCode is that of the command which made the report: 0 for a pass or in shadow, 1 for a regression, 3 for no
-// verdict, 4 where a measured program failed, in shadow too.
-func (r *Report) ExitCode() int {
-	program := slices.ContainsFunc(r.Each(), func(w *Report) bool { return model.Kind(w.ReasonKey).Program() })
-	switch {
-	case r.Verdict == NoVerdict && program:
-		return 4
-	case r.Verdict == Pass || r.Shadow:
-		return 0
-	case r.Verdict == Fail:
-		return 1
-	}
-	return 3
 }
 
 // Add takes in the counts of another report.
