@@ -35,6 +35,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		return err
 	}
 	v.root = checks[0].Root
+	if v.posts() {
+		v.gpu = strings.Join(slices.Compact(checks[0].Live.Models(ctx)), ", ")
+	}
 	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	lacking := (*result.Judgement)(nil)
 	if v.noGPU != "fail" && v.from == "" {

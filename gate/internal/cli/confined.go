@@ -16,6 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
@@ -160,7 +161,13 @@ func (v *flags) posted(e *env, r *result.Report, options report.Options) {
 // postOf is a report in the forms of the code host.
 func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehost.Post {
 	whole := report.Options{Locate: options.Locate, Source: options.Source}
-	p := codehost.Post{Subject: r.Workload, Update: v.comment == "failures" && r.Gate.Code == ExitPass}
+	p := codehost.Post{Subject: r.Workload, GPU: v.gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}
+	if file := git.Within(app.Repository(), v.policy); file != policyFile {
+		p.Policy = file
+	}
+	for _, w := range slices.Backward(r.Each()) {
+		p.GPU = cmp.Or(w.Head.Environment.GPU, w.Base.Environment.GPU, p.GPU)
+	}
 	if v.comment != "false" {
 		pages := report.Pages{Run: e.event.Run}
 		for _, w := range r.Each() {
@@ -185,7 +192,9 @@ func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehos
 		var summary strings.Builder
 		report.Render("markdown", &summary, w, whole) // a strings.Builder takes everything
 		name := report.Elide(report.Clean(cmp.Or(w.Workload, "default")), 80)
-		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name, Conclusion: conclusion,
+		of := story.Join(", ", report.Elide(report.Clean(cmp.Or(w.Head.Environment.GPU, p.GPU)), 40),
+			report.Elide(report.Clean(codehost.Job(e.getenv)), 80))
+		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name + story.Wrapped(" (", of, ")"), Conclusion: conclusion,
 			Title: report.Headline(w, whole), Summary: summary.String()})
 	}
 	return p
