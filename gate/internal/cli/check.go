@@ -160,6 +160,22 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	several := len(checks) > 1
+	for i, w := range r.Each() {
+		if w.Measured != nil && v.patch != "" && len(w.Next) > 0 {
+			w.Next[0] = withWay(v.apply(), w.Next[0])
+		}
+		w.Next = append(w.Next, others(w, checks[i])...)
+		if several {
+			w.Reproduce = e.again(checks[i].Workload)
+			w.Calls = v.settling(e, w.Reproduce, checks[i].Policy, w.Workload)
+		}
+	}
+	showWays(r)
+	if r.Reproduce = e.again(""); !several {
+		r.Reproduce, v.reproduce = e.repeat(checks[0])
+		p := checks[0].Policy
+		r.Calls, v.calls = v.settling(e, r.Reproduce, p, r.Workload), v.settling(e, v.reproduce, p, r.Workload)
+	}
 	saved := !several && saveLast(e.ctx, r)
 	for _, w := range r.Each() {
 		if w.Baseline != "" { // the report does not depend on where nsgate was started
@@ -168,21 +184,9 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	}
 	saved = saved || several && saveLast(e.ctx, r)
 	v.saved = saved
-	for i, w := range r.Each() {
+	for _, w := range r.Each() {
 		offerAccept(w, "", v, saved, several)
-		w.Next = append(w.Next, others(w, checks[i])...)
-		if several {
-			w.Reproduce = e.again(checks[i].Workload)
-			w.Calls = calls(w.Reproduce, checks[i].Policy, false)
-		}
 	}
-	if several {
-		r.Reproduce = e.again("")
-		return
-	}
-	r.Reproduce, v.reproduce = e.repeat(checks[0])
-	p, command := checks[0].Policy, v.baseCommand != ""
-	r.Calls, v.calls = calls(r.Reproduce, p, command), calls(v.reproduce, p, command)
 }
 
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing

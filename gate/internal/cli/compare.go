@@ -33,6 +33,9 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again("")
+	r.Calls = v.settling(e, r.Reproduce, p, "")
+	offerAccept(r, "", v, false, false)
+	showWays(r)
 	return v.publish(e, r)
 }
 

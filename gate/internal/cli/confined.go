@@ -173,7 +173,7 @@ func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehos
 		for _, w := range r.Each() {
 			pages.Accept = cmp.Or(pages.Accept, w.Accept)
 		}
-		if v.patch != "" {
+		if v.patch != "" && (pages.Accept != "" || r.Verdict != result.Fail || len(r.Workloads) > 0) {
 			pages.Accept = v.apply()
 		}
 		p.Comment = report.Comment(r, whole, pages)

@@ -76,7 +76,7 @@ func newSuite(v *story.Story) junitSuite {
 		}
 	}
 	told := &junitResult{story.Clean(message), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines(),
-		v.Next))}
+		v.Steps()))}
 	switch {
 	case v.Gate.Does == result.Fails:
 		first.Failure = told

@@ -25,11 +25,11 @@ func markdown(v *story.Story) (string, error) {
 	if v.Several() {
 		return markdowns(v, limit), nil
 	}
-	return markdownOf(v, "## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit, true), nil
+	return markdownOf(v, "## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit), nil
 }
 
-// markdownOf writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
-func markdownOf(v *story.Story, title string, limit int, next bool) string {
+// markdownOf writes the report on one workload under a title, in at most limit bytes.
+func markdownOf(v *story.Story, title string, limit int) string {
 	head := title + "\n\n**" + prose(v.Lead) + "**" + story.Wrapped(" ", prose(story.Flat(v.Rest)), "") + story.Wrapped(" · ", prose(v.Sides()), "") + "\n"
 	body := ""
 	if v.Judged() && v.Report.Undecided {
@@ -46,10 +46,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	if t := story.Overview(v); len(t.Rows) > 0 {
 		body += tableMarkdown(t, limit/4)
 	}
-	foot := comparedMarkdown(v, limit/4)
-	if next {
-		foot += nextMarkdown(v, limit/4)
-	}
+	foot := comparedMarkdown(v, limit/4) + nextMarkdown(v, limit/4)
 	room := limit - len(head) - len(foot)
 	if room < 0 {
 		return story.Cut(head, limit)
@@ -74,18 +71,13 @@ func markdowns(whole *story.Story, limit int) string {
 		}
 	}
 	foot := bullets("Warnings", whole.Warnings, limit/8)
-	for _, v := range changed { // the first that a workload has
-		if whole.Next == nil {
-			whole.Next = v.Next
-		}
-	}
 	foot += nextMarkdown(whole, limit/8)
 	if room := limit - len(text) - len(foot); room < 0 {
 		return story.Cut(text, limit)
 	}
 	for i, v := range changed {
 		room := (limit - len(text) - len(foot)) / (len(changed) - i)
-		text += markdownOf(v, "\n### "+v.Icon()+" "+code(v.Workload)+": "+strings.ToLower(v.Word), room, false)
+		text += markdownOf(v, "\n### "+v.Icon()+" "+code(v.Workload)+": "+strings.ToLower(v.Word), room)
 	}
 	return text + foot
 }

@@ -168,6 +168,8 @@ type Calls struct {
 	// Paired measures the base build interleaved with the head. Needs is its precondition.
 	Paired string `json:"paired,omitempty"`
 	Needs  string `json:"needs,omitempty"`
+	// With names what the commands lack: command lines, which may hold secrets.
+	With string `json:"with,omitempty"`
 }
 
 // RunsHere stands for the number of runs a side in [Calls].
@@ -178,7 +180,7 @@ func (c *Calls) shown(as func(string) string) *Calls {
 	if c == nil {
 		return nil
 	}
-	return &Calls{as(c.Runs), as(c.Paired), c.Needs}
+	return &Calls{as(c.Runs), as(c.Paired), c.Needs, c.With}
 }
 
 // Group is a cause of a change with the comparisons that it explains.
@@ -317,6 +319,11 @@ func (f *Finding) NotJudged() bool { return f.ReasonKey == KeyNotJudged }
 
 // Fails reports whether a finding fails the gate.
 func (f *Finding) Fails() bool { return f.Outcome == Slower && f.Gates }
+
+// Bounded reports whether the head's value is beyond an absolute bound, which no baseline changes.
+func (f *Finding) Bounded() bool {
+	return f.AtMost != nil && f.Head > *f.AtMost || f.AtLeast != nil && f.Head < *f.AtLeast
+}
 
 // Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.
 func (f *Finding) Increased() bool {

@@ -51,7 +51,7 @@ func (v *Story) Remarks() []Remark {
 		}
 	}
 	for _, w := range v.Each {
-		of := ""
+		at, of := len(out), ""
 		if v.Several() {
 			of = w.Workload + ": "
 		}
@@ -75,6 +75,10 @@ func (v *Story) Remarks() []Remark {
 				add(w.remark(of, c, Fails+Severity(i)))
 			}
 		}
+		if steps := w.Steps(); at < len(out) { // the first is the worst
+			out[at].Lines = append(out[at].Lines, lines(steps)...)
+			out[at].Brief = Clean(strings.Join(append([]string{out[at].Brief}, steps...), "; "))
+		}
 	}
 	measure.Sort(out, func(a, b Remark) int { return int(a.Class - b.Class) })
 	return out
@@ -84,7 +88,7 @@ func (v *Story) Remarks() []Remark {
 func (v *Story) whole(of, answer string, class Severity) Remark {
 	id := strings.ReplaceAll(answer, " ", "-")
 	return Remark{Class: class, Gate: true, Check: "nsgate/" + id, Title: Clean(of + answer), Fingerprint: v.fingerprint(id),
-		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), Brief: oneLine(of + answer + ": " + v.Reason)}
+		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())), Brief: oneLine(of + answer + ": " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.
