@@ -145,17 +145,22 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
+// toAccept begins a step that a command adds anew.
+const toAccept = "to accept "
+
+// againstBuild is the next step of a gate that fails against a base build which no baseline goes before.
+const againstBuild = allow + "; the base build decides, whatever the baseline holds"
+
 // kept says why accept leaves a verdict as it is, with what to do instead; "" where accept changes it.
 func kept(r *result.Judgement) string {
-	screened := result.Say(app.Screened{}).Key
 	bound := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Fails() && f.Bounded() })
 	switch {
 	case r.Verdict != result.Fail:
 		return ""
 	case bound >= 0:
 		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule + "): no baseline lifts an absolute limit"
-	case r.Paired && !slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == screened }):
-		return allow + "; the base build decides, whatever the baseline holds"
+	case slices.Contains(r.Next, againstBuild):
+		return againstBuild
 	}
 	return ""
 }
@@ -182,9 +187,9 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case v.patch != "":
-		step = "to accept it with the patch that was written: " + v.apply()
+		step = toAccept + "it with the patch that was written: " + v.apply()
 	case r.Accept == "":
-		step = "to accept the change, check again with --report json=report.json"
+		step = toAccept + "the change, check again with --report json=report.json"
 	}
 	if step != "" && !slices.Contains(r.Next, step) {
 		r.Next = append(r.Next, step)

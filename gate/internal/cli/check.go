@@ -165,6 +165,9 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 			w.Next[0] = withWay(v.apply(), w.Next[0])
 		}
 		w.Next = append(w.Next, others(w, checks[i])...)
+		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() {
+			w.Next = append(w.Next, againstBuild)
+		}
 		if several {
 			w.Reproduce = e.again(checks[i].Workload)
 			w.Calls = v.settling(e, w.Reproduce, checks[i].Policy, w.Workload)

@@ -94,7 +94,7 @@ func (v *flags) again(ctx context.Context, e *env, r *result.Judgement, file str
 		return nil, err
 	}
 	judged.Workload, judged.Baseline, judged.Gate = r.Workload, r.Baseline, r.Gate
-	judged.Calls = r.Calls
+	judged.Calls = callsOf("nsgate compare BASE HEAD", p, nil)
 	showWays(judged)
 	return judged, nil
 }
@@ -192,7 +192,7 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 	return found(read), file, err
 }
 
-// harmlessStep matches a step or a command of a file that may be shown: without operators of a shell and addresses.
+// harmlessStep matches a step of a file that may be shown: without operators of a shell and addresses.
 var harmlessStep = input.Pattern(`^(?:[^|&$<>\x60\\~*\x00-\x1f:]|:[^/])*$`)
 
 // found is the judgement of a saved report, without what the command adds anew and steps that a shell would run in
@@ -203,11 +203,10 @@ func found(r *result.Report) *result.Judgement {
 	}
 	j := r.Judgement()
 	for _, x := range append(j.Workloads, j) {
-		x.Reproduce, x.Accept = "", ""
-		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool { return !harmlessStep().MatchString(s) })
-		if c := x.Calls; c != nil && !harmlessStep().MatchString(c.Runs+c.Paired+c.Needs+c.With) {
-			x.Calls = nil
-		}
+		x.Reproduce, x.Accept, x.Calls = "", "", nil
+		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool {
+			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
+		})
 	}
 	return j
 }
