@@ -78,7 +78,7 @@ func TestAction(t *testing.T) {
 
 	file := t.TempDir() + "/output"
 	getenv := func(name string) string { return map[string]string{"GITHUB_OUTPUT": file}[name] }
-	if err := github.Publish(&result.Report{Verdict: result.Pass}, "", 0, github.Options{Getenv: getenv}); err != nil {
+	if err := github.Publish(&result.Report{Verdict: result.Pass}, "", github.Options{Getenv: getenv}); err != nil {
 		t.Fatal(err)
 	}
 	set, err := os.ReadFile(file)

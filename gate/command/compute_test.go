@@ -110,7 +110,7 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 	}
 	heads(t, r)
 	var annotations bytes.Buffer
-	if err := github.Publish(r, "", 1, github.Options{Writer: &annotations}); err != nil {
+	if err := github.Publish(r, "", github.Options{Writer: &annotations}); err != nil {
 		t.Fatal(err)
 	}
 	texts["github"] = strings.NewReplacer("%0A", "\n", "%25", "%", "%2C", ",", "%3A", ":").Replace(annotations.String())

@@ -152,6 +152,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
 		ts.Fatalf("a stack trace was printed")
 	}
+	advised(ts, args[1:], ts.ReadFile("stdout"))
 }
 
 // edit copies exports of nsys and runs SQL on the copies: edit SCRIPT.sql TARGET SOURCE, where TARGET is a file, or a directory for

@@ -84,7 +84,7 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
 	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
 	r.Notes = append(r.Notes, others(said.Notes, said.Remarks, said.Patterns)...)
-	r.Shadow, r.Spent = said.Shadow, said.Spent
+	r.Gate, r.Spent = said.Gate, said.Spent
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		for k := range said.Findings {

@@ -146,11 +146,31 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
+// toAccept begins a step that a command adds anew.
+const toAccept = "to accept "
+
+// againstBuild is the next step of a gate that fails against a base build which no baseline goes before.
+const againstBuild = allow + "; the base build decides, whatever the baseline holds"
+
+// kept says why accept leaves a verdict as it is, with what to do instead; "" where accept changes it.
+func kept(r *result.Judgement) string {
+	bound := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Fails() && f.Bounded() })
+	switch {
+	case r.Verdict != result.Fail:
+		return ""
+	case bound >= 0:
+		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule + "): no baseline lifts an absolute limit"
+	case slices.Contains(r.Next, againstBuild):
+		return againstBuild
+	}
+	return ""
+}
+
 // offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
 // report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
-	faster := app.Faster(r)
-	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "") {
+	faster, step := app.Faster(r), kept(r)
+	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "" && step == "") {
 		return
 	}
 	if file != "" {
@@ -161,13 +181,18 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 			file = commandWord(f.name)
 		}
 	}
-	r.Accept = acceptLine(r, file, saved, several)
+	if step == "" {
+		r.Accept = acceptLine(r, file, saved, several)
+	}
 	switch {
-	case faster: // the report has the command
+	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case v.patch != "":
-		r.Next = append(r.Next, "to accept it with the patch that was written: "+v.apply())
+		step = toAccept + "it with the patch that was written: " + v.apply()
 	case r.Accept == "":
-		r.Next = append(r.Next, "to accept the change, check again with --report json=report.json")
+		step = toAccept + "the change, check again with --report json=report.json"
+	}
+	if step != "" && !slices.Contains(r.Next, step) {
+		r.Next = append(r.Next, step)
 	}
 }

@@ -33,13 +33,18 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		return err
 	}
 	v.root = checks[0].Root
+	if v.posts() {
+		models, _ := checks[0].Live.Models(ctx)
+		v.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
+	}
 	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	lacking := (*result.Judgement)(nil)
 	if v.noGPU != "fail" && v.from == "" {
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
-		v.exits = new(ExitPass)
+		lacking.Gate.Way = result.NotMeasured
+		lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
 		return v.publish(e, lacking)
 	}
 	var all []*result.Judgement
@@ -56,10 +61,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	}
-	v.complete(e, r, checks)
-	v.withoutBaseline(e, r, checks[0])
-	v.accepted(e, r)
+	v.excused(e, r, checks[0])
 	keep(r)
+	v.complete(e, r, checks)
 	return v.publish(e, r)
 }
 
@@ -71,18 +75,16 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 	}
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
 	return func(r *result.Judgement) {
-		code := r.Report(nil).ExitCode()
-		if v.exits != nil {
-			code = *v.exits
-		}
-		r.Shadow = true
-		for _, w := range r.Each() {
-			w.Shadow = true
-		}
-		if code == ExitProgram || e.ctx.Err() != nil {
+		if e.ctx.Err() != nil {
 			return
 		}
-		v.exits = new(ExitPass)
+		code := r.Report(nil).Gate.Code
+		for _, w := range r.Each() {
+			w.Gate.Way = result.InShadow
+		}
+		if code == ExitProgram {
+			return
+		}
 		score, err := app.Score{}, unknown
 		switch {
 		case err != nil:
@@ -169,6 +171,23 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
 			committed = append(committed, w.Baseline)
 		}
+		if w.Measured != nil && v.patch != "" && len(w.Next) > 0 {
+			w.Next[0] = withWay(v.apply(), w.Next[0])
+		}
+		w.Next = append(w.Next, others(w, checks[i])...)
+		if c := checks[i]; w.Verdict == result.Fail && c.Base != nil && !c.Screens() {
+			w.Next = append(w.Next, againstBuild)
+		}
+		if several {
+			w.Reproduce = e.again(checks[i].Workload)
+			w.Calls = v.settling(e, w.Reproduce, checks[i].Policy, w.Workload)
+		}
+	}
+	showWays(r)
+	if r.Reproduce = e.again(""); !several {
+		r.Reproduce, v.reproduce = e.repeat(checks[0])
+		p := checks[0].Policy
+		r.Calls, v.calls = v.settling(e, r.Reproduce, p, r.Workload), v.settling(e, v.reproduce, p, r.Workload)
 	}
 	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
 		r.Warnings = append(r.Warnings, warning)
@@ -178,52 +197,44 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 	}
 	saved := saveLast(e.ctx, r)
 	v.saved = saved
-	for i, w := range r.Each() {
+	for _, w := range r.Each() {
 		offerAccept(w, "", v, saved, several)
-		w.Next = append(w.Next, others(w, checks[i])...)
-		if several {
-			w.Reproduce = e.again(checks[i].Workload)
-			w.Calls = calls(w.Reproduce, checks[i].Policy, false)
-		}
-	}
-	if several {
-		r.Reproduce = e.again("")
-		return
-	}
-	r.Reproduce, v.reproduce = e.repeat(checks[0])
-	p, command := checks[0].Policy, v.baseCommand != ""
-	r.Calls, v.calls = calls(r.Reproduce, p, command), calls(v.reproduce, p, command)
-}
-
-// withoutBaseline sets the exit code that --no-baseline asks for.
-func (v *flags) withoutBaseline(e *env, r *result.Judgement, c *app.Check) {
-	lacks := func(w *result.Judgement) bool {
-		return w.ReasonKey == string(model.NoBaseline) || w.ReasonKey == string(model.NoBaselineHere)
-	}
-	switch {
-	case v.noBaseline == "pass" && !v.bisecting && r.Verdict == result.NoVerdict && !e.editsBaselines(c.Root) &&
-		firstBaseline(r, c):
-		v.exits = new(ExitPass)
-	case v.noBaseline == "fail" && slices.ContainsFunc(r.Each(), lacks) && r.Report(nil).ExitCode() == ExitNoVerdict:
-		v.exits = new(ExitFail)
 	}
 }
 
-// firstBaseline reports whether nothing but a first baseline is missing. It is not the first where there is a baseline
-// of a name that nothing has any more: the change under review has deleted or renamed it.
-func firstBaseline(r *result.Judgement, c *app.Check) bool {
+// excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
+// baseline is not the first where there is one of a name that nothing has any more: the change under review has deleted
+// or renamed it.
+func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 	var known []string // directories of baselines
 	for _, w := range c.Policy.Workloads {
 		known = append(known, app.BaselinesOf(c.Root, w.Name))
 	}
 	for _, w := range r.Each() {
-		if known = append(known, app.BaselinesOf(c.Root, w.Workload)); w.Verdict != result.Pass && w.ReasonKey != string(model.NoBaseline) {
-			return false
+		known = append(known, app.BaselinesOf(c.Root, w.Workload))
+	}
+	other := func(name string) bool { return !slices.Contains(known, app.BaselinesOf(c.Root, name)) }
+	passes := v.noBaseline == "pass" && !v.bisecting && !e.editsBaselines(c.Root) &&
+		!slices.ContainsFunc(app.WorkloadsIn(c.Root), other)
+	label := v.labelled(e)
+	for _, w := range r.Each() {
+		kind := model.Kind(w.ReasonKey)
+		switch {
+		case e.ctx.Err() != nil:
+			w.Gate = result.Gate{Way: result.Interrupted, Code: e.signalled()}
+		case passes && kind == model.NoBaseline:
+			w.Gate.Way = result.FirstPasses
+		case v.noBaseline == "fail" && (kind == model.NoBaseline || kind == model.NoBaselineHere):
+			w.Gate.Way = result.FirstFails
+		case label != "" && w.Verdict == result.Fail:
+			w.Gate.Way = result.Accepted
+			v.patchReason = cmp.Or(v.patchReason, label)
 		}
 	}
-	return !slices.ContainsFunc(app.WorkloadsIn(c.Root), func(name string) bool {
-		return !slices.Contains(known, app.BaselinesOf(c.Root, name))
-	})
+	if slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Gate.Way == result.Accepted }) {
+		r.Warnings = append(r.Warnings, "accepted ("+label+
+			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+	}
 }
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }

@@ -95,7 +95,7 @@ func (e *env) code(err error) int {
 	}
 	if stop := (interrupted{}); errors.As(context.Cause(e.ctx), &stop) {
 		fmt.Fprintln(e.Err, "nsgate:", stop)
-		return 128 + int(stop.signal)
+		return e.signalled()
 	}
 	x := &exit{code: ExitUsage, err: err}
 	if err == nil {

@@ -33,6 +33,9 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again("")
+	r.Calls = v.settling(e, r.Reproduce, p.For(""), "")
+	offerAccept(r, "", v, false, false)
+	showWays(r)
 	return v.publish(e, r)
 }
 
@@ -60,6 +63,6 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	r.Workload, r.Reproduce = "demo", e.again("")
 	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
 		"in your repository, on a machine with a GPU: nsgate init")
-	v.exits, v.silent = new(ExitPass), true
+	r.Gate.Way, v.silent = result.OfDemo, true
 	return v.publish(e, r)
 }

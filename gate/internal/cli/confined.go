@@ -11,14 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -63,6 +66,9 @@ func (e *env) signal() os.Signal {
 	}
 	return os.Interrupt
 }
+
+// signalled is the exit code after the signal that ended the context.
+func (e *env) signalled() int { return 128 + int(e.signal().(syscall.Signal)) }
 
 // written are the files that a command writes beside its report on standard output.
 func (v *flags) written(e *env) []string {
@@ -136,12 +142,12 @@ func (e *env) findHost(v *flags) {
 }
 
 // posted posts a report, or leaves it to the parent of this process, which has the network.
-func (v *flags) posted(e *env, r *result.Report, code int, options report.Options) {
+func (v *flags) posted(e *env, r *result.Report, options report.Options) {
 	file := e.getenv(handover)
 	if !v.posts() || e.host == nil && (!e.confined || file == "") {
 		return
 	}
-	p := v.postOf(e, r, code, options)
+	p := v.postOf(e, r, options)
 	if e.host != nil {
 		e.send(p)
 		return
@@ -153,15 +159,21 @@ func (v *flags) posted(e *env, r *result.Report, code int, options report.Option
 }
 
 // postOf is a report in the forms of the code host.
-func (v *flags) postOf(e *env, r *result.Report, code int, options report.Options) codehost.Post {
-	whole := report.Options{Locate: options.Locate, Source: options.Source, ExitCode: &code}
-	p := codehost.Post{Subject: r.Workload, Update: v.comment == "failures" && code == ExitPass}
+func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehost.Post {
+	whole := report.Options{Locate: options.Locate, Source: options.Source}
+	p := codehost.Post{Subject: r.Workload, GPU: v.gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}
+	if file := git.Within(app.Repository(), v.policy); file != policyFile {
+		p.Policy = file
+	}
+	for _, w := range slices.Backward(r.Each()) {
+		p.GPU = cmp.Or(w.Head.Environment.GPU, w.Base.Environment.GPU, p.GPU)
+	}
 	if v.comment != "false" {
 		pages := report.Pages{Run: e.event.Run}
 		for _, w := range r.Each() {
 			pages.Accept = cmp.Or(pages.Accept, w.Accept)
 		}
-		if v.patch != "" {
+		if v.patch != "" && (pages.Accept != "" || r.Verdict != result.Fail || len(r.Workloads) > 0) {
 			pages.Accept = v.apply()
 		}
 		p.Comment = report.Comment(r, whole, pages)
@@ -171,16 +183,18 @@ func (v *flags) postOf(e *env, r *result.Report, code int, options report.Option
 	}
 	for _, w := range r.Each() {
 		conclusion := "success"
-		switch failed := code != ExitPass && (len(r.Workloads) == 0 || w.ExitCode() != ExitPass); {
-		case failed:
+		switch {
+		case w.Gate.Code != ExitPass:
 			conclusion = "failure"
-		case w.Verdict == result.NoVerdict || w.Shadow && w.Verdict == result.Fail:
+		case w.Verdict != result.Pass && w.Gate.Way != result.Accepted:
 			conclusion = "neutral"
 		}
 		var summary strings.Builder
 		report.Render("markdown", &summary, w, whole) // a strings.Builder takes everything
 		name := report.Elide(report.Clean(cmp.Or(w.Workload, "default")), 80)
-		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name, Conclusion: conclusion,
+		of := story.Join(", ", report.Elide(report.Clean(cmp.Or(w.Head.Environment.GPU, p.GPU)), 40),
+			report.Elide(report.Clean(codehost.Job(e.getenv)), 80))
+		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name + story.Wrapped(" (", of, ")"), Conclusion: conclusion,
 			Title: report.Headline(w, whole), Summary: summary.String()})
 	}
 	return p
@@ -221,17 +235,11 @@ func (e *env) runConfined(ctx context.Context, stdout, stderr *os.File) (code in
 	return code, err
 }
 
-// accepted passes a gate that fails and whose pull request carries the label, with the reason for its patch.
-func (v *flags) accepted(e *env, r *result.Judgement) {
+// labelled is the label with which the pull request passes, and who has set it; "" where it has none.
+func (v *flags) labelled(e *env) string {
 	by, ok := e.event.Labelled(v.label)
-	if v.label == "" || !ok || r.Verdict != result.Fail {
-		return
+	if v.label == "" || !ok {
+		return ""
 	}
-	reason := "label " + v.label
-	if by != "" {
-		reason += " by " + by
-	}
-	v.exits, v.patchReason = new(ExitPass), cmp.Or(v.patchReason, reason)
-	r.Warnings = append(r.Warnings, "accepted ("+reason+
-		"): the gate passes with exit code 0, and its patch takes the change into the baseline")
+	return "label " + v.label + story.Wrapped(" by ", by, "")
 }

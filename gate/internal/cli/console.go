@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -98,15 +99,17 @@ func withWay(way, next string) string {
 	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {
 		way = "--base-ref, --base-cmd"
 	}
-	if way == "" || next == "" || strings.HasSuffix(next, ")") {
+	if way == "" || next == "" || strings.HasSuffix(next, ")") || strings.Contains(next, ": nsgate ") {
 		return next
 	}
 	return next + " (" + way + ")"
 }
 
-// showWay adds the way out to the first step of a report or a calibration, which is about its refusal.
-func showWay(way string, next []string) {
-	if len(next) > 0 {
-		next[0] = withWay(way, next[0])
+// showWays adds the way out to the first step of a judgement, which is about its refusal.
+func showWays(j *result.Judgement) {
+	for _, w := range j.Each() {
+		if len(w.Next) > 0 {
+			w.Next[0] = WayOut(model.Kind(w.ReasonKey), w.Next[0])
+		}
 	}
 }

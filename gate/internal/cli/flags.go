@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -58,9 +59,9 @@ type flags struct {
 	root      string             // of the baselines, where the first one goes
 	ready     string             // the patch of a report from a file, whose sessions were judged again
 	files     []file             // that --output and --report name
+	gpu       string             // model of this machine, where a report is posted
 	reproduce string             // on a terminal, "" for what the report says
 	calls     *result.Calls      // likewise
-	exits     *int               // the exit code, nil for that of the verdict
 	saved     bool               // nsgate report finds the report again
 	silent    bool               // in GitHub Actions
 }
@@ -295,7 +296,7 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt() error {
-	known := []string{proc.MarkName, handover, variable("help"), variable("search")}
+	known := []string{proc.MarkName, handover, codehost.Leg, variable("help"), variable("search")}
 	collect(commands(), &known)
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")

@@ -322,7 +322,9 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	showWay(ways[model.Kind(answer.ReasonKey)], answer.Next)
+	if len(answer.Next) > 0 {
+		answer.Next[0] = WayOut(model.Kind(answer.ReasonKey), answer.Next[0])
+	}
 	if err := render(e, v, answer); err != nil {
 		return err
 	}

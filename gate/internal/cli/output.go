@@ -108,15 +108,16 @@ func (v *flags) options(e *env) report.Options {
 	return o
 }
 
+// allow is the next step of a gate that fails, where no command accepts it.
+const allow = `mend it, or allow it by a rule in nsgate.toml: a larger max, or severity = "warn"`
+
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (v *flags) publish(e *env, j *result.Judgement) error {
 	for _, w := range j.Each() {
-		way := ways[model.Kind(w.ReasonKey)]
-		if w.Measured != nil && v.patch != "" {
-			way = v.apply()
+		if w.Verdict == result.Fail && w.Accept == "" && len(w.Next) == 0 {
+			w.Next = []string{allow}
 		}
-		showWay(way, w.Next)
 	}
 	notices := append(ownEdits(e, j, v.policy, v.root), v.eased(e, j)...)
 	said := slices.Concat(v.looser, mapped(notices, func(n github.Notice) string { return n.Message }))
@@ -129,7 +130,7 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 	if e.Out.Columns() > 0 {
 		options.Reproduce = v.reproduce
 	}
-	options.Locate, options.Source, options.ExitCode = locate(e), sourceHost(e), v.exits
+	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
 	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
 	if e.Out.Columns() > 0 && v.calls != nil {
@@ -160,15 +161,12 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(v.fs, "patch"), err))
 		}
 	}
-	verdict := &exit{code: printed.ExitCode(), err: failed}
-	if v.exits != nil {
-		verdict.code = *v.exits
-	}
-	if err := v.annotate(e, printed, verdict.code, github.Options{Getenv: e.getenv,
-		Locate: options.Locate, Notices: notices}); err != nil {
+	verdict := &exit{code: printed.Gate.Code, err: failed}
+	if err := v.annotate(e, printed, github.Options{Getenv: e.getenv, Locate: options.Locate,
+		Notices: notices}); err != nil {
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	v.posted(e, stored, verdict.code, options)
+	v.posted(e, stored, options)
 	switch passed := verdict.code == ExitPass; {
 	case passed && verdict.err == nil:
 		return nil
@@ -180,8 +178,7 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
 func (v *flags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
-	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source,
-		Version: printed.Version, ExitCode: printed.ExitCode}
+	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
 		if err != nil {
@@ -200,7 +197,7 @@ func refused(kind string) int {
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.
-func (v *flags) annotate(e *env, r *result.Report, code int, options github.Options) error {
+func (v *flags) annotate(e *env, r *result.Report, options github.Options) error {
 	if v.silent || v.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
@@ -223,7 +220,7 @@ func (v *flags) annotate(e *env, r *result.Report, code int, options github.Opti
 			options.Files[i], _ = filepath.Abs(v.files[at].name)
 		}
 	}
-	return github.Publish(r, summary.String(), code, options)
+	return github.Publish(r, summary.String(), options)
 }
 
 func (v *flags) apply() string {

@@ -76,10 +76,10 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]
 		case w.Measured != nil:
-			w.Next = append(w.Next, "take what was measured as the first baseline, if this is the code to compare with")
+			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " + w.Accept}
 		}
-		if w.Verdict == result.NoVerdict && len(w.Next) == own {
-			w.Next = append(w.Next, "check again: a saved report names no next step")
+		if w.Verdict == result.NoVerdict && len(w.Next) == 0 {
+			w.Next = append(w.Next, "check again: the report names no next step")
 		}
 	}
 	r.Reproduce = e.again("")
@@ -118,7 +118,8 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 		return all[0], nil
 	}
 	several := verdict.Several(all)
-	several.Shadow, several.Warnings, several.Notes = r.Shadow, r.Warnings, r.Notes
+	several.Gate, several.Warnings, several.Notes = r.Gate, r.Warnings, r.Notes
+	showWays(several)
 	return several, nil
 }
 
@@ -211,14 +212,21 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 	return found(read), file, err
 }
 
-// found is the judgement of a saved report, without the commands in it; nil for none.
+// harmlessStep matches a step of a file that may be shown: without operators of a shell and addresses.
+var harmlessStep = input.Pattern(`^(?:[^|&$<>\x60\\~*\x00-\x1f:]|:[^/])*$`)
+
+// found is the judgement of a saved report, without what the command adds anew and steps that a shell would run in
+// parts; nil for none.
 func found(r *result.Report) *result.Judgement {
 	if r == nil {
 		return nil
 	}
 	j := r.Judgement()
 	for _, x := range append(j.Workloads, j) {
-		x.Next, x.Reproduce, x.Accept, x.Calls = nil, "", "", nil
+		x.Reproduce, x.Accept, x.Calls = "", "", nil
+		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool {
+			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
+		})
 	}
 	return j
 }

@@ -112,16 +112,20 @@ func secretive(flag, value string) bool {
 // limited are the flags that a number of runs replaces.
 var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
-// calls are the commands that settle what a check left undecided; line repeats the check, which measured the build of
-// --base-cmd where command is true. They are nil for finished profiles.
-func calls(line string, policy *thresholds.Resolved, command bool) *result.Calls {
+// callsOf are the commands that settle what a check left undecided; line repeats the check. It lacks the commands of the
+// flags that hidden names. Of finished profiles they say what to record first.
+func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
 	if !ok || rest != "" && rest[0] != ' ' || strings.Contains(rest, " --from") {
-		return nil
+		return &result.Calls{Runs: "record " + result.RunsHere + " runs a side, as these were, then: " + line,
+			Paired: "record both builds by turns on one host, then: nsgate compare BASE HEAD"}
 	}
 	c := &result.Calls{Runs: check + " --runs " + result.RunsHere + limited().ReplaceAllString(rest, "")}
-	if command {
+	if len(hidden) > 0 {
+		c.With = "the same " + strings.Join(hidden, " and ")
+	}
+	if strings.Contains(rest, " --base-cmd") || slices.Contains(hidden, "--base-cmd") {
 		return c
 	}
 	c.Paired = check + " --paired" + strings.ReplaceAll(rest, " --paired", "")
@@ -129,4 +133,19 @@ func calls(line string, policy *thresholds.Resolved, command bool) *result.Calls
 		c.Needs = `base = "origin/main" and build = "make" (yours) in nsgate.toml`
 	}
 	return c
+}
+
+// settling are the calls of this command, which line repeats.
+func (v *flags) settling(e *env, line string, policy *thresholds.Resolved, workload string) *result.Calls {
+	var hidden []string
+	for _, flag := range []string{"base-cmd", "build"} {
+		if v.fs.Changed(flag) && !strings.Contains(line, " --"+flag) {
+			hidden = append(hidden, "--"+flag)
+		}
+	}
+	w, ok := policy.Workload(workload)
+	if command := e.args.workload; command != nil && !(ok && slices.Equal(w.Command, command)) && !strings.Contains(line, " -- ") {
+		hidden = append(hidden, "command behind --")
+	}
+	return callsOf(line, policy, hidden)
 }

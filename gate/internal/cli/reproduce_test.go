@@ -2,7 +2,6 @@ package cli
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -13,6 +12,10 @@ func TestCalls(t *testing.T) {
 	based := thresholds.Default()
 	based.Base = "origin/main"
 	needs := `base = "origin/main" and build = "make" (yours) in nsgate.toml`
+	finished := func(line string) *result.Calls {
+		return &result.Calls{Runs: "record {runs} runs a side, as these were, then: " + line,
+			Paired: "record both builds by turns on one host, then: nsgate compare BASE HEAD"}
+	}
 	for _, c := range []struct {
 		line   string
 		policy *thresholds.Policy
@@ -27,11 +30,15 @@ func TestCalls(t *testing.T) {
 		{"nsgate check", thresholds.Default(), &result.Calls{Runs: "nsgate check --runs {runs}",
 			Paired: "nsgate check --paired", Needs: needs}},
 		{"nsgate check --base-cmd ./old", based, &result.Calls{Runs: "nsgate check --runs {runs} --base-cmd ./old"}},
-		{"nsgate check --from dir", based, nil},
-		{"nsgate compare a b", based, nil},
+		{"nsgate check --from dir", based, finished("nsgate check --from dir")},
+		{"nsgate compare a b", based, finished("nsgate compare a b")},
 	} {
-		if got := calls(c.line, c.policy.For(""), strings.Contains(c.line, "--base-cmd")); !reflect.DeepEqual(got, c.want) {
+		if got := callsOf(c.line, c.policy.For(""), nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.line, got, c.want)
 		}
+	}
+	if got := callsOf("nsgate check --base-ref main", based.For(""), []string{"--build", "command behind --"}); got.With !=
+		"the same --build and command behind --" {
+		t.Errorf("hidden commands: %+v", got)
 	}
 }

@@ -3,6 +3,7 @@ package codehost
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,7 +24,9 @@ import (
 // Post is the answer of a gate in the forms that a code host shows. It is JSON between a process without network and
 // the one that sends it.
 type Post struct {
-	Subject string  // of the comment: a job has one comment for each
+	Subject string  // workload of the comment, "" for several: a leg of a job has one comment for each
+	Policy  string  // path of the policy file, "" for that of the repository
+	GPU     string  // model, "" where it is not known
 	Comment string  // Markdown; "" for none
 	Update  bool    // the comment only replaces an older one
 	Checks  []Check // GitHub only
@@ -42,6 +45,7 @@ type Host struct {
 	header [2]string
 	at     string // repository or project, as a path below api
 	job    string // identifies the job across its runs
+	leg    string // of the job's matrix, "" for none
 	client http.Client
 }
 
@@ -74,7 +78,7 @@ func New(getenv func(string) string) (*Host, error) {
 		name = "GITHUB_API_URL, GITHUB_REPOSITORY and GITHUB_TOKEN"
 		h.api, project, token = getenv("GITHUB_API_URL"), getenv("GITHUB_REPOSITORY"), getenv("GITHUB_TOKEN")
 		h.header, h.at = [2]string{"Authorization", "Bearer " + token}, "/repos/"+project
-		h.job = getenv("GITHUB_WORKFLOW") + "\x00" + getenv("GITHUB_JOB")
+		h.job, h.leg = getenv("GITHUB_WORKFLOW")+"\x00"+getenv("GITHUB_JOB"), legOf(getenv)
 	case getenv("GITLAB_CI") == "true":
 		name, h.gitlab = "CI_API_V4_URL, CI_PROJECT_ID and GITLAB_TOKEN", true
 		h.api, project, token = getenv("CI_API_V4_URL"), getenv("CI_PROJECT_ID"), getenv("GITLAB_TOKEN")
@@ -129,15 +133,14 @@ func (h *Host) comment(ctx context.Context, p Post) error {
 	if h.Number == 0 {
 		return fmt.Errorf("this job belongs to no open pull or merge request; run it on pull requests, or leave it out")
 	}
-	sum := sha256.Sum256([]byte(h.job + "\x00" + p.Subject))
-	mark := "<!-- nsgate:" + hex.EncodeToString(sum[:8]) + " -->\n"
 	list, one, update := h.at+"/issues/"+strconv.Itoa(h.Number)+"/comments", h.at+"/issues/comments/", http.MethodPatch
 	if h.gitlab {
 		list, update = h.at+"/merge_requests/"+strconv.Itoa(h.Number)+"/notes", http.MethodPut
 		one = list + "/"
 	}
-	id, err := h.written(ctx, list, mark)
-	body := map[string]string{"body": mark + p.Comment}
+	own, err := h.written(ctx, list)
+	mark, id := h.mark(p, own)
+	body := map[string]string{"body": "<!-- nsgate:" + mark + " -->\n" + p.Comment}
 	switch {
 	case err != nil:
 		return err
@@ -149,13 +152,48 @@ func (h *Host) comment(ctx context.Context, p Post) error {
 	return h.call(ctx, http.MethodPost, list, body, nil)
 }
 
-// written is the number of the comment with a mark, 0 for none. Comments of strangers do not count: their authors could
-// edit them afterwards.
-func (h *Host) written(ctx context.Context, list, mark string) (id int64, err error) {
-	self := struct{ Username string }{}
+// mark is the mark of a comment, and the number of the comment to update, 0 for none. Its first half stands for job,
+// workload and policy, its second for the GPU model. A comment of a release that knew no legs, or of a run that knew no
+// GPU, is taken over; a run that knows no GPU takes the only comment of its job.
+func (h *Host) mark(p Post, own map[string]int64) (mark string, id int64) {
+	of := func(parts ...string) string {
+		sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+		return hex.EncodeToString(sum[:8])
+	}
+	parts := []string{h.job, p.Subject}
+	older := of(parts...)
+	if h.leg+p.Policy != "" {
+		parts = append(parts, h.leg, p.Policy)
+	}
+	unknown := of(parts...)
+	if mark = unknown; p.GPU != "" {
+		mark = unknown[:8] + of(p.GPU)[:8]
+	}
+	var legs []string
+	for other := range own {
+		if strings.HasPrefix(other, unknown[:8]) {
+			legs = append(legs, other)
+		}
+	}
+	switch {
+	case own[mark] != 0:
+		return mark, own[mark]
+	case p.GPU == "" && len(legs) == 1:
+		return legs[0], own[legs[0]]
+	}
+	return mark, cmp.Or(own[unknown], own[older])
+}
+
+// marked matches the beginning of a comment that nsgate wrote.
+var marked = input.Pattern(`^<!-- nsgate:([0-9a-f]{16}) -->\r?\n`)
+
+// written are the numbers of the comments by their marks, of several with one mark the first. Comments of strangers do
+// not count: their authors could edit them afterwards.
+func (h *Host) written(ctx context.Context, list string) (map[string]int64, error) {
+	self, found := struct{ Username string }{}, map[string]int64{}
 	if h.gitlab {
 		if err := h.call(ctx, http.MethodGet, "/user", nil, &self); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	for page := 1; page <= maxPages; page++ {
@@ -171,22 +209,22 @@ func (h *Host) written(ctx context.Context, list, mark string) (id int64, err er
 			query += "&sort=asc"
 		}
 		if err := h.call(ctx, http.MethodGet, list+query, nil, &all); err != nil {
-			return 0, err
+			return nil, err
 		}
 		for _, c := range all {
 			own := c.User.Type == "Bot" || slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association)
 			if h.gitlab {
 				own = c.Author.Username == self.Username
 			}
-			if own && strings.HasPrefix(strings.ReplaceAll(c.Body, "\r", ""), mark) {
-				return c.ID, nil
+			if m := marked().FindStringSubmatch(c.Body); own && m != nil && found[m[1]] == 0 {
+				found[m[1]] = c.ID
 			}
 		}
 		if len(all) < perPage {
-			return 0, nil
+			break
 		}
 	}
-	return 0, nil
+	return found, nil
 }
 
 // find looks for the open pull request of a fork's branch, which the event of a workflow_run does not name.

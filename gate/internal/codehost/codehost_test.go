@@ -98,3 +98,62 @@ func TestRedirect(t *testing.T) {
 	answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }
 	send("give the job the permission pull-requests: write")
 }
+
+// TestLegs posts from legs that differ in one thing: none overwrites another's comment, each updates its own, a comment of
+// an older release is taken over once, and a run that knows no GPU takes the only one.
+func TestLegs(t *testing.T) {
+	host := func(job, leg string) *Host {
+		h, err := New(environ(t, "{}", "GITHUB_WORKFLOW=ci", "GITHUB_JOB="+job, Leg+"="+leg))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	legs := []struct {
+		host *Host
+		post Post
+	}{
+		{host("gate", "null"), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", "null"), Post{Subject: "a", GPU: "NVIDIA A100"}},
+		{host("gate", "null"), Post{Subject: "b", GPU: "NVIDIA H200"}},
+		{host("gate", "null"), Post{GPU: "NVIDIA H200"}},
+		{host("gate", "null"), Post{GPU: "NVIDIA H200", Policy: "sub/nsgate.toml"}},
+		{host("other", "null"), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", `{"cuda": 12.4}`), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", `{"cuda": 13}`), Post{Subject: "a", GPU: "NVIDIA H200"}},
+	}
+	own := map[string]int64{}
+	for round := range 2 {
+		for i, x := range legs {
+			mark, id := x.host.mark(x.post, own)
+			if want := int64(round * (i + 1)); id != want {
+				t.Errorf("leg %d updates comment %d, not %d", i, id, want)
+			}
+			own[mark] = int64(i + 1)
+		}
+	}
+	first, unknown := legs[0], legs[0].post
+	unknown.GPU = ""
+	older, _ := first.host.mark(unknown, nil)
+	for name, tt := range map[string]struct {
+		h    *Host
+		p    Post
+		own  map[string]int64
+		want int64
+	}{
+		"of an older release":             {first.host, first.post, map[string]int64{older: 7}, 7},
+		"of one, by a leg of a matrix":    {legs[6].host, legs[6].post, map[string]int64{older: 7}, 7},
+		"of one, beside its own":          {first.host, first.post, own, 1},
+		"no GPU, one comment":             {legs[5].host, Post{Subject: "a"}, own, 6},
+		"no GPU, comments of two models":  {first.host, unknown, own, 0},
+		"of one, without a GPU":           {first.host, unknown, map[string]int64{older: 7}, 7},
+		"of another job and a stranger's": {first.host, first.post, map[string]int64{"0123456789abcdef": 7}, 0},
+	} {
+		if _, id := tt.h.mark(tt.p, tt.own); id != tt.want {
+			t.Errorf("%s: comment %d, not %d", name, id, tt.want)
+		}
+	}
+	if got := Job(environ(t, "{}", "GITHUB_JOB=gate", Leg+`={"gpu": "h200", "cuda": 12.4}`)); got != "gate 12.4, h200" {
+		t.Errorf("job %q", got)
+	}
+}

@@ -26,8 +26,8 @@ type Pages struct {
 // passes, else the headline, why, what to do, the link and the command that accepts the change.
 func Comment(r *result.Report, o Options, p Pages) string {
 	v := story.Tell(r, o)
-	passes := o.ExitCode != nil && *o.ExitCode == 0
-	text := "**" + commentWord(v, o) + "** · "
+	passes := v.Gate.Code == 0
+	text := "**" + v.Icon() + " nsgate: " + strings.ToLower(v.Word) + "** · "
 	if v.Several() {
 		text += prose(v.Reason)
 	} else {
@@ -37,7 +37,7 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	if u, err := url.Parse(p.Run); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
 		link = `<a href="` + entities.Replace(strings.ReplaceAll(u.String(), `"`, "%22")) + `">report and page</a>`
 	}
-	said := commentLines(v)
+	said := commentLines(v, p.Accept != "")
 	if len(v.Warnings) == 0 && (v.Tone == story.Good || passes && !v.Judged()) {
 		said = nil
 	}
@@ -55,20 +55,9 @@ func Comment(r *result.Report, o Options, p Pages) string {
 	return terminal.Line(story.Cut(text, maxCommentBytes))
 }
 
-// commentWord is the verdict at the beginning of a comment.
-func commentWord(v *story.Story, o Options) string {
-	word := v.Icon() + " nsgate: " + strings.ToLower(v.Word)
-	switch {
-	case accepted(v.Report, o):
-		return "⚠️ nsgate: fail, accepted"
-	case o.ExitCode != nil && *o.ExitCode == 0 && !v.Judged() && !v.Report.Shadow: // the first run of a workload
-		return word + ", passes"
-	}
-	return word
-}
-
-// commentLines are the lines between headline and link, as list items: the cause first, and room for warnings.
-func commentLines(v *story.Story) (lines []string) {
+// commentLines are the lines between headline and link, as list items: the cause first, and room for warnings. Where a
+// command that accepts stands below, a gate that fails has no other step.
+func commentLines(v *story.Story, accepts bool) (lines []string) {
 	add := func(label string, texts []string) {
 		for _, t := range texts[:min(len(texts), maxOfLabel)] {
 			if t = prose(story.Flat(t)); t != "" {
@@ -76,17 +65,24 @@ func commentLines(v *story.Story) (lines []string) {
 			}
 		}
 	}
+	steps := func(w *story.Story) []string {
+		if accepts && w.Report.Verdict == result.Fail {
+			return nil
+		}
+		return w.Next
+	}
 	if v.Several() {
 		for _, w := range v.Each {
 			if w.Tone != story.Good {
-				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+prose(w.Told(story.MaxHeadline)))
+				lines = append(lines, "- "+w.Icon()+" "+code(w.Workload)+": "+
+					prose(story.Join("; ", append([]string{w.Told(story.MaxHeadline)}, steps(w)...)...)))
 			}
 		}
 	} else {
 		add("Reason", story.Nonempty(v.Rest))
 		first, last := v.Says()
 		for _, x := range append(first, last...) {
-			if x.Label != "Next" || v.Report.Verdict != result.Fail { // the command that accepts stands below
+			if x.Label != "Next" || len(steps(v)) > 0 {
 				add(x.Label, x.Lines)
 			}
 		}
@@ -98,16 +94,7 @@ func commentLines(v *story.Story) (lines []string) {
 	return lines
 }
 
-// accepted reports whether the command passes although the gate fails.
-func accepted(r *result.Report, o Options) bool {
-	return r.Verdict == result.Fail && !r.Shadow && o.ExitCode != nil && *o.ExitCode == 0
-}
-
 // Headline is the first line of a report, fit for one line of any text.
 func Headline(r *result.Report, o Options) string {
-	head := strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
-	if accepted(r, o) {
-		head = "accepted: " + head
-	}
-	return head
+	return strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
 }

@@ -13,11 +13,7 @@ func dotenv(v *story.Story) (string, error) {
 	if v.Judged() {
 		verdict = r.Verdict
 	}
-	code := r.ExitCode()
-	if v.ExitCode != nil {
-		code = *v.ExitCode
-	}
 	return fmt.Sprintf("NSGATE_RESULT_VERDICT=%s\nNSGATE_RESULT_EXIT_CODE=%d\nNSGATE_RESULT_SLOWER=%d\n"+
 		"NSGATE_RESULT_FASTER=%d\nNSGATE_RESULT_UNDECIDED=%d\n",
-		verdict, code, v.Counts.Slower, v.Counts.Faster, v.Counts.Undecided), nil
+		verdict, v.Gate.Code, v.Counts.Slower, v.Counts.Faster, v.Counts.Undecided), nil
 }

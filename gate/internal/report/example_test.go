@@ -81,4 +81,5 @@ func Example_remarks() {
 	//   14.2 % of GPU time
 	//   registers 32 → 255
 	//   void saxpy<float>(int, float, const float*, float*)
+	//   if the change is wanted, accept it with a reason
 }

@@ -16,9 +16,7 @@ func jsonReport(v *story.Story) (string, error) { return saved.JSON(counted(v)) 
 func counted(v *story.Story) *result.Report {
 	r := saved.Lossless(v.Report)
 	r.Counts, r.Causes = v.Counts, v.Groups()
-	if r.Undecided {
-		r.Next = v.Next
-	}
+	r.Next = v.Next
 	if v.Several() {
 		r.Causes = nil
 		for i, w := range v.Each {

@@ -49,8 +49,8 @@ type junitResult struct {
 }
 
 // junit writes a test suite a workload, with a case for the verdict and one a comparison, named the same from run to
-// run. What fails the gate is a failure, once a cause, no verdict an error; other parts of a cause and undecided, new,
-// gone and merely slower comparisons are skipped, with their reason. The case of the verdict fails where no cause does.
+// run. The verdict and each cause that fails the gate are failures, no verdict is an error; other parts of a cause and
+// undecided, new, gone and merely slower comparisons are skipped, with their reason, as is all where the gate passes.
 func junit(v *story.Story) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.Each {
@@ -66,26 +66,27 @@ func newSuite(v *story.Story) junitSuite {
 	suite := junitSuite{Name: "nsgate: " + v.Workload}
 	first := junitCase{Class: v.Workload, Name: "verdict"}
 	suite.Tests = 1 + len(v.Rows)
+	message, why := v.Reason, []string(nil)
+	if v.Judged() {
+		message = story.Flat(v.Headline)
+	}
+	for _, c := range v.Causes {
+		if c.Class == story.Failing {
+			why = append(why, c.Why...)
+		}
+	}
+	told := &junitResult{story.Clean(message), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines(),
+		v.Steps()))}
 	switch {
-	case !v.Judged():
+	case v.Gate.Does == result.Fails:
+		first.Failure = told
+		suite.Failures++
+	case v.Gate.Does == result.NoAnswer:
+		first.Error = told
 		suite.Errors++
-		first.Error = &junitResult{story.Clean(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(),
-			v.Next))}
-	case v.Report.Verdict == result.Fail:
-		var why []string
-		for _, c := range v.Causes {
-			if c.Class == story.Failing {
-				why = append(why, c.Why...)
-			}
-		}
-		failed := &junitResult{story.Clean(story.Flat(v.Headline)), v.Word,
-			xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
-		if first.Failure = failed; v.Counts.Slower > 0 { // its causes are the failures
-			first.Failure, first.Skipped = nil, failed
-			suite.Skipped++
-		} else {
-			suite.Failures++
-		}
+	case v.Report.Verdict != result.Pass:
+		first.Skipped = told
+		suite.Skipped++
 	}
 	leads := v.Leads()
 	suite.Cases = append(suite.Cases, first)
@@ -109,19 +110,19 @@ func newSuite(v *story.Story) junitSuite {
 		if r.F.Cause != nil {
 			lines = append(lines, r.F.Cause.Summary)
 		}
-		result := &junitResult{r.Title(), string(r.F.Outcome), xmlLines(append(lines, story.Elide(r.FullName, 600)))}
+		said := &junitResult{r.Title(), string(r.F.Outcome), xmlLines(append(lines, story.Elide(r.FullName, 600)))}
 		switch lead := leads[r.At]; {
-		case r.Class == story.Failing && lead == "":
+		case r.Class == story.Failing && lead == "" && v.Gate.Does == result.Fails:
 			suite.Failures++
-			c.Failure = result
+			c.Failure = said
 		case lead != "":
 			suite.Skipped++
-			result.Message += ", a part of " + lead
-			c.Skipped = result
+			said.Message += ", a part of " + lead
+			c.Skipped = said
 		case r.Class == story.Faster || r.Class == story.Within || r.Class == story.Increased:
 		default:
 			suite.Skipped++
-			c.Skipped = result
+			c.Skipped = said
 		}
 		suite.Cases = append(suite.Cases, c)
 	}

@@ -25,11 +25,11 @@ func markdown(v *story.Story) (string, error) {
 	if v.Several() {
 		return markdowns(v, limit), nil
 	}
-	return markdownOf(v, "## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit, true), nil
+	return markdownOf(v, "## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit), nil
 }
 
-// markdownOf writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
-func markdownOf(v *story.Story, title string, limit int, next bool) string {
+// markdownOf writes the report on one workload under a title, in at most limit bytes.
+func markdownOf(v *story.Story, title string, limit int) string {
 	head := title + "\n\n**" + prose(v.Lead) + "**" + story.Wrapped(" ", prose(story.Flat(v.Rest)), "") + story.Wrapped(" · ", prose(v.Sides()), "") + "\n"
 	body := ""
 	if v.Judged() && v.Report.Undecided {
@@ -46,10 +46,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	if t := story.Overview(v); len(t.Rows) > 0 {
 		body += tableMarkdown(t, limit/4)
 	}
-	foot := comparedMarkdown(v, limit/4)
-	if next {
-		foot += nextMarkdown(v, limit/4)
-	}
+	foot := comparedMarkdown(v, limit/4) + nextMarkdown(v, limit/4)
 	room := limit - len(head) - len(foot)
 	if room < 0 {
 		return story.Cut(head, limit)
@@ -59,7 +56,7 @@ func markdownOf(v *story.Story, title string, limit int, next bool) string {
 	}
 	rows := slices.Concat(v.ByCause(v.Causes, v.Open), story.Notable(v.Of(story.Differing)), v.ByCause(v.Gains),
 		v.Of(story.New, story.Gone))
-	body += changedMarkdown(rows, room-len(body))
+	body += changedMarkdown(v, rows, room-len(body))
 	return head + body + countersMarkdown(v, room-len(body)) + foot
 }
 
@@ -74,18 +71,13 @@ func markdowns(whole *story.Story, limit int) string {
 		}
 	}
 	foot := bullets("Warnings", whole.Warnings, limit/8)
-	for _, v := range changed { // the first that a workload has
-		if whole.Next == nil {
-			whole.Next = v.Next
-		}
-	}
 	foot += nextMarkdown(whole, limit/8)
 	if room := limit - len(text) - len(foot); room < 0 {
 		return story.Cut(text, limit)
 	}
 	for i, v := range changed {
 		room := (limit - len(text) - len(foot)) / (len(changed) - i)
-		text += markdownOf(v, "\n### "+v.Icon()+" "+code(v.Workload)+": "+strings.ToLower(v.Word), room, false)
+		text += markdownOf(v, "\n### "+v.Icon()+" "+code(v.Workload)+": "+strings.ToLower(v.Word), room)
 	}
 	return text + foot
 }
@@ -128,12 +120,15 @@ func linkedMarkdown(v *story.Story, file string, line int) string {
 }
 
 // changedMarkdown is the table of changed rows. Three columns fit GitHub's page without scrolling; details stand below in smaller type.
-func changedMarkdown(rows []story.Row, room int) string {
+func changedMarkdown(v *story.Story, rows []story.Row, room int) string {
 	t := &story.Table{Limit: maxRows, Columns: []story.Column{{Title: "Name", Markup: true}, {Title: "Before → after", Markup: true}, {Title: "Change", Right: true, Markup: true}}}
 	for _, r := range story.Untold(rows) {
 		mark := story.Classes[r.Class].Mark
-		if r.Part {
+		switch {
+		case r.Part:
 			mark = "↳"
+		case r.Class == story.Failing && v.Gate.Code == 0:
+			mark = story.Classes[story.Warned].Mark
 		}
 		t.Add(story.Wrapped("", mark, story.NB)+code(r.Subject)+
 			below(prose(story.Elide(r.Metric, 30)), prose(story.Elide(r.Result(), 60)),

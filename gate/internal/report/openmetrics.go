@@ -55,7 +55,7 @@ func measured(v *story.Story, families map[string]family) {
 		}
 	}
 	passed, counts := 0, v.Counts
-	if v.Report.Verdict == result.Pass {
+	if v.Gate.Code == 0 {
 		passed = 1
 	}
 	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.", strconv.Itoa(passed))

@@ -35,7 +35,7 @@ func rdjson(v *story.Story) (string, error) {
 	out := rdReport{rdSource{"nsgate", "https://github.com/nsgate/nsgate"}, []rdDiagnostic{}}
 	for _, x := range v.Remarks() {
 		d := rdDiagnostic{Message: prose(x.Brief), Severity: [...]string{story.NoVerdict: "ERROR", story.Fails: "ERROR",
-			story.Warns: "WARNING", story.Undecided: "INFO"}[x.Class]}
+			story.Warns: "WARNING", story.Undecided: "INFO", story.Noted: "INFO"}[x.Class]}
 		d.Location.Path, d.Location.Range.Start.Line = x.Place()
 		d.Code.Value = x.Check
 		out.Diagnostics = append(out.Diagnostics, d)

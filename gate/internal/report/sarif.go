@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // The objects of SARIF 2.1.0 that GitHub reads.
@@ -65,7 +66,7 @@ type (
 // sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other slower ones as
 // warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a tool.
 func sarif(v *story.Story) (string, error) {
-	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return !w.Judged() })
+	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
@@ -75,7 +76,7 @@ func sarif(v *story.Story) (string, error) {
 			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
-			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning", story.Undecided: "note"}[i.Class],
+			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning", story.Undecided: "note", story.Noted: "note"}[i.Class],
 			Message: sarifMessage{sarifText(i.Brief)},
 			// GitHub matches results of two runs by this fingerprint.
 			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},
@@ -94,8 +95,11 @@ const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/sta
 
 // about describes a rule, and says what to do about its results.
 func about(check string) (short, help string) {
-	if check == "nsgate/no-verdict" {
+	switch check {
+	case "nsgate/no-verdict", "nsgate/interrupted":
 		return "The measurement carries no verdict.", "The gate cannot answer. The message says why, and the report names the next step."
+	case "nsgate/fail":
+		return "The gate fails as a whole.", "The message says why, and the report names the next step."
 	}
 	metric := measure.Metric{Name: strings.TrimPrefix(check, "nsgate/")}.Title()
 	return "The gate judges this metric: " + metric + ".", "The " + metric + " got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."

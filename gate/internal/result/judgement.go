@@ -11,7 +11,7 @@ import (
 type Context struct {
 	Workload, Baseline, Reproduce, Accept string
 	Calls                                 *Calls
-	Shadow                                bool
+	Gate                                  Gate // its way, and the code of a signal
 	Spent                                 *Spent
 }
 
@@ -64,7 +64,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Waterfall: d.Waterfall, Code: d.Code, Ranks: x.Ranks, Utilization: x.Utilization, Overview: x.Overview,
 		Drawn: x.Drawn, Patterns: x.Patterns, Findings: slices.Clone(d.Findings),
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
-		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Shadow: c.Shadow,
+		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Gate: c.Gate,
 		Measured:     x.Measured,
 		HeadSessions: d.HeadSessions, Basis: d.Basis}
 	for i := range r.Findings {
@@ -76,6 +76,8 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 	for _, w := range j.Workloads {
 		r.Workloads = append(r.Workloads, w.Report(shown))
 	}
+	r.Gate = r.Gated()
+	r.Shadow = r.Gate.Way == InShadow
 	return r
 }
 
@@ -91,7 +93,7 @@ func (r *Report) Judgement() *Judgement {
 		Explanation: Explanation{Base: r.Base, Head: r.Head, Unjudged: r.Unjudged, Ranks: r.Ranks, Utilization: r.Utilization,
 			Overview: r.Overview, Drawn: r.Drawn, Measured: r.Measured, Patterns: r.Patterns, Doubts: r.Doubts,
 			Remarks: r.Remarks, Warnings: r.Warnings, Notes: r.Notes, Next: r.Next},
-		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Calls, r.Shadow, r.Spent},
+		Context: Context{r.Workload, r.Baseline, r.Reproduce, r.Accept, r.Calls, r.Gate, r.Spent},
 	}
 	for _, w := range r.Workloads {
 		j.Workloads = append(j.Workloads, w.Judgement())

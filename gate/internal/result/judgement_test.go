@@ -46,6 +46,9 @@ func TestJudgementOfReport(t *testing.T) {
 			}
 		}
 	}
+	for _, x := range []*Report{r, w} { // a value that follows from the others
+		x.Verdict, x.Gate = Fail, Gate{Warns, 0, InShadow}
+	}
 	r.Counts, r.Causes, w.Counts, w.Causes = Counts{}, nil, Counts{}, nil // of its story
 	if got := r.Judgement().Report(nil); !reflect.DeepEqual(got, r) {
 		t.Errorf("\n%+v\n%+v", got, r)

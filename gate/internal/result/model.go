@@ -2,8 +2,6 @@
 package result
 
 import (
-	"slices"
-
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -170,6 +168,8 @@ type Calls struct {
 	// Paired measures the base build interleaved with the head. Needs is its precondition.
 	Paired string `json:"paired,omitempty"`
 	Needs  string `json:"needs,omitempty"`
+	// With names what the commands lack: command lines, which may hold secrets.
+	With string `json:"with,omitempty"`
 }
 
 // RunsHere stands for the number of runs a side in [Calls].
@@ -180,7 +180,7 @@ func (c *Calls) shown(as func(string) string) *Calls {
 	if c == nil {
 		return nil
 	}
-	return &Calls{as(c.Runs), as(c.Paired), c.Needs}
+	return &Calls{as(c.Runs), as(c.Paired), c.Needs, c.With}
 }
 
 // Group is a cause of a change with the comparisons that it explains.
@@ -210,7 +210,8 @@ type Report struct {
 	Next []string `json:"next,omitempty"`
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
 	Undecided bool `json:"undecided"`
-	// Shadow is true where the exit code is 0 whatever the verdict, unless a measured program failed.
+	// Gate is what the gate does about the verdict, see [Report.Gated]; Shadow is true where its way is [InShadow].
+	Gate   Gate `json:"gate,omitzero"`
 	Shadow bool `json:"shadow,omitempty"`
 
 	Workload string `json:"workload,omitempty"`
@@ -303,21 +304,6 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
-// ExitCode is that of the command which made the report: 0 for a pass or in shadow, 1 for a regression, 3 for no
-// verdict, 4 where a measured program failed, in shadow too.
-func (r *Report) ExitCode() int {
-	program := slices.ContainsFunc(r.Each(), func(w *Report) bool { return model.Kind(w.ReasonKey).Program() })
-	switch {
-	case r.Verdict == NoVerdict && program:
-		return 4
-	case r.Verdict == Pass || r.Shadow:
-		return 0
-	case r.Verdict == Fail:
-		return 1
-	}
-	return 3
-}
-
 // Add takes in the counts of another report.
 func (c *Counts) Add(o Counts) {
 	c.Slower += o.Slower
@@ -335,6 +321,11 @@ func (f *Finding) NotJudged() bool { return f.ReasonKey == KeyNotJudged }
 
 // Fails reports whether a finding fails the gate.
 func (f *Finding) Fails() bool { return f.Outcome == Slower && f.Gates }
+
+// Bounded reports whether the head's value is beyond an absolute bound, which no baseline changes.
+func (f *Finding) Bounded() bool {
+	return f.AtMost != nil && f.Head > *f.AtMost || f.AtLeast != nil && f.Head < *f.AtLeast
+}
 
 // Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.
 func (f *Finding) Increased() bool {

@@ -49,15 +49,15 @@ type Notice struct {
 // Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, headline, report,
 // page, markdown, slower, faster and undecided; and adds summary (Markdown) to the job summary. It tries all three and
 // returns the errors of those that could not be written.
-func Publish(r *result.Report, summary string, exitCode int, o Options) error {
+func Publish(r *result.Report, summary string, o Options) error {
 	v := story.Tell(r, story.Options{Locate: o.Locate})
-	all := annotations(v, exitCode == 0)
+	all := annotations(v)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
 		all = append(all, annotation{(*githubactions.Action).Noticef,
 			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
-		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"slower", strconv.Itoa(v.Counts.Slower)},
+		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(v.Gate.Code)}, {"slower", strconv.Itoa(v.Counts.Slower)},
 		{"faster", strconv.Itoa(v.Counts.Faster)}, {"undecided", strconv.Itoa(v.Counts.Undecided)},
 		{"headline", oneLine(v.Headline)}, {"report", oneLine(o.Files[0])}, {"page", oneLine(o.Files[1])},
 		{"markdown", oneLine(o.Files[2])},
@@ -68,7 +68,7 @@ func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 // PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are the place of the
 // mistake, "" where it is unknown.
 func PublishError(text, file string, line, exitCode int, o Options) error {
-	return publish([]annotation{{levelOf(true), Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
+	return publish([]annotation{{levels[story.Fails], Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
 // oneLine makes a text of others fit for an output: a single line that is not the library's constant delimiter.
@@ -141,17 +141,13 @@ type annotation struct {
 
 type level func(action *githubactions.Action, format string, args ...any)
 
-// levelOf is the level of a remark that fails the gate, or of one that does not.
-func levelOf(fails bool) level {
-	if fails {
-		return (*githubactions.Action).Errorf
-	}
-	return (*githubactions.Action).Warningf
-}
+// levels are the levels of remarks by their severity.
+var levels = [...]level{story.NoVerdict: (*githubactions.Action).Errorf, story.Fails: (*githubactions.Action).Errorf,
+	story.Warns: (*githubactions.Action).Warningf, story.Undecided: (*githubactions.Action).Warningf,
+	story.Noted: (*githubactions.Action).Noticef}
 
 // annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
-// Where the command passes without a verdict, that is a notice.
-func annotations(v *story.Story, passes bool) []annotation {
+func annotations(v *story.Story) []annotation {
 	var out []annotation
 	remarks := v.Remarks()
 	shown := remarks
@@ -159,14 +155,11 @@ func annotations(v *story.Story, passes bool) []annotation {
 		shown = remarks[:maxAnnotations-1]
 	}
 	for _, x := range shown {
-		title, level := x.Title, levelOf(x.Class <= story.Fails && !passes)
-		if x.Class == story.NoVerdict {
+		title := x.Title
+		if x.Gate {
 			title = "nsgate: " + title
 		}
-		if x.Class == story.NoVerdict && passes {
-			level = (*githubactions.Action).Noticef
-		}
-		out = append(out, annotation{level, Notice{title, message(x.Lines...), x.File, x.Line}})
+		out = append(out, annotation{levels[x.Class], Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := 0
@@ -182,7 +175,7 @@ func annotations(v *story.Story, passes bool) []annotation {
 		if warned := len(rest) - failed; warned > 0 {
 			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))
 		}
-		out = append(out, annotation{levelOf(failed > 0 && !passes),
+		out = append(out, annotation{levels[rest[0].Class],
 			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)), Message: strings.Join(counts, " and ") + "; see the job summary"}})
 	}
 	return out

@@ -27,7 +27,7 @@ func annotate(t *testing.T, r *result.Report, o Options) []string {
 	t.Helper()
 	var b bytes.Buffer
 	o.Writer = &b
-	if err := Publish(r, "", 1, o); err != nil {
+	if err := Publish(r, "", o); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() == 0 {
@@ -73,8 +73,8 @@ func TestAnnotations(t *testing.T) {
 	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] || got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
 		t.Errorf("no verdict: %q", got)
 	}
-	r.Verdict, o.Writer = result.Fail, new(bytes.Buffer)
-	if err := Publish(r, "", 0, o); err != nil || strings.Contains(fmt.Sprint(o.Writer), "::error") {
+	r.Verdict, r.Gate.Way, o.Writer = result.Fail, result.Accepted, new(bytes.Buffer)
+	if err := Publish(r, "", o); err != nil || strings.Contains(fmt.Sprint(o.Writer), "::error") {
 		t.Errorf("accepted by a label: %v, %s", err, o.Writer)
 	}
 	if got := annotate(t, &result.Report{Verdict: result.Pass, Findings: []result.Finding{unchanged}}, o); got != nil {
@@ -172,7 +172,7 @@ func TestOutputsAndSummary(t *testing.T) {
 		{Kernel: "c", Name: "c", Scope: "kernel", Outcome: result.Faster},
 		{Kernel: "d", Name: "d", Scope: "kernel", Outcome: result.Undecided, Undecided: true}}}
 	o := Options{Getenv: func(k string) string { return env[k] }}
-	if err := Publish(r, "## fail\n", 1, o); err != nil {
+	if err := Publish(r, "## fail\n", o); err != nil {
 		t.Fatal(err)
 	}
 	output := read(t, env["GITHUB_OUTPUT"])
@@ -192,7 +192,7 @@ func TestOutputsAndSummary(t *testing.T) {
 
 	// A verdict that a saved report made up cannot become an output.
 	os.Remove(env["GITHUB_OUTPUT"])
-	if err := Publish(&result.Report{Verdict: result.Verdict("x\n" + end + "\nverdict=pass")}, "", 3, o); err != nil {
+	if err := Publish(&result.Report{Verdict: result.Verdict("x\n" + end + "\nverdict=pass")}, "", o); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") || strings.Contains(got, "verdict=pass") {
@@ -203,7 +203,7 @@ func TestOutputsAndSummary(t *testing.T) {
 	os.Remove(env["GITHUB_OUTPUT"])
 	forged := "x\n" + end + "\nverdict=pass\r\u2028" + end
 	o.Files[0] = forged
-	if err := Publish(&result.Report{Verdict: result.NoVerdict, Reason: forged, Workload: forged}, "", 3, o); err != nil {
+	if err := Publish(&result.Report{Verdict: result.NoVerdict, Reason: forged, Workload: forged}, "", o); err != nil {
 		t.Fatal(err)
 	}
 	output = read(t, env["GITHUB_OUTPUT"])
@@ -213,7 +213,7 @@ func TestOutputsAndSummary(t *testing.T) {
 	}
 
 	os.Remove(env["GITHUB_STEP_SUMMARY"])
-	if err := Publish(r, strings.Repeat("| row é |\n", 200_000), 1, o); err != nil {
+	if err := Publish(r, strings.Repeat("| row é |\n", 200_000), o); err != nil {
 		t.Fatal(err)
 	}
 	got := read(t, env["GITHUB_STEP_SUMMARY"])
@@ -264,7 +264,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe closed") }
 
 func TestPublishReturnsErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no", "such")
-	err := Publish(&result.Report{Verdict: result.NoVerdict}, "x", 3, Options{
+	err := Publish(&result.Report{Verdict: result.NoVerdict}, "x", Options{
 		Writer: broken{}, Getenv: func(string) string { return missing },
 	})
 	for _, want := range []string{"annotations", "pipe closed", "outputs", "job summary", "no such file"} {
@@ -275,7 +275,7 @@ func TestPublishReturnsErrors(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), missing) {
 		t.Errorf("the error names a path of the machine: %v", err)
 	}
-	if err := Publish(&result.Report{}, "x", 3, Options{}); err != nil {
+	if err := Publish(&result.Report{}, "x", Options{}); err != nil {
 		t.Errorf("outside Actions: %v", err)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Remark is a note that a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. A CI
 // runner obeys nothing in its texts.
 type Remark struct {
 	Class Severity
+	Gate  bool   // about the gate as a whole
 	Check string // identifier of the rule: "nsgate/step_time"
 	Title string
 	Lines []string
@@ -35,6 +37,7 @@ const (
 	Fails
 	Warns
 	Undecided
+	Noted // a gate that passes without a verdict
 )
 
 // Remarks are the remarks on a report, the worst first, each fingerprint once: code hosts drop repeated ones.
@@ -48,28 +51,44 @@ func (v *Story) Remarks() []Remark {
 		}
 	}
 	for _, w := range v.Each {
-		of := ""
+		at, of := len(out), ""
 		if v.Several() {
 			of = w.Workload + ": "
 		}
-		if !w.Judged() {
-			add(w.refusal(of))
+		passes := w.Gate.Code == 0
+		switch failing := slices.ContainsFunc(w.Causes, func(c Cause) bool { return c.Class == Failing }); {
+		case !w.Judged() && passes:
+			add(w.whole(of, "no verdict", Noted))
+		case !w.Judged():
+			add(w.whole(of, "no verdict", NoVerdict))
+		case w.Gate.Way == result.Interrupted && w.Gate.Does != result.Fails:
+			add(w.whole(of, "interrupted", NoVerdict))
+		case w.Gate.Does == result.Fails && !failing:
+			add(w.whole(of, "fail", Fails))
 		}
 		for _, c := range slices.Concat(w.Causes, w.Open) {
-			if i := slices.Index([]Class{Failing, Warned, Open}, c.Class); i >= 0 {
+			i := slices.Index([]Class{Failing, Warned, Open}, c.Class)
+			if i == 0 && passes {
+				i = 1
+			}
+			if i >= 0 {
 				add(w.remark(of, c, Fails+Severity(i)))
 			}
+		}
+		if steps := w.Steps(); at < len(out) { // the first is the worst
+			out[at].Lines = append(out[at].Lines, lines(steps)...)
+			out[at].Brief = Clean(strings.Join(append([]string{out[at].Brief}, steps...), "; "))
 		}
 	}
 	measure.Sort(out, func(a, b Remark) int { return int(a.Class - b.Class) })
 	return out
 }
 
-// refusal is the remark on a gate without a verdict; of goes before its title.
-func (v *Story) refusal(of string) Remark {
-	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Clean(of + "no verdict"),
-		Fingerprint: v.fingerprint("no-verdict"),
-		Lines:       lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), Brief: oneLine(of + "no verdict: " + v.Reason)}
+// whole is the remark on a gate as a whole, where no cause says why it does not pass; of goes before its title.
+func (v *Story) whole(of, answer string, class Severity) Remark {
+	id := strings.ReplaceAll(answer, " ", "-")
+	return Remark{Class: class, Gate: true, Check: "nsgate/" + id, Title: Clean(of + answer), Fingerprint: v.fingerprint(id),
+		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())), Brief: oneLine(of + answer + ": " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.

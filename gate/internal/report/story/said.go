@@ -39,6 +39,9 @@ func (v *Story) Says() (first, last []Said) {
 	next := Said{Label: "Next", Lines: v.Next}
 	switch {
 	case !v.Judged():
+		if v.Report.ReasonKey == result.KeyUndecided {
+			next.Label = "Settle"
+		}
 		first = []Said{next, {Label: "Also", Lines: v.suspects(), Apart: true}}
 	case v.Report.Verdict == result.Fail:
 		why := Said{Label: "Why", Lines: []string{v.Reason}, Apart: true}

@@ -1,6 +1,8 @@
 package story
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,12 +15,12 @@ const besideHead = "measure the base build beside the head"
 // settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build
 // measured beside the head, with the time that it takes by the runs of this measurement.
 func (v *Story) settle() {
-	open := v.Judged() && v.Report.Undecided
-	if open && len(v.Next) == 0 {
-		v.Next = []string{v.moreRuns(v.decidingRuns())}
-		if v.Next[0] == "" {
-			v.Next[0] = besideHead
+	if r := v.Report; r.Undecided && len(v.Next) == 0 && !v.Several() {
+		step := cmp.Or(v.moreRuns(v.decidingRuns()), besideHead)
+		if step == besideHead && r.Paired {
+			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure both builds again, on a quiet host and with more runs")
 		}
+		v.Next = []string{step}
 	}
 	call := v.paired()
 	for i, next := range v.Next {
@@ -54,7 +56,8 @@ func (v *Story) moreRuns(runs int) string {
 	if v.Report.Paired {
 		sides = 2
 	}
-	return strings.Replace(Trimmed(c.Runs), result.RunsHere, strconv.Itoa(runs), 1) + v.takes(sides*runs)
+	return strings.Replace(Trimmed(c.Runs), result.RunsHere, strconv.Itoa(runs), 1) + v.takes(sides*runs) +
+		Wrapped(", with ", Trimmed(c.With), "")
 }
 
 // paired is the command that measures the base build interleaved with the head, "" where there is none.
@@ -63,7 +66,15 @@ func (v *Story) paired() string {
 	if c == nil || c.Paired == "" || v.Report.Paired {
 		return ""
 	}
-	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) + Wrapped(", with ", Trimmed(c.Needs), "")
+	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) + Wrapped(", with ", Join(" and ", Trimmed(c.With), Trimmed(c.Needs)), "")
+}
+
+// Steps are the next steps, with the command that accepts a change that fails.
+func (v *Story) Steps() []string {
+	if v.Report.Verdict != result.Fail {
+		return v.Next
+	}
+	return Nonempty(append(slices.Clone(v.Next), Wrapped("intended? ", Trimmed(v.Report.Accept), ""))...)
 }
 
 // takes is the time of so many runs in brackets, "" where it is not known.

@@ -30,7 +30,8 @@ func TestSettle(t *testing.T) {
 			"(about 100 s), with base set"},
 		{&calls, true, append(open(more), other...), "nsgate check N 12 -w a (about 4 min)"},
 		{&calls, false, open(), "measure the base build beside the head: nsgate check P -w a (about 100 s), with base set"},
-		{&calls, true, open(), "measure the base build beside the head"},
+		{&calls, true, open(), "nsgate check N 10 -w a (about 3 min)"},
+		{nil, true, open(), "measure both builds again, on a quiet host and with more runs"},
 		{nil, false, open(more), "measure the base build beside the head"},
 	} {
 		r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: c.findings, Calls: c.calls, Paired: c.paired,

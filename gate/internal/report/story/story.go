@@ -20,6 +20,7 @@ type Story struct {
 	Report       *result.Report
 	Word, Reason string // the verdict
 	Tone         Tone
+	Gate         result.Gate
 	Workload     string   // "default" where it has no name
 	Headline     string   // the verdict, the workload and the largest effect, or the reason
 	Lead, Rest   string   // the headline without verdict and workload; what it leaves out of the reason
@@ -57,8 +58,6 @@ type Options struct {
 	Locate Locator
 	// Source is the repository's address on the CI host, for links.
 	Source Source
-	// ExitCode is that of the command, nil for the one of the verdict.
-	ExitCode *int
 	// Version is the version of this nsgate.
 	Version string
 }
@@ -141,21 +140,30 @@ func (v *Story) Several() bool { return len(v.Report.Workloads) > 0 }
 // verdict sets word, reason and tone. Without a reason in the report it counts findings.
 func (v *Story) verdict() {
 	r := v.Report
+	v.Gate = r.Gated()
+	v.Tone = map[result.Does]Tone{result.Fails: Bad, result.NoAnswer: Doubtful, result.Warns: Doubtful,
+		result.Passes: Good}[v.Gate.Does]
 	switch {
+	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // the workloads that fail are accepted, others not judged
+		v.Word = "NO VERDICT"
 	case r.Verdict == result.Fail:
-		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program", Bad
+		v.Word, v.Reason = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program"
 	case r.Verdict == result.Pass && r.Undecided:
-		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(v.Counts.Undecided, "cause")+" undecided", Doubtful
+		v.Word, v.Reason = "PASS, UNDECIDED", measure.Count(v.Counts.Undecided, "cause")+" undecided"
 	case r.Verdict == result.Pass:
-		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), Good
+		v.Word, v.Reason = "PASS", measure.Count(len(r.Findings), "comparison")
 	default:
-		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", Doubtful
+		v.Word, v.Reason = "NO VERDICT", "the measurement cannot be judged"
 	}
 	v.Reason = cmp.Or(Trimmed(r.Reason), v.Reason)
-	if r.Shadow {
-		v.Word += ", IN SHADOW"
+	if v.Gate.Way != result.Interrupted || r.Verdict == result.Pass {
+		v.Word += wayWords[v.Gate.Way]
 	}
 }
+
+// wayWords follow the verdict of a gate that does something else.
+var wayWords = map[result.Way]string{result.InShadow: ", IN SHADOW", result.Accepted: ", ACCEPTED",
+	result.FirstPasses: ", PASSES", result.FirstFails: ", FAILS", result.Interrupted: ", INTERRUPTED"}
 
 func (v *Story) Icon() string {
 	return [...]string{Good: "✅", Doubtful: "⚠️", Bad: "❌"}[v.Tone]
