@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -20,6 +19,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
+
+// ofPytest accounts for the statistics of a test; what it stores as extra_info is left out.
+var ofPytest = account{parts: names("machine_info|commit_info|options|params"), known: names("min|max|mean|stddev|rounds|" +
+	"median|iqr|q1|q3|(?:iqr_|stddev_)?outliers|[lh]d15iqr|ops|total|data|iterations")}
 
 // readPytest reads the JSON of pytest-benchmark (--benchmark-json): the median of each test, in seconds.
 func readPytest(r *run) error {
@@ -51,6 +54,10 @@ func readPytest(r *run) error {
 	return nil
 }
 
+// ofASVFile accounts for the columns of asv beside the result.
+var ofASVFile = account{parts: names("durations|stats"), known: names("version|result|params|started_at|duration|number|" +
+	"samples|stats(?:_.*)?|date|ram|num_cpu")}
+
 // readASV reads a result file of airspeed velocity (asv, docs/source/dev.rst, versions 1 and 2): names of benchmarks
 // tell what they measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything). The value null is of a
 // benchmark that failed, NaN of one that was skipped.
@@ -75,12 +82,18 @@ func readASV(r *run) error {
 			continue
 		}
 		rows := products(params)
+		r.taken[name] = true
+		if failed := string(values[0]) == "null" && len(values) == 1; failed && len(rows) != 1 {
+			r.failed = append(r.failed, name) // for all parameters
+			continue
+		}
 		if len(values) != len(rows) {
 			return r.bad(where, "%d values for %d combinations of parameters", len(values), len(rows))
 		}
 		m, factor := ofASV(name)
 		for i, text := range values {
 			if string(text) == `"NaN"` {
+				r.leave(name+rows[i], model.Skipped)
 				continue
 			}
 			var v *float64
@@ -182,6 +195,9 @@ func products(params [][]string) []string {
 	return out
 }
 
+// ofCriterion accounts for the estimates of Criterion, of which the median is read.
+var ofCriterion = account{parts: names("(?i)mean|median|median_?abs_?dev|slope|std_?dev"), known: names("")}
+
 // readCriterion reads estimates.json of Criterion.rs: the median in ns. The name is that of its directory:
 // target/criterion/GROUP/NAME/new/estimates.json.
 func readCriterion(r *run) error {
@@ -214,6 +230,9 @@ func readCriterion(r *run) error {
 	}
 	return r.add("median.point_estimate", strings.Join(dir, "/"), measure.Duration, *f.Median.Point)
 }
+
+// ofHyperfine accounts for the statistics of a command.
+var ofHyperfine = account{parts: names("parameters"), known: names("mean|stddev|median|user|system|min|max|times|exit_codes")}
 
 // readHyperfine reads the JSON of hyperfine (--export-json): the median of each command, in seconds.
 func readHyperfine(r *run) error {
@@ -339,9 +358,12 @@ func readBencher(r *run) error {
 	return nil
 }
 
-// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
-// left out.
-func readJUnit(r *run) error {
+// ofJUnit accounts for the counts of a suite; other attributes and properties are left out.
+var ofJUnit = account{known: names("time|tests|failures|errors|skipped|disabled|assertions|id|line|timestamp|hostname|" +
+	"version|retries|rerun|flakes|classname")}
+
+// xml decodes the file in its character set.
+func (r *run) xml() *xml.Decoder {
 	d := xml.NewDecoder(bytes.NewReader(r.text))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) {
 		if utf8.Valid(r.text) {
@@ -349,8 +371,14 @@ func readJUnit(r *run) error {
 		}
 		return cells.Latin(in), nil
 	}
-	suites := []string{""} // around the test
-	for {
+	return d
+}
+
+// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
+// left out.
+func readJUnit(r *run) error {
+	var suites []string // around the test
+	for d := r.xml(); ; {
 		token, err := d.Token()
 		if token == nil {
 			return r.endOfXML(err)
@@ -365,7 +393,7 @@ func readJUnit(r *run) error {
 			case "testsuite":
 				suites = append(suites, attribute(e, "name"))
 			case "testcase":
-				if err := r.addTest(d, e, suites[len(suites)-1]); err != nil {
+				if err := r.addTest(d, e, suites); err != nil {
 					return err
 				}
 			}
@@ -373,8 +401,8 @@ func readJUnit(r *run) error {
 	}
 }
 
-// addTest adds the test that starts here. One without a class has the name of its suite, for names repeat in others.
-func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) error {
+// addTest adds the test that starts here, below its suites. One without a class has the name of the innermost.
+func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suites []string) error {
 	line, _ := d.InputPos()
 	where := fmt.Sprintf("line %d", line)
 	var t struct {
@@ -389,9 +417,14 @@ func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) erro
 	if err := d.DecodeElement(&t, &start); err != nil {
 		return r.endOfXML(err)
 	}
-	row := strings.TrimPrefix(cmp.Or(t.Class, suite)+"."+t.Name, ".")
+	class := t.Class
+	if n := len(suites); class == "" && n > 0 {
+		class = suites[n-1]
+	}
+	row := strings.TrimPrefix(class+"."+t.Name, ".")
 	switch {
 	case t.Skip != nil, t.State == "notrun", t.State == "disabled":
+		r.leave(row, model.Skipped)
 		return nil
 	case len(t.Fail)+len(t.Error) > 0:
 		r.failed = append(r.failed, row)
@@ -404,9 +437,11 @@ func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) erro
 	if err != nil {
 		return r.bad(where, "the time of %s: %v", measure.Quote(row), err)
 	}
-	if value == 0 {
-		return nil // rounded to nothing: the clock of the test runner is coarser than the test
+	if value == 0 { // rounded
+		r.leave(row, model.UnderClock)
+		return nil
 	}
+	r.suite = strings.Join(suites, "/")
 	return r.add(where, row, measure.Duration, value*second)
 }
 

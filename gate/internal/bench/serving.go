@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -50,7 +53,7 @@ var servingMetrics = []servingMetric{
 	{measure.Metric{}, []string{"completed", "completed_requests", "successful_requests", "request_count",
 		"num_requests", "total_requests", "num_prompts", "concurrency", "max_concurrency", "request_rate", "duration",
 		"input_tokens", "output_tokens", "total_input", "total_output", "total_input_tokens", "total_output_tokens",
-		"input_len", "output_len", "seed"}},
+		"input_len", "output_len", "seed", "elapsed_time", "total_num_tokens"}},
 }
 
 // servingName matches a name in its parts: a statistic before or behind, and a unit of time.
@@ -64,10 +67,18 @@ var perSecond = input.Pattern(`(?:/|_per_)s(?:ec|econd)?(_|$)`)
 
 var spelling = strings.NewReplacer(" ", "_", "-", "_", ".", "_", "(", "", ")", "")
 
+func normal(name string) string { return spelling.Replace(strings.ToLower(name)) }
+
+// withoutUnit reports whether a name is that of a latency without its unit.
+func withoutUnit(name string) bool {
+	m, _, row, _ := ofServing(name + "_ms")
+	return row != "" && m == measure.Duration
+}
+
 // ofServing is the meaning of a name that a load generator or a person writes: p99_ttft_ms, ttft_p99_ms, tokens/s. row
 // is "" for a number that is not judged: settings, deviations and extremes. A latency without a unit is not known.
 func ofServing(name string) (m measure.Metric, factor float64, row string, known bool) {
-	name = perSecond().ReplaceAllString(spelling.Replace(strings.ToLower(name)), "/s$1")
+	name = perSecond().ReplaceAllString(normal(name), "/s$1")
 	part := servingName().FindStringSubmatch(name)
 	if part == nil {
 		return m, 0, "", false
@@ -103,46 +114,169 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 	return m, factor, row, true
 }
 
-// addServing adds the number of a name in [servingMetrics], and refuses a load with failed requests.
+// addServing adds the number of a name in [servingMetrics].
 func (r *run) addServing(where, name string, v float64) error {
 	m, factor, row, _ := ofServing(name)
-	switch old := r.values[key{row, m}]; {
+	switch old := r.values[key{row: row, metric: m}]; {
 	case row == "", m == measure.Value && v == 0:
 		return nil
 	case m == measure.Value:
-		return model.Refuse(model.WorkloadFailed, "find out why they failed; the log of the server tells",
-			"%s: requests failed: %s is %v", r.file, where, v)
+		return r.failure(where, v)
 	case old != nil && old[0] != v*factor:
 		return r.bad(where, "the file has another value of %s", row)
 	}
 	return r.add(where, row, m, v*factor)
 }
 
-// readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates. A
-// load with failed requests is no measurement of the server that was asked for.
+// failure is the refusal of a load with failed requests, which is no measurement of the server that was asked for.
+func (r *run) failure(where string, v any) error {
+	return model.Refuse(model.WorkloadFailed, "find out why they failed; the log of the server tells",
+		"%s: requests failed: %s is %v", r.file, where, v)
+}
+
+// failures counts the failed requests in a value: a number or its text, a list or object of them or of messages.
+func failures(v any) (n float64) {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case bool:
+		return map[bool]float64{true: 1}[v]
+	case string:
+		n, err := number(v)
+		if err != nil {
+			return 0
+		}
+		return n
+	case []any:
+		for _, x := range v {
+			if message, ok := x.(string); ok && message != "" {
+				n++
+			} else {
+				n += failures(x)
+			}
+		}
+	case map[string]any:
+		for _, x := range v {
+			n += failures(x)
+		}
+	}
+	return n
+}
+
+// whole refuses a load with failed requests, or fewer than it was asked for, and notes its settings.
+func (r *run) whole(f map[string]json.RawMessage) error {
+	count := func(names ...string) (float64, string) {
+		for _, name := range slices.Sorted(maps.Keys(f)) {
+			var v any
+			if json.Unmarshal(f[name], &v) != nil || !slices.Contains(names, normal(name)) {
+				continue
+			}
+			if n, err := number(fmt.Sprint(v)); err == nil {
+				return n, name
+			}
+		}
+		return 0, ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		var v any
+		if m, _, _, _ := ofServing(name); m != measure.Value || json.Unmarshal(f[name], &v) != nil {
+			continue
+		}
+		if v == nil {
+			return r.failure(name, "null, so their number is not known")
+		}
+		if n := failures(v); n > 0 {
+			return r.failure(name, n)
+		}
+	}
+	asked, by := count("num_prompts", "num_requests", "total_requests", "requests", "n_requests")
+	done, counted := count("completed", "completed_requests", "successful_requests", "successes", "num_completed")
+	switch {
+	case counted != "" && done == 0:
+		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",
+			"%s: no request was completed", r.file)
+	case counted != "" && by != "" && done < asked:
+		return model.Refuse(model.WorkloadFailed, "find out why the others failed; the log of the server tells",
+			"%s: only %v of %v requests were completed (%s, %s)", r.file, done, asked, counted, by)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		var v any
+		if json.Unmarshal(f[name], &v) == nil {
+			r.set(name, v)
+		}
+	}
+	duration, timed := count("duration", "benchmark_duration", "duration_s")
+	if counted != "" && by == "" {
+		r.settings["completed"] = round(done)
+		if timed != "" {
+			r.settings["duration"] = round(duration)
+		}
+	}
+	for _, kind := range []string{"input", "output"} {
+		tokens, some := count("total_"+kind, "total_"+kind+"_tokens")
+		if requests := max(done, asked); some != "" && requests > 0 {
+			r.settings[kind+"_tokens_per_request"] = round(tokens / requests)
+		}
+	}
+	return nil
+}
+
+func round(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// setting matches the names of the settings of a load.
+var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_requests|total_requests|request_rate|` +
+	`burstiness|(?:max_|num_)?concurrency|num_workers|users|vus_max|batch_size|` +
+	`(?:\w+_)?(?:input|output|prefix|question|prompt|isl|osl|max|sharegpt_output)_(?:len|length|tokens)|isl|osl|random_range_ratio|` +
+	`(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus)$`)
+
+// counted matches the names among them that a load counts.
+var counted = input.Pattern(`^total_`)
+
+// set notes a setting of the load: of a model without the directory that it lies in.
+func (r *run) set(name string, v any) {
+	name = normal(name)
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		v = list[0]
+	}
+	text := ""
+	switch v := v.(type) {
+	case nil:
+		text = "none"
+	case float64:
+		text = strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		text = strings.ToLower(v)
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			text = strconv.FormatFloat(n, 'g', -1, 64)
+		}
+		if strings.HasPrefix(name, "model") {
+			text = path.Base(strings.TrimRight(filepath.ToSlash(v), "/"))
+		}
+	default:
+		return
+	}
+	const longest = 64
+	if text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c <= ' ' || c == '=' }), "_"); text == "" ||
+		len(text) > longest || !setting().MatchString(name) || counted().MatchString(name) && name != "total_requests" {
+		return
+	}
+	r.settings[name] = text
+}
+
+// readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates.
 func readServing(r *run) error {
 	f, err := r.load()
 	if err != nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(f))
-	for _, name := range names {
-		v, ok := jsonNumber(f[name])
-		if m, _, _, _ := ofServing(name); ok && m == measure.Value {
-			if err := r.addServing(name, name, v); err != nil {
-				return err
-			}
-		}
-	}
-	if done, ok := jsonNumber(f["completed"]); ok && done == 0 {
-		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",
-			"%s: no request was completed", r.file)
+	if err := r.whole(f); err != nil {
+		return err
 	}
 	var date string
 	if json.Unmarshal(f["date"], &date) == nil {
 		r.at("20060102-150405", date)
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
 		m, _, row, _ := ofServing(name)
 		if row == "" || m == measure.Value || string(f[name]) == "null" {
 			continue
@@ -152,13 +286,40 @@ func readServing(r *run) error {
 			return r.bad(name, "%s is no number", measure.Quote(strings.Trim(string(f[name]), `"`)))
 		}
 		if v == 0 && m == measure.Duration && r.Tool != plain {
-			continue // of answers of one token: a latency between tokens that no request has
+			r.leave(name, "0: no request has it") // of answers of one token
+			continue
 		}
 		if err := r.addServing(name, name, v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ofLatency accounts for the file of `vllm bench latency`.
+var ofLatency = account{known: names("avg_latency|latencies"), parts: names("percentiles")}
+
+// readLatency reads the file of `vllm bench latency`, in seconds: the mean and the percentiles from the median up.
+func readLatency(r *run) error {
+	var f struct {
+		Mean        *float64            `json:"avg_latency"`
+		Percentiles map[string]*float64 `json:"percentiles"`
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	values := map[string]any{"avg": f.Mean}
+	for p, v := range f.Percentiles {
+		values["p"+p] = v
+	}
+	for name, v := range values {
+		v, _ := v.(*float64)
+		if v == nil {
+			return r.bad(name, "there is no number")
+		}
+		values[name] = *v
+	}
+	return r.addStatistics("latency", "latency", "s", values)
 }
 
 // jsonNumber is a number of a JSON file, not ok for a null and anything else.
@@ -169,6 +330,10 @@ func jsonNumber(text json.RawMessage) (float64, bool) {
 	}
 	return *v, true
 }
+
+// ofLoad accounts for the numbers of single requests that a load generator may store.
+var ofLoad = account{load: true, known: names("ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|start_times|errors|" +
+	"total_output_tokens_retokenized|random_range_ratio"), parts: names("server_info|metadata")}
 
 // plain is the harness of a file that a program writes itself: a flat JSON object of serving metrics.
 const plain = "serving metrics"
@@ -201,17 +366,24 @@ func readPlain(r *run) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		_, _, _, known := ofServing(name)
-		if _, ok := jsonNumber(f[name]); !ok || known {
+		if _, ok := jsonNumber(f[name]); !ok || known || setting().MatchString(normal(name)) {
 			continue
 		}
-		var names []string
-		for _, s := range servingMetrics {
-			names = append(names, s.names...)
-		}
-		return model.Refuse(model.BadValue, "rename it, or write its value as a text. Latencies need a unit (p99_ttft_ms); "+
-			"known are "+strings.Join(names, ", "), "%s: %s is no serving metric that nsgate knows", r.file, measure.Quote(name))
+		return model.Refuse(model.BadValue, "rename it, or write its value as a text. "+knownNames(),
+			"%s: %s is no serving metric that nsgate knows", r.file, measure.Quote(name))
 	}
 	return readServing(r)
+}
+
+// knownNames says which names a file of one's own may have.
+func knownNames() string {
+	var names []string
+	for _, s := range servingMetrics {
+		if s.metric.Better != measure.Neither {
+			names = append(names, s.names...)
+		}
+	}
+	return "Latencies need a unit (p99_ttft_ms); known are " + strings.Join(names, ", ")
 }
 
 // load decodes the object of the one load in the file.
@@ -232,6 +404,10 @@ func (r *run) load() (f map[string]json.RawMessage, err error) {
 	return nil, model.Refuse(model.SeveralProcesses, "write each load into a file of its own",
 		"%s holds several loads", r.file)
 }
+
+// ofLlama accounts for the settings of a test of llama-bench.
+var ofLlama = account{known: names(`(?:avg|stddev|samples)_(?:ns|ts)|build_number|n_\w+|no_\w+|flash_attn|main_gpu|use_\w+|` +
+	`tensor_split|embeddings|poll|cpu_strict|prio|fit_\w+|model_(?:size|n_params)|\w*_offload|devices`)}
 
 // readLlama reads the JSON of llama-bench, a list or one object a line: tokens per second of each test.
 func readLlama(r *run) error {

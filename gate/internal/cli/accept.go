@@ -69,7 +69,7 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(v.workload, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		wanted := w.Verdict == result.Fail || w.Measured != nil
+		wanted := app.Changed(w) || w.Measured != nil
 		if v.improved {
 			wanted = app.Faster(w)
 		}
@@ -149,7 +149,7 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 // report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
 	faster := app.Faster(r)
-	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "") {
+	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "") {
 		return
 	}
 	if file != "" {
@@ -166,6 +166,8 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case v.patch != "":
 		r.Next = append(r.Next, "to accept it with the patch that was written: "+v.apply())
+	case r.Accept != "" && r.Verdict == result.NoVerdict:
+		r.Next = append(r.Next, "or accept the change: "+r.Accept)
 	case r.Accept == "":
 		r.Next = append(r.Next, "to accept the change, check again with --report json=report.json")
 	}

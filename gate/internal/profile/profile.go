@@ -34,7 +34,7 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	} else {
 		var f *Format
 		if f, err = formatOf(path); err == nil && f == nil {
-			err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
+			err = cmp.Or(unknownResults(path), error(model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)))
 		}
 		if err == nil {
 			reading <- struct{}{}
@@ -127,7 +127,9 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		reduced = []model.Session{{Environment: r.Place}}
 	}
 	if len(reduced) > 0 {
-		trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs)
+		if err := trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs); err != nil {
+			return nil, err
+		}
 		out = append(out, reduced...)
 	}
 	if len(r.Counters) > 0 {
