@@ -20,6 +20,8 @@ type account struct {
 	parts *regexp.Regexp
 	// level is the depth of the key that names a number, the outermost 1; 0 is the innermost.
 	level int
+	// statistics matches the keys below a known name of that depth.
+	statistics *regexp.Regexp
 	// load is true for files of load generators, whose names tell what they mean.
 	load bool
 }
@@ -41,15 +43,19 @@ func (r *run) account(a account) {
 		if len(path) == 0 {
 			return
 		}
-		name := path[len(path)-1]
+		leaf := path[len(path)-1]
+		name := leaf
 		if a.level > 0 {
 			name = path[min(a.level, len(path))-1]
 		}
 		matches := func(p *regexp.Regexp, name string) bool { return p != nil && p.MatchString(name) }
 		inPart := func(key string) bool { return matches(a.parts, key) }
-		switch _, _, _, meant := ofServing(name); {
-		case matches(a.known, name), r.taken[name], slices.ContainsFunc(path[:len(path)-1], inPart),
-			a.load && (meant || setting().MatchString(normal(name))):
+		_, _, _, meant := ofServing(name)
+		switch known := matches(a.known, name) || r.taken[name] || a.load && (meant || setting().MatchString(normal(name))); {
+		case slices.ContainsFunc(path[:len(path)-1], inPart):
+		case known && a.statistics != nil && len(path) > a.level && !a.statistics.MatchString(leaf):
+			r.leave(name+"."+leaf, model.UnknownName)
+		case known:
 		case a.load && withoutUnit(name):
 			r.leave(name, model.NoUnit)
 		default:

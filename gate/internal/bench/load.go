@@ -19,7 +19,8 @@ func isGenAI(head []byte) bool { return has()(head) && genAI().Match(head) }
 
 // ofGenAI accounts for the metrics by the names of their objects.
 var ofGenAI = account{load: true, level: 1, known: names("request_count|error_request_count|(?:in|out)put_sequence_length|" +
-	"total_(?:in|out)put_.*|benchmark_duration|version|.*_version"), parts: names("input_config|metadata|telemetry_.*")}
+	"total_(?:in|out)put_.*|benchmark_duration|version|.*_version"), parts: names("input_config|metadata|telemetry_.*"),
+	statistics: names("(?:" + statistics + ")|count|sum")}
 
 // readGenAI reads profile_export_genai_perf.json of genai-perf and profile_export_aiperf.json of its successor: the
 // metrics in [servingMetrics], the others are left out.
@@ -53,6 +54,10 @@ func readGenAI(r *run) error {
 		switch {
 		case row == "" || m == measure.Value:
 			continue
+		case values != nil:
+			r.taken[name] = true
+		}
+		switch {
 		case values == nil:
 			return r.bad(name, "it is no object of a unit and statistics")
 		case m == measure.Duration && durations[unit] == 0, m == measure.ItemRate && !strings.Contains(unit, "/s"):
@@ -121,7 +126,8 @@ func isK6(head []byte) bool { return has(`"metrics"`)(head) && k6().Match(head) 
 
 // ofK6 accounts for the parts of a request; other metrics are left out.
 var ofK6 = account{level: 2, known: names("http_req.*|http_reqs|iterations|dropped_iterations|iteration_duration|vus(?:_max)?|data_.*|" +
-	"group_duration|testRunDurationMs"), parts: names("root_group|options|thresholds|setup_data")}
+	"group_duration|testRunDurationMs"), parts: names("root_group|options|thresholds|setup_data"),
+	statistics: names(`(?:` + statistics + `)|p\(.*\)|count|rate|value|passes|fails`)}
 
 // readK6 reads a summary of k6 in JSON (--summary-export, or the data of handleSummary, which has the statistics in
 // values): latencies in ms and rates. Iterations that k6 dropped were never sent, so the load was another one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -245,8 +246,8 @@ func (r *run) set(name string, v any) {
 	case float64:
 		text = strconv.FormatFloat(v, 'g', -1, 64)
 	case string:
-		text = strings.ToLower(v)
-		if n, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strings.Replace(strings.ToLower(v), "infinity", "inf", 1)
+		if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) {
 			text = strconv.FormatFloat(n, 'g', -1, 64)
 		}
 		if strings.HasPrefix(name, "model") {

@@ -57,7 +57,8 @@ func inSomeRuns(sessions []model.Session) []string {
 	for i := range sessions {
 		for j := range sessions[i].Series {
 			x := &sessions[i].Series[j]
-			if x.Subject.Scope == measure.ScopeBenchmark && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN) {
+			rounded := slices.Contains(sessions[i].LeftOut, model.LeftOut{Name: x.Subject.Name, Why: model.UnderClock})
+			if x.Subject.Scope == measure.ScopeBenchmark && !rounded && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN) {
 				names.Of(x.Subject.Short())
 			}
 		}

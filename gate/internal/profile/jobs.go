@@ -105,14 +105,14 @@ func told(files []file) []group {
 		}
 		files[i].rank = files[i].traces[0].Rank
 	}
-	all := []group{{name: "job", files: files}}
-	if ranks := all[0].ranks(); len(ranks) == 0 || slices.Min(ranks) == slices.Max(ranks) {
+	all := gather(files, func(_, _ file) bool { return true }, func(file) string { return "job" })
+	if len(all) == 0 || all[0].files[0].rank == all[0].files[len(files)-1].rank {
 		return nil
 	}
-	measure.Sort(files, func(a, b file) int { return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.rank, b.rank)) })
 	if unique(all) || slices.ContainsFunc(files, func(f file) bool { return f.start.IsZero() }) {
-		return gather(files, func(_, _ file) bool { return true }, func(file) string { return "job" })
+		return all
 	}
+	measure.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
 	return gather(files, alongside, func(f file) string { return "job of " + f.start.Format(time.RFC3339Nano) })
 }
 
