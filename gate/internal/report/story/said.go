@@ -53,7 +53,7 @@ func (v *Story) Says() (first, last []Said) {
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c Cause) bool { return c.Class != Failing }), most)
 		}
 		next.Apart = true
-		first, last = []Said{why, where, do, also, v.besides(Failing)}, []Said{next}
+		first, last = []Said{why, where, do, also, v.Besides()}, []Said{next}
 	case v.Report.Undecided:
 		first = []Said{{Label: "Open", Lines: []string{v.undecided()}}, {Label: "Settle", Lines: v.Next}, v.increased()}
 	default:
@@ -74,13 +74,13 @@ func (v *Story) Says() (first, last []Said) {
 		last = []Said{next}
 	}
 	if v.Report.Verdict != result.Fail {
-		first = append(first, v.besides(Within))
+		first = append(first, v.Besides())
 	}
-	return append(first, v.omitted()), last
+	return append(first, v.Omitted()), last
 }
 
-// omitted are the numbers and rows of files that were not judged, by reason, and those that only some runs have.
-func (v *Story) omitted() Said {
+// Omitted are the numbers and rows of files that were not judged, by reason, and those that only some runs have.
+func (v *Story) Omitted() Said {
 	said := Said{Label: "Omitted", Tone: Minor}
 	for _, x := range v.Report.Remarks {
 		names, _ := x.Args["names"].([]string)
@@ -150,9 +150,9 @@ func (v *Story) suspects() []string {
 	}), maxCauses)
 }
 
-// besides counts the other comparisons that need a look, and names what is new or gone. Beside a gate that does not
-// fail the others stand in lines of their own.
-func (v *Story) besides(of Class) Said {
+// Besides counts the other comparisons that need a look, and names what is new or gone. Of a gate that does not fail the
+// others stand in lines of their own.
+func (v *Story) Besides() Said {
 	var counts, named []string
 	for _, x := range []struct {
 		n     int
@@ -165,7 +165,7 @@ func (v *Story) besides(of Class) Said {
 		case x.n == 0:
 		case x.class == New || x.class == Gone:
 			named = append(named, text+": "+v.few(x.class))
-		case of == Failing:
+		case v.Report.Verdict == result.Fail:
 			counts = append(counts, text)
 		}
 	}
