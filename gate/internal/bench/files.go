@@ -16,8 +16,8 @@ import (
 )
 
 // ofPytest accounts for the statistics of a test; what it stores as extra_info is left out.
-var ofPytest = account{parts: names("machine_info|commit_info|options|params"), known: names("min|max|mean|stddev|rounds|" +
-	"median|iqr|q1|q3|(?:iqr_|stddev_)?outliers|[lh]d15iqr|ops|total|data|iterations")}
+var ofPytest = account{parts: names("machine_info|commit_info|options|params"), known: names("min|max|mean|" +
+	"stddev|rounds|median|iqr|q1|q3|(?:iqr_|stddev_)?outliers|[lh]d15iqr|ops|total|data|iterations")}
 
 // readPytest reads the JSON of pytest-benchmark (--benchmark-json): the median of each test, in seconds.
 func readPytest(r *run) error {
@@ -50,8 +50,8 @@ func readPytest(r *run) error {
 }
 
 // ofASVFile accounts for the columns of asv beside the result.
-var ofASVFile = account{parts: names("durations|stats"), known: names("version|result|params|started_at|duration|number|" +
-	"samples|stats(?:_.*)?|date|ram|num_cpu")}
+var ofASVFile = account{parts: names("durations|stats"), known: names("version|result|params|started_at|" +
+	"duration|number|samples|stats(?:_.*)?|date|ram|num_cpu")}
 
 // readASV reads a result file of airspeed velocity (asv, docs/source/dev.rst, versions 1 and 2): names of benchmarks
 // tell what they measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything). The value null is of a
@@ -227,7 +227,8 @@ func readCriterion(r *run) error {
 }
 
 // ofHyperfine accounts for the statistics of a command.
-var ofHyperfine = account{parts: names("parameters"), known: names("mean|stddev|median|user|system|min|max|times|exit_codes")}
+var ofHyperfine = account{parts: names("parameters"),
+	known: names("mean|stddev|median|user|system|min|max|times|exit_codes")}
 
 // readHyperfine reads the JSON of hyperfine (--export-json): the median of each command, in seconds.
 func readHyperfine(r *run) error {

@@ -16,8 +16,8 @@ import (
 )
 
 // ofJUnit accounts for the counts of a suite; other attributes and properties are left out.
-var ofJUnit = account{known: names("time|tests|failures|errors|skipped|disabled|assertions|id|line|timestamp|hostname|" +
-	"version|retries|rerun|flakes|classname")}
+var ofJUnit = account{known: names("time|tests|failures|errors|skipped|disabled|assertions|id|line|timestamp|" +
+	"hostname|version|retries|rerun|flakes|classname")}
 
 // xml decodes the file in its character set.
 func (r *run) xml() *xml.Decoder {

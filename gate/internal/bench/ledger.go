@@ -155,7 +155,7 @@ func Unknown(text []byte, file string) error {
 			case map[string]any, []any:
 				return nil
 			case float64:
-				some = some || name != "Type" // of an event of nsys
+				some = some || name != "Type" // of an event of a profiler
 			}
 		}
 	}
@@ -163,8 +163,10 @@ func Unknown(text []byte, file string) error {
 	case !some:
 		return nil
 	case objects > 1:
-		return model.Refuse(model.OtherFormat, "compare files with one load each; nsgate reads the harnesses in `nsgate help benchmarks`",
+		return model.Refuse(model.OtherFormat,
+			"compare files with one load each; `nsgate help benchmarks` lists the harnesses",
 			"%s is of no benchmark harness that nsgate knows: JSON lines without a metric by a known name", file)
 	}
-	return model.Refuse(model.NoMeasurement, "rename its numbers. "+knownNames(), "%s holds no metric by a known name", file)
+	return model.Refuse(model.NoMeasurement, "rename its numbers. "+knownNames(),
+		"%s holds no metric by a known name", file)
 }

@@ -18,8 +18,8 @@ import (
 // settings, counts, deviations, and other views of a judged number.
 var samples = []struct{ name, text, structure string }{
 	{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")), "meta|devices|device|summaries|axis_values"},
-	{"google-benchmark", google(`{"name":"B","run_type":"iteration","real_time":2,"cpu_time":3,"iterations":7,"threads":1,` +
-		`"time_unit":"us"}`), "context|cpu_time|iterations|threads"},
+	{"google-benchmark", google(`{"name":"B","run_type":"iteration","real_time":2,"cpu_time":3,"iterations":7,` +
+		`"threads":1,"time_unit":"us"}`), "context|cpu_time|iterations|threads"},
 	{"pytest-benchmark", `{"machine_info":{"node":"h","cpu":{"count":8}},"commit_info":{},"benchmarks":[{"name":"t",` +
 		`"fullname":"a.py::t","extra_info":{},"stats":{"median":0.002,"mean":9,"min":1,"rounds":5}}],"version":"4.0"}`,
 		"machine_info|commit_info|mean|min|rounds"},
@@ -29,9 +29,11 @@ var samples = []struct{ name, text, structure string }{
 		`"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "mean|std_dev|median"},
 	{"hyperfine", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0],"user":1}]}`,
 		"mean|times|user|exit_codes"},
-	{"llama-bench", `[{"model_filename":"m","model_type":"l","n_prompt":512,"n_gen":0,"avg_ts":7,"avg_ns":1,"n_threads":8}]`,
+	{"llama-bench", `[{"model_filename":"m","model_type":"l","n_prompt":512,"n_gen":0,"avg_ts":7,` +
+		`"avg_ns":1,"n_threads":8}]`,
 		"n_gen|avg_ns|n_threads"},
-	{"genai-perf", genAIFile, "avg|p1|p25|min|max|std|p99|request_count|request_latency|input_config|http_req_duration|output_sequence_length"},
+	{"genai-perf", genAIFile, "avg|p1|p25|min|max|std|p99|request_count|request_latency|input_config|http_req_duration|" +
+		"output_sequence_length"},
 	{"k6", k6File(""), "http_req.*|count|iterations|vus|thresholds|root_group|groups|checks"},
 	{"serving benchmark", `{"completed":100,"num_prompts":100,"failed":0,"request_throughput":5.5,"mean_ttft_ms":10,` +
 		`"std_ttft_ms":3,"duration":9,"max_concurrency":4,"total_output_tokens":200,"median_itl":3,"ttfts":[1,2]}`,
@@ -41,8 +43,8 @@ var samples = []struct{ name, text, structure string }{
 	{"bencher", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`, "lower_value"},
 }
 
-// TestEveryNumber changes each number of each format: what is read changes, or its name is left out, or it is one of the
-// structure. A number that is added to an object, under a name that nobody knows, is left out by this name or refused.
+// TestEveryNumber changes each number of each format: what is read changes, or its name is left out, or it is one of
+// the structure. A number that is added to an object, under a name that nobody knows, is left out by it or refused.
 func TestEveryNumber(t *testing.T) {
 	for _, tt := range samples {
 		structure := regexp.MustCompile("^(?:" + tt.structure + ")$")
@@ -122,14 +124,16 @@ func eachPart(v any, path []string, each func(path []string, v any, set func(any
 // TestLeftOut names what each format leaves out.
 func TestLeftOut(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"counters of google-benchmark", google(`{"name":"B","real_time":2,"time_unit":"us","GFLOPS":7,"items_per_second":3}`),
+		{"counters of google-benchmark", google(`{"name":"B","real_time":2,"time_unit":"us","GFLOPS":7,` +
+			`"items_per_second":3}`),
 			"[{GFLOPS unknown name}]"},
 		{"skipped", google(`{"name":"B","real_time":2,"time_unit":"us"},{"name":"C","skipped":true}`), "[{C skipped}]"},
-		{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("my/energy", "3")), "[{my/energy unknown name}]"},
+		{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("my/energy", "3")),
+			"[{my/energy unknown name}]"},
 		{"latency without a unit", `{"request_throughput":5,"median_ttft":3,"p99_ttft":9,"rtf_mean":1,"burstiness":1}`,
 			"[{median_ttft no unit} {p99_ttft no unit} {rtf_mean unknown name}]"},
-		{"JUnit", `<testsuite name="s" tests="2"><testcase name="t" time="1"><properties><property name="peak_mb" value="5"/>` +
-			`</properties></testcase><testcase name="u" time="0"/></testsuite>`,
+		{"JUnit", `<testsuite name="s" tests="2"><testcase name="t" time="1"><properties>` +
+			`<property name="peak_mb" value="5"/></properties></testcase><testcase name="u" time="0"/></testsuite>`,
 			"[{s.u 0 by a coarse clock} {peak_mb unknown name}]"},
 		{"hyperfine", `{"results":[{"command":"a","median":1,"times":[1],"memory_usage_byte":[5]}]}`,
 			"[{memory_usage_byte unknown name}]"},
@@ -171,10 +175,13 @@ func TestFailedLoads(t *testing.T) {
 // TestSettings holds the settings of a load.
 func TestSettings(t *testing.T) {
 	for more, want := range map[string]string{
-		`"max_concurrency":64,"request_rate":"inf","model_id":"/data/a b","seed":3,`:   "max_concurrency=64 model_id=a_b request_rate=inf",
-		`"max_concurrency":null,"request_rate":10.0,"random_input_len":1024,`:          "max_concurrency=none random_input_len=1024 request_rate=10",
-		`"num_prompts":10,"completed":10,"total_input_tokens":50,"total_output":1000,`: "input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
-		`"completed":10,"duration":2.5,`:                                               "completed=10 duration=2.5",
+		`"max_concurrency":64,"request_rate":"inf","model_id":"/data/a b",`://
+		"max_concurrency=64 model_id=a_b request_rate=inf",
+		`"max_concurrency":null,"request_rate":10.0,"random_input_len":1024,`://
+		"max_concurrency=none random_input_len=1024 request_rate=10",
+		`"num_prompts":10,"completed":10,"total_input_tokens":50,"total_output":1000,`://
+		"input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
+		`"completed":10,"duration":2.5,`: "completed=10 duration=2.5",
 	} {
 		s, err := Read(strings.NewReader(serve(more)), "a.json")
 		if err != nil || s.Mode != want {
@@ -188,7 +195,8 @@ func TestLoads(t *testing.T) {
 	var files []model.Session
 	for _, run := range []string{"1", "2"} {
 		for _, c := range []string{"1", "64"} {
-			s, err := Read(strings.NewReader(serve(`"max_concurrency":`+c+`,"num_prompts":`+c+`0,"date":"20260801-10000`+run+`",`)), "a")
+			text := serve(`"max_concurrency":` + c + `,"num_prompts":` + c + `0,"date":"20260801-10000` + run + `",`)
+			s, err := Read(strings.NewReader(text), "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,9 +220,9 @@ func TestLoads(t *testing.T) {
 
 // TestSuites gives tests of one name in several suites the name of theirs.
 func TestSuites(t *testing.T) {
-	s, err := Read(strings.NewReader(`<testsuites><testsuite name="a"><testcase classname="c" name="t" time="1"/></testsuite>`+
-		`<testsuite name="b"><testcase classname="c" name="t" time="2"/><testcase classname="c" name="u" time="3"/></testsuite>`+
-		`</testsuites>`), "a.xml")
+	s, err := Read(strings.NewReader(`<testsuites><testsuite name="a"><testcase classname="c" name="t" time="1"/>`+
+		`</testsuite><testsuite name="b"><testcase classname="c" name="t" time="2"/>`+
+		`<testcase classname="c" name="u" time="3"/></testsuite></testsuites>`), "a.xml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // ofLlama accounts for the settings of a test of llama-bench.
-var ofLlama = account{known: names(`(?:avg|stddev|samples)_(?:ns|ts)|build_number|n_\w+|no_\w+|flash_attn|main_gpu|use_\w+|` +
-	`tensor_split|embeddings|poll|cpu_strict|prio|fit_\w+|model_(?:size|n_params)|\w*_offload|devices`)}
+var ofLlama = account{known: names(`(?:avg|stddev|samples)_(?:ns|ts)|build_number|n_\w+|no_\w+|flash_attn|main_gpu|` +
+	`use_\w+|tensor_split|embeddings|poll|cpu_strict|prio|fit_\w+|model_(?:size|n_params)|\w*_offload|devices`)}
 
 // readLlama reads the JSON of llama-bench, a list or one object a line: tokens per second of each test.
 func readLlama(r *run) error {

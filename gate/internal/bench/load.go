@@ -18,8 +18,9 @@ var genAI = input.Pattern(`"(?:request_throughput|request_latency|time_to_first_
 func isGenAI(head []byte) bool { return has()(head) && genAI().Match(head) }
 
 // ofGenAI accounts for the metrics by the names of their objects.
-var ofGenAI = account{load: true, level: 1, known: names("request_count|error_request_count|(?:in|out)put_sequence_length|" +
-	"total_(?:in|out)put_.*|benchmark_duration|version|.*_version"), parts: names("input_config|metadata|telemetry_.*"),
+var ofGenAI = account{load: true, level: 1, known: names("request_count|error_request_count|" +
+	"(?:in|out)put_sequence_length|total_(?:in|out)put_.*|benchmark_duration|version|.*_version"),
+	parts:      names("input_config|metadata|telemetry_.*"),
 	statistics: names("(?:" + statistics + ")|count|sum")}
 
 // readGenAI reads profile_export_genai_perf.json of genai-perf and profile_export_aiperf.json of its successor: the
@@ -125,8 +126,9 @@ var k6 = input.Pattern(`"(?:http_req_duration|iteration_duration|iterations)"\s*
 func isK6(head []byte) bool { return has(`"metrics"`)(head) && k6().Match(head) }
 
 // ofK6 accounts for the parts of a request; other metrics are left out.
-var ofK6 = account{level: 2, known: names("http_req.*|http_reqs|iterations|dropped_iterations|iteration_duration|vus(?:_max)?|data_.*|" +
-	"group_duration|testRunDurationMs"), parts: names("root_group|options|thresholds|setup_data"),
+var ofK6 = account{level: 2, known: names("http_req.*|http_reqs|iterations|dropped_iterations|" +
+	"iteration_duration|vus(?:_max)?|data_.*|group_duration|testRunDurationMs"),
+	parts:      names("root_group|options|thresholds|setup_data"),
 	statistics: names(`(?:` + statistics + `)|p\(.*\)|count|rate|value|passes|fails`)}
 
 // readK6 reads a summary of k6 in JSON (--summary-export, or the data of handleSummary, which has the statistics in

@@ -77,8 +77,8 @@ func nameLoads(files []model.Session) (chosen []string) {
 }
 
 // Processes joins the files of a directory that are of one process. Files that differ in a setting are loads: the first
-// of each load are one run, then the second ones. Files that have no row in common, such as the groups of Criterion, are
-// one run. Others are returned as they are. The settings are those of the loads.
+// of each load are one run, then the second ones. Files without a common row, such as the groups of Criterion, are one
+// run. Others are returned as they are. The settings are those of the loads.
 func Processes(files []model.Session) (runs []model.Session, settings []string, err error) {
 	for i := range files {
 		if len(files[i].Series) == 0 || files[i].Series[0].Subject.Scope != measure.ScopeBenchmark ||

@@ -13,7 +13,8 @@ import (
 )
 
 // ofNVBench accounts for the settings of a state; the reader accounts for its summaries.
-var ofNVBench = account{known: names("index|id|device|devices|type_config_index|min_samples|min_time|max_noise|skip_time|timeout|.*_criterion"),
+var ofNVBench = account{known: names("index|id|device|devices|type_config_index|min_samples|min_time|max_noise|" +
+	"skip_time|timeout|.*_criterion"),
 	parts: names("meta|devices|axes|axis_values|summaries|criterion_params|stopping_criterion.*")}
 
 // readNVBench reads the JSON of nvbench (docs/cli_help.md, --json): one row a state, whose name is the
@@ -112,8 +113,9 @@ func (r *run) addNVBench(where, row string, tags map[string]string) error {
 var oldAggregate = input.Pattern(`^(.*)_(mean|median|stddev|BigO|RMS)$`)
 
 // ofGoogle accounts for the fields of a run that google-benchmark writes itself; counters of a benchmark are left out.
-var ofGoogle = account{parts: names("context"), known: names("(?:per_)?family_(?:instance_)?index|repetitions|repetition_index|" +
-	"threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|(?:bytes|items)_per_second")}
+var ofGoogle = account{parts: names("context"), known: names("(?:per_)?family_(?:instance_)?index|" +
+	"repetitions|repetition_index|threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|" +
+	"(?:bytes|items)_per_second")}
 
 // readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The
 // time is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other

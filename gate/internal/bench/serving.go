@@ -193,8 +193,8 @@ func jsonNumber(text json.RawMessage) (float64, bool) {
 }
 
 // ofLoad accounts for the numbers of single requests that a load generator may store.
-var ofLoad = account{load: true, known: names("ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|start_times|errors|" +
-	"total_output_tokens_retokenized|random_range_ratio"), parts: names("server_info|metadata")}
+var ofLoad = account{load: true, known: names("ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|" +
+	"start_times|errors|total_output_tokens_retokenized|random_range_ratio"), parts: names("server_info|metadata")}
 
 // plain is the harness of a file that a program writes itself: a flat JSON object of serving metrics.
 const plain = "serving metrics"

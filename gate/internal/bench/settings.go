@@ -114,8 +114,8 @@ func round(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 // setting matches the names of the settings of a load.
 var setting = input.Pattern(`^(?:model(?:_id|_name)?|num_prompts|num_requests|n_requests|total_requests|request_rate|` +
 	`burstiness|(?:max_|num_)?concurrency|num_workers|users|vus_max|batch_size|` +
-	`(?:\w+_)?(?:input|output|prefix|question|prompt|isl|osl|max|sharegpt_output)_(?:len|length|tokens)|isl|osl|random_range_ratio|` +
-	`(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus)$`)
+	`(?:\w+_)?(?:input|output|prefix|question|prompt|isl|osl|max|sharegpt_output)_(?:len|length|tokens)|isl|osl|` +
+	`random_range_ratio|(?:tp|pp|dp|ep|tensor_parallel|pipeline_parallel|data_parallel)(?:_size)?|dataset_name|num_gpus)$`)
 
 // counted matches the names among them that a load counts.
 var counted = input.Pattern(`^total_`)

@@ -6,7 +6,8 @@ import "testing"
 func TestUnlike(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
 		{"", "", ""}, {"a=1", "", ""}, {"", "a=1", ""}, {"a=1", "b=2", ""}, {"a=1", "a=1", ""}, {"a=1 b=2", "a=1 b=3", "b"},
-		{"a=inf", "a=none", "a"}, {"clock none, cache all", "clock none, cache all", ""}, {"clock none", "clock base", "mode"},
+		{"a=inf", "a=none", "a"}, {"clock none, cache all", "clock none, cache all", ""},
+		{"clock none", "clock base", "mode"},
 		{"", WithoutNVTX, "mode"}, {"a=1", WithoutNVTX, "mode"},
 		{"completed=100", "completed=95", ""}, {"completed=100", "completed=50", "completed"},
 		{"completed=100 duration=10", "completed=50 duration=10.2", ""},
@@ -23,7 +24,8 @@ func TestUnlike(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ a, b, want string }{
-		{"", "a=1", "a=1"}, {"a=1", "", "a=1"}, {"b=2", "a=1", "a=1 b=2"}, {"a=1", "a=2", "a=1"}, {"clock none", "a=1", "clock none"},
+		{"", "a=1", "a=1"}, {"a=1", "", "a=1"}, {"b=2", "a=1", "a=1 b=2"}, {"a=1", "a=2", "a=1"},
+		{"clock none", "a=1", "clock none"},
 	} {
 		if got := JoinModes(tt.a, tt.b); got != tt.want {
 			t.Errorf("%q with %q: %q, want %q", tt.a, tt.b, got, tt.want)

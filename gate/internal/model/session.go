@@ -62,8 +62,8 @@ type Environment struct {
 	// Tool is the profiler and its version, with a space between them: "torch.profiler 2.6".
 	Tool   string `json:"tool"`
 	Schema string `json:"schema"` // version of the export's schema
-	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), or the [Settings]
-	// of a load; "" without such settings.
+	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), or the
+	// [Settings] of a load; "" without such settings.
 	Mode string `json:"mode,omitempty"`
 	// GraphTrace is how CUDA graphs were recorded: "node", "graph", or "" where the workload used none.
 	GraphTrace string `json:"graph_trace"`

@@ -14,8 +14,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// missingRows is why a gate cannot pass that lacks a row of the baseline's benchmark files, in the head or in one of its
-// runs, nil where there is none. A rule that does not fail the gate says that the row may be missing.
+// missingRows is why a gate cannot pass that lacks a row of the baseline's benchmark files, in the head or in one of
+// its runs, nil where there is none. A rule that does not fail the gate says that the row may be missing.
 func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 	var gone, fresh, some []string
 	first := ""
@@ -51,17 +51,20 @@ func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 	if len(missing) == 0 {
 		return nil
 	}
-	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = \"ignore\"", first)
-	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s", measure.Count(len(missing), "row"),
-		result.Few(missing), result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))
+	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q", first,
+		thresholds.Ignore)
+	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
+		measure.Count(len(missing), "row"), result.Few(missing),
+		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))
 }
 
 // missingRuns counts the runs of the head that lack a row which every run of the newest session of the baseline has, of
 // all its runs. A time below the clock's resolution is not missing.
 func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	s := f.Subject()
+	ofScope := func(x model.Series) bool { return x.Subject.Scope == s.Scope }
 	at := len(t.Base.Sessions) - 1
-	for at > 0 && !slices.ContainsFunc(t.Base.Sessions[at].Series, func(x model.Series) bool { return x.Subject.Scope == s.Scope }) {
+	for at > 0 && !slices.ContainsFunc(t.Base.Sessions[at].Series, ofScope) {
 		at-- // the accepted part of another measurement
 	}
 	metric := f.Metric

@@ -150,8 +150,8 @@ func (v *Story) suspects() []string {
 	}), maxCauses)
 }
 
-// Besides counts the other comparisons that need a look, and names what is new or gone. Of a gate that does not fail the
-// others stand in lines of their own.
+// Besides counts the other comparisons that need a look, and names what is new or gone. Of a gate that does not fail
+// the others stand in lines of their own.
 func (v *Story) Besides() Said {
 	var counts, named []string
 	for _, x := range []struct {
