@@ -72,8 +72,12 @@ var sessionRefusals = []Refusal[*sides]{
 					graphs(h.GraphTrace) + " in the head",
 				"profile both sides with --cuda-graph-trace=node"
 		}),
-	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return b.Mode != h.Mode },
+	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return unlike(b, h) != "" },
 		func(b, h *model.Session) (string, string) {
+			if setting, x, y := model.Unlike(b.Mode, h.Mode); setting != model.WholeMode {
+				return "the loads differ in " + setting + ": " + x + " in the baseline, " + y + " in the head",
+					"measure both sides under the same load"
+			}
 			unknown := "not known"
 			if b.Mode == model.WithoutNVTX || h.Mode == model.WithoutNVTX {
 				unknown = "with NVTX"
@@ -230,6 +234,12 @@ func differ(name string, kind model.Kind, when func(b, h *model.Session) bool,
 	}
 	return Refusal[*sides]{name, kind, func(s *sides) bool { b, _ := find(s); return b != nil },
 		func(s *sides) (string, string) { return says(find(s)) }}
+}
+
+// unlike is the first setting of a load, or of the profiler, that differs.
+func unlike(b, h *model.Session) string {
+	setting, _, _ := model.Unlike(b.Mode, h.Mode)
+	return setting
 }
 
 func mostUnsteady(sessions []model.Session) bool {

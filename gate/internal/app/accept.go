@@ -98,7 +98,7 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 		out = append(out, model.Refuse(model.NotAcceptable,
 			"check again when it passes, or accept the report nevertheless",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
-	case !a.Improved && r.Verdict != result.Fail && r.Measured == nil:
+	case !a.Improved && !Changed(r) && r.Measured == nil:
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
@@ -350,6 +350,11 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 		out = append(out, "commit: "+measure.NormalizeLine(commit))
 	}
 	return out
+}
+
+// Changed reports whether a gate does not pass because of a change that the baseline can take.
+func Changed(r *result.Judgement) bool {
+	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
 }
 
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].

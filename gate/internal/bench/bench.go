@@ -42,31 +42,36 @@ type format struct {
 	is func(head []byte) bool
 	// read adds the rows of a file.
 	read func(*run) error
+	// account says which of its numbers are not rows; those of a format without one are rows.
+	account account
 }
 
 // formats is every format, one row each; a file is of the first that its head shows.
 var formats = []format{
-	{"nvbench", has(`"nvbench"`, `"benchmarks"`), readNVBench},
-	{"google-benchmark", has(`"benchmarks"`, `"context"`, `"num_cpus"`), readGoogle},
-	{"pytest-benchmark", has(`"machine_info"`, `"commit_info"`), readPytest},
-	{"asv", has(`"commit_hash"`, `"params"`, `"machine"`), readASV},
-	{"criterion", has(`"confidence_interval"`, `"point_estimate"`, `"standard_error"`), readCriterion},
-	{"hyperfine", has(`"results"`, `"command"`, `"times"`), readHyperfine},
-	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama},
-	{"llama-bench", begins("build_commit,"), readLlamaTable},
-	{"genai-perf", isGenAI, readGenAI},
-	{"k6", isK6, readK6},
-	{"serving benchmark", isServing, readServing},
-	{plain, isPlain, readPlain},
+	{"nvbench", has(`"nvbench"`, `"benchmarks"`), readNVBench, ofNVBench},
+	{"nvbench", has(`"benchmarks"`, `"axis_values"`, `"summaries"`), refuse("write it with an nvbench of 2022 or newer",
+		"a result of an nvbench that wrote no meta yet"), account{}},
+	{"google-benchmark", has(`"benchmarks"`, `"context"`, `"num_cpus"`), readGoogle, ofGoogle},
+	{"pytest-benchmark", has(`"machine_info"`, `"commit_info"`), readPytest, ofPytest},
+	{"asv", has(`"commit_hash"`, `"params"`, `"machine"`), readASV, ofASVFile},
+	{"criterion", has(`"confidence_interval"`, `"point_estimate"`, `"standard_error"`), readCriterion, ofCriterion},
+	{"hyperfine", has(`"results"`, `"command"`, `"times"`), readHyperfine, ofHyperfine},
+	{"llama-bench", has(`"model_filename"`, `"avg_ts"`), readLlama, ofLlama},
+	{"llama-bench", begins("build_commit,"), readLlamaTable, ofLlama},
+	{"genai-perf", isGenAI, readGenAI, ofGenAI},
+	{"k6", isK6, readK6, ofK6},
+	{"serving benchmark", isServing, readServing, ofLoad},
+	{"vLLM latency", has(`"avg_latency"`, `"percentiles"`), readLatency, ofLatency},
+	{plain, isPlain, readPlain, ofLoad},
 	{"github-action-benchmark", isHistory, refuse("compare the files that it was made of, one of each process",
-		"the history that github-action-benchmark keeps (data.js), not one measurement")},
-	{"github-action-benchmark", isAction, readAction},
-	{"bencher", isBencher, readBencher},
+		"the history that github-action-benchmark keeps (data.js), not one measurement"), account{}},
+	{"github-action-benchmark", isAction, readAction, account{known: names("value")}},
+	{"bencher", isBencher, readBencher, account{known: names("(?:lower_|upper_)?value")}},
 	{"nvbench", begins("Benchmark,Device,Device Name,"), refuse("let nvbench write JSON",
-		"a CSV of nvbench, which has names without quotes")},
-	{"tritonbench", isTritonBench, readTriton},
-	{"triton.testing", isTriton, readTriton},
-	{"JUnit", has("<testsuite", "<testcase"), readJUnit},
+		"a CSV of nvbench, which has names without quotes"), account{}},
+	{"tritonbench", isTritonBench, readTriton, account{}},
+	{"triton.testing", isTriton, readTriton, account{}},
+	{"JUnit", has("<testsuite", "<testcase"), readJUnit, ofJUnit},
 }
 
 // Sniff reports by the first bytes of a file whether it is of a harness.
@@ -129,19 +134,24 @@ func Read(r io.Reader, name string) (*model.Session, error) {
 	text = bytes.TrimSpace(text)
 	f := formatOf(text)
 	if f == nil {
+		if err := Unknown(text, name); err != nil {
+			return nil, err
+		}
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
 	}
-	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{}}
+	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{}, taken: map[string]bool{},
+		settings: model.Settings{}}
 	in.Tool = f.name
 	if err := f.read(in); err != nil {
 		return nil, err
 	}
+	in.account(f.account)
 	return in.session()
 }
 
-// Open reads the files of one process.
+// Open reads the files of one process. Rows of loads with other settings have these in their names.
 func Open(files ...string) (*model.Session, error) {
-	var all *model.Session
+	var all []model.Session
 	for _, name := range files {
 		f, err := input.Open(name)
 		if err != nil {
@@ -152,61 +162,50 @@ func Open(files ...string) (*model.Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all == nil {
-			all = s
-			continue
-		}
-		if s.Tool != all.Tool {
+		if len(all) > 0 && s.Tool != all[0].Tool {
 			return nil, model.Refuse(model.MixedProfilers, "judge the results of one harness at a time",
-				"%s is of %s, %s of %s", files[0], all.Tool, name, s.Tool)
+				"%s is of %s, %s of %s", files[0], all[0].Tool, name, s.Tool)
 		}
-		extend(all, s)
+		all = append(all, *s)
 	}
-	all.SortSeries()
-	for i := 1; i < len(all.Series); i++ {
-		if a, b := &all.Series[i-1], &all.Series[i]; a.Subject == b.Subject && a.Metric == b.Metric {
+	nameLoads(all)
+	one := &all[0]
+	for i := range all[1:] {
+		if err := extend(one, &all[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	nameSuites(one.Series)
+	one.SortSeries()
+	for i := 1; i < len(one.Series); i++ {
+		if a, b := &one.Series[i-1], &one.Series[i]; a.Subject == b.Subject && a.Metric == b.Metric {
 			return nil, model.Refuse(model.SeveralProcesses, "put the results of each process into a directory of its own",
 				"%s: two files of one run hold %s", filepath.Dir(files[0]), measure.Quote(a.Subject.Name))
 		}
 	}
-	return all, nil
+	return one, nil
 }
 
 // extend adds the rows of another file of the process.
-func extend(all, by *model.Session) {
+func extend(all, by *model.Session) error {
+	if setting, x, y := model.Unlike(all.Mode, by.Mode); setting != "" && !model.Tallied(setting) {
+		return model.Refuse(model.RunsDiffer, "put the results of each load into a directory of its own",
+			"files of one run differ in %s: %s and %s", setting, x, y)
+	}
+	all.Mode = model.JoinModes(all.Mode, by.Mode)
+	all.LeaveOut(by.LeftOut...)
 	all.Series = append(all.Series, by.Series...)
 	if all.Start.IsZero() || !by.Start.IsZero() && by.Start.Before(all.Start) {
 		all.Start, all.Runs[0].Start = by.Start, by.Start
 	}
-}
-
-// OneProcess joins runs of a host that have no row in common, such as the groups of Criterion or a file for each
-// benchmark: they are one process. Others are returned as they are.
-func OneProcess(runs []model.Session) []model.Session {
-	rows := map[measure.Subject]int{} // the run of a row
-	for i := range runs {
-		for _, s := range runs[i].Series {
-			if first, ok := rows[s.Subject]; ok && first != i || s.Subject.Scope != measure.ScopeBenchmark ||
-				runs[i].Tool != runs[0].Tool || runs[i].GPUHash != runs[0].GPUHash {
-				return runs
-			}
-			rows[s.Subject] = i
-		}
-	}
-	for i := 1; i < len(runs); i++ {
-		extend(&runs[0], &runs[i])
-	}
-	if len(runs) > 1 {
-		runs[0].SortSeries()
-		return runs[:1]
-	}
-	return runs
+	return nil
 }
 
 // key is a number of a file: a metric of a row.
 type key struct {
 	row    string
 	metric measure.Metric
+	suite  string // around a test of JUnit
 }
 
 // run is the file of one process while it is read.
@@ -218,6 +217,11 @@ type run struct {
 	values map[key][]float64 // of the repetitions in the process
 	units  map[key]string    // by row and name of the metric
 	failed []string          // rows that the harness says have failed
+
+	taken    map[string]bool // keys of the file whose numbers are read
+	left     []model.LeftOut
+	settings model.Settings // of the load
+	suite    string         // of the next number
 }
 
 // session is the run as a session of its own.
@@ -234,9 +238,11 @@ func (r *run) session() (*model.Session, error) {
 	}
 	s := &model.Session{Environment: r.Environment, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.Start}}}
 	for _, k := range r.order {
-		s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric,
+		s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric, Role: k.suite,
 			Values: model.Values{stats.Median(r.values[k])}})
 	}
+	s.Mode, s.LeftOut = r.settings.String(), r.left
+	nameSuites(s.Series)
 	s.SortSeries()
 	return s, nil
 }
@@ -256,11 +262,11 @@ func (r *run) add(where, row string, m measure.Metric, value float64) error {
 	case value == 0 && m.Unit == measure.Duration.Unit:
 		return r.bad(where, "a time of 0 is no measurement")
 	}
-	named := key{row, measure.Metric{Name: m.Name}}
+	named := key{row, measure.Metric{Name: m.Name}, r.suite}
 	if first, ok := r.units[named]; ok && first != m.Unit {
 		return r.bad(where, "%s is in %s and in %s", measure.Quote(row), measure.Quote(first), measure.Quote(m.Unit))
 	}
-	k := key{row, m}
+	k := key{row, m, r.suite}
 	r.units[named] = m.Unit
 	if _, ok := r.values[k]; !ok {
 		if len(r.order) >= model.MostSubjects {

@@ -190,7 +190,7 @@ func TestRead(t *testing.T) {
 		{"serving metrics of zero", "a.json", `{"p99_ttft_ms":0,"tokens_per_s":5}`, "a time of 0 is no measurement"},
 		{"serving metrics not a number", "a.json", `{"p99_ttft_ms":NaN,"tokens_per_s":5}`, `p99_ttft_ms: "NaN" is no number`},
 		{"serving metrics nested", "a.json", `{"p99_ttft_ms":20,"config":{"a":1}}`, "is no file of a benchmark harness"},
-		{"settings alone", "a.json", `{"concurrency":8,"duration":20,"errors":0}`, "is no file of a benchmark harness"},
+		{"settings alone", "a.json", `{"concurrency":8,"duration":20,"errors":0}`, "holds no metric by a known name"},
 		{"github-action-benchmark", "a.json",
 			`[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
 			"a duration 2e+06, b bandwidth 3e+06, c value 4"},
@@ -256,7 +256,8 @@ func TestRead(t *testing.T) {
 			`a.json: [1]: "a" is in "rows/s" and in "tok/s"`},
 		{"long name", "a.json", `[{"name":"` + strings.Repeat("x", 2000) + `","unit":"ms","value":2}]`, "has 2000 bytes"},
 		{"infinite", "a.json", `[{"name":"x","unit":"ms","value":1e999}]`, "the JSON is not that of"},
-		{"unknown", "a.json", `{"a":1}`, "is no file of a benchmark harness"},
+		{"unknown", "a.json", `{"a":1}`, "holds no metric by a known name"},
+		{"unknown, nested", "a.json", `{"a":{"b":1}}`, "is no file of a benchmark harness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if f := formatOf([]byte(tt.text)); f != nil && slices.Contains([]string{"genai-perf", "k6", plain}, f.name) &&
@@ -410,7 +411,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // Files without a common benchmark are of one process: one run. Those of several processes, hosts or harnesses stay.
-func TestOneProcess(t *testing.T) {
+func TestProcesses(t *testing.T) {
 	file := func(host, name string) model.Session {
 		text := strings.Replace(google(`{"name":"`+name+`","real_time":2,"time_unit":"ms"}`), `"h"`, `"`+host+`"`, 1)
 		s, err := Read(strings.NewReader(text), "a.json")
@@ -427,7 +428,11 @@ func TestOneProcess(t *testing.T) {
 		{[]model.Session{file("h", "a"), file("h", "b"), file("h", "a")}, 3},
 		{[]model.Session{file("h", "a"), file("g", "b")}, 2},
 	} {
-		rows, got := len(x.files), OneProcess(x.files)
+		rows := len(x.files)
+		got, _, err := Processes(x.files)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(got) != x.want || x.want == 1 && len(got[0].Series) != rows {
 			t.Errorf("%d files: %d runs, want %d", rows, len(got), x.want)
 		}

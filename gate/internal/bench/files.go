@@ -2,24 +2,22 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
+
+// ofPytest accounts for the statistics of a test; what it stores as extra_info is left out.
+var ofPytest = account{parts: names("machine_info|commit_info|options|params"), known: names("min|max|mean|" +
+	"stddev|rounds|median|iqr|q1|q3|(?:iqr_|stddev_)?outliers|[lh]d15iqr|ops|total|data|iterations")}
 
 // readPytest reads the JSON of pytest-benchmark (--benchmark-json): the median of each test, in seconds.
 func readPytest(r *run) error {
@@ -51,6 +49,10 @@ func readPytest(r *run) error {
 	return nil
 }
 
+// ofASVFile accounts for the columns of asv beside the result.
+var ofASVFile = account{parts: names("durations|stats"), known: names("version|result|params|started_at|" +
+	"duration|number|samples|stats(?:_.*)?|date|ram|num_cpu")}
+
 // readASV reads a result file of airspeed velocity (asv, docs/source/dev.rst, versions 1 and 2): names of benchmarks
 // tell what they measure (time_, timeraw_ seconds; mem_, peakmem_ bytes; track_ anything). The value null is of a
 // benchmark that failed, NaN of one that was skipped.
@@ -75,12 +77,18 @@ func readASV(r *run) error {
 			continue
 		}
 		rows := products(params)
+		r.taken[name] = true
+		if failed := string(values[0]) == "null" && len(values) == 1; failed && len(rows) != 1 {
+			r.failed = append(r.failed, name) // for all parameters
+			continue
+		}
 		if len(values) != len(rows) {
 			return r.bad(where, "%d values for %d combinations of parameters", len(values), len(rows))
 		}
 		m, factor := ofASV(name)
 		for i, text := range values {
 			if string(text) == `"NaN"` {
+				r.leave(name+rows[i], model.Skipped)
 				continue
 			}
 			var v *float64
@@ -182,6 +190,9 @@ func products(params [][]string) []string {
 	return out
 }
 
+// ofCriterion accounts for the estimates of Criterion, of which the median is read.
+var ofCriterion = account{parts: names("(?i)mean|median|median_?abs_?dev|slope|std_?dev"), known: names("")}
+
 // readCriterion reads estimates.json of Criterion.rs: the median in ns. The name is that of its directory:
 // target/criterion/GROUP/NAME/new/estimates.json.
 func readCriterion(r *run) error {
@@ -214,6 +225,10 @@ func readCriterion(r *run) error {
 	}
 	return r.add("median.point_estimate", strings.Join(dir, "/"), measure.Duration, *f.Median.Point)
 }
+
+// ofHyperfine accounts for the statistics of a command.
+var ofHyperfine = account{parts: names("parameters"),
+	known: names("mean|stddev|median|user|system|min|max|times|exit_codes")}
 
 // readHyperfine reads the JSON of hyperfine (--export-json): the median of each command, in seconds.
 func readHyperfine(r *run) error {
@@ -337,91 +352,4 @@ func readBencher(r *run) error {
 		}
 	}
 	return nil
-}
-
-// readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
-// left out.
-func readJUnit(r *run) error {
-	d := xml.NewDecoder(bytes.NewReader(r.text))
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) {
-		if utf8.Valid(r.text) {
-			return in, nil
-		}
-		return cells.Latin(in), nil
-	}
-	suites := []string{""} // around the test
-	for {
-		token, err := d.Token()
-		if token == nil {
-			return r.endOfXML(err)
-		}
-		switch e := token.(type) {
-		case xml.EndElement:
-			if e.Name.Local == "testsuite" {
-				suites = suites[:len(suites)-1]
-			}
-		case xml.StartElement:
-			switch e.Name.Local {
-			case "testsuite":
-				suites = append(suites, attribute(e, "name"))
-			case "testcase":
-				if err := r.addTest(d, e, suites[len(suites)-1]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-}
-
-// addTest adds the test that starts here. One without a class has the name of its suite, for names repeat in others.
-func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) error {
-	line, _ := d.InputPos()
-	where := fmt.Sprintf("line %d", line)
-	var t struct {
-		Class string   `xml:"classname,attr"`
-		Name  string   `xml:"name,attr"`
-		Time  string   `xml:"time,attr"`
-		State string   `xml:"status,attr"`
-		Fail  []string `xml:"failure"`
-		Error []string `xml:"error"`
-		Skip  *string  `xml:"skipped"`
-	}
-	if err := d.DecodeElement(&t, &start); err != nil {
-		return r.endOfXML(err)
-	}
-	row := strings.TrimPrefix(cmp.Or(t.Class, suite)+"."+t.Name, ".")
-	switch {
-	case t.Skip != nil, t.State == "notrun", t.State == "disabled":
-		return nil
-	case len(t.Fail)+len(t.Error) > 0:
-		r.failed = append(r.failed, row)
-		return nil
-	case t.Time == "":
-		return model.Refuse(model.BadValue, "have the test runner write the times of the tests",
-			"%s: %s: %s has no time", r.file, where, measure.Quote(row))
-	}
-	value, err := number(t.Time)
-	if err != nil {
-		return r.bad(where, "the time of %s: %v", measure.Quote(row), err)
-	}
-	if value == 0 {
-		return nil // rounded to nothing: the clock of the test runner is coarser than the test
-	}
-	return r.add(where, row, measure.Duration, value*second)
-}
-
-func attribute(of xml.StartElement, name string) string {
-	i := slices.IndexFunc(of.Attr, func(a xml.Attr) bool { return a.Name.Local == name })
-	if i < 0 {
-		return ""
-	}
-	return of.Attr[i].Value
-}
-
-// endOfXML is the error of XML that does not end as it should, nil at its end.
-func (r *run) endOfXML(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
-	}
-	return model.Refuse(model.Damaged, again, "%s: the XML is not that of JUnit: %v", r.file, err)
 }

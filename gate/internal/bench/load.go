@@ -17,6 +17,12 @@ var genAI = input.Pattern(`"(?:request_throughput|request_latency|time_to_first_
 
 func isGenAI(head []byte) bool { return has()(head) && genAI().Match(head) }
 
+// ofGenAI accounts for the metrics by the names of their objects.
+var ofGenAI = account{load: true, level: 1, known: names("request_count|error_request_count|" +
+	"(?:in|out)put_sequence_length|total_(?:in|out)put_.*|benchmark_duration|version|.*_version"),
+	parts:      names("input_config|metadata|telemetry_.*"),
+	statistics: names("(?:" + statistics + ")|count|sum")}
+
 // readGenAI reads profile_export_genai_perf.json of genai-perf and profile_export_aiperf.json of its successor: the
 // metrics in [servingMetrics], the others are left out.
 func readGenAI(r *run) error {
@@ -24,13 +30,19 @@ func readGenAI(r *run) error {
 	if err != nil {
 		return err
 	}
-	if failed := statisticsOf(f["error_request_count"])["avg"]; failed != nil {
-		v, ok := failed.(float64)
-		if !ok {
-			return r.bad("error_request_count.avg", "it is no number")
+	if failed, some := statisticsOf(f["error_request_count"])["avg"]; some {
+		if n := failures(failed); n > 0 || failed == nil {
+			return r.failure("error_request_count", failed)
 		}
-		if err := r.addServing("error_request_count", "error_request_count", v); err != nil {
-			return err
+	}
+	asked := r.config(statisticsOf(f["input_config"]))
+	if done, ok := statisticsOf(f["request_count"])["avg"].(float64); ok && done < asked {
+		return model.Refuse(model.WorkloadFailed, "find out why the others failed; the log of the server tells",
+			"%s: only %v of %v requests were completed", r.file, done, asked)
+	}
+	for _, kind := range []string{"input", "output"} {
+		if tokens, ok := statisticsOf(f[kind+"_sequence_length"])["avg"].(float64); ok {
+			r.settings[kind+"_tokens_per_request"] = round(tokens)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -43,6 +55,10 @@ func readGenAI(r *run) error {
 		switch {
 		case row == "" || m == measure.Value:
 			continue
+		case values != nil:
+			r.taken[name] = true
+		}
+		switch {
 		case values == nil:
 			return r.bad(name, "it is no object of a unit and statistics")
 		case m == measure.Duration && nanoseconds(unit) == 0, m == measure.ItemRate && !strings.Contains(unit, "/s"):
@@ -55,6 +71,23 @@ func readGenAI(r *run) error {
 		}
 	}
 	return nil
+}
+
+// config notes the settings in the configuration of a load, whose sections differ between versions, and returns the
+// number of requests that were asked for, 0 for none.
+func (r *run) config(section map[string]any) (asked float64) {
+	for _, name := range slices.Sorted(maps.Keys(section)) {
+		switch v := section[name].(type) {
+		case map[string]any:
+			asked = max(asked, r.config(v))
+		default:
+			r.set(name, v)
+			if n, ok := v.(float64); ok && name == "request_count" {
+				asked = max(asked, n)
+			}
+		}
+	}
+	return asked
 }
 
 // statisticsOf is the object of a metric, nil for anything else.
@@ -92,6 +125,12 @@ var k6 = input.Pattern(`"(?:http_req_duration|iteration_duration|iterations)"\s*
 
 func isK6(head []byte) bool { return has(`"metrics"`)(head) && k6().Match(head) }
 
+// ofK6 accounts for the parts of a request; other metrics are left out.
+var ofK6 = account{level: 2, known: names("http_req.*|http_reqs|iterations|dropped_iterations|" +
+	"iteration_duration|vus(?:_max)?|data_.*|group_duration|testRunDurationMs"),
+	parts:      names("root_group|options|thresholds|setup_data"),
+	statistics: names(`(?:` + statistics + `)|p\(.*\)|count|rate|value|passes|fails`)}
+
 // readK6 reads a summary of k6 in JSON (--summary-export, or the data of handleSummary, which has the statistics in
 // values): latencies in ms and rates. Iterations that k6 dropped were never sent, so the load was another one.
 func readK6(r *run) error {
@@ -107,6 +146,9 @@ func readK6(r *run) error {
 	if n, _ := f.Metrics["dropped_iterations"]["count"].(float64); n > 0 {
 		return model.Refuse(model.WorkloadFailed, "give k6 more VUs (maxVUs) or a lower rate",
 			"%s: the load generator could not generate the load in time: %v iterations were dropped", r.file, n)
+	}
+	if users, ok := f.Metrics["vus_max"]["max"]; ok {
+		r.set("vus_max", users)
 	}
 	failed := f.Metrics["http_req_failed"]
 	for _, count := range []string{"passes", "rate", "value"} { // passes are failed requests

@@ -8,7 +8,13 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
+
+// ofNVBench accounts for the settings of a state; the reader accounts for its summaries.
+var ofNVBench = account{known: names("index|id|device|devices|type_config_index|min_samples|min_time|max_noise|" +
+	"skip_time|timeout|.*_criterion"),
+	parts: names("meta|devices|axes|axis_values|summaries|criterion_params|stopping_criterion.*")}
 
 // readNVBench reads the JSON of nvbench (docs/cli_help.md, --json): one row a state, whose name is the
 // benchmark's and the values of its axes, with _ for the spaces in names of axes, for [Filter]. The time is that of the
@@ -41,9 +47,6 @@ func readNVBench(r *run) error {
 	}
 	for i, b := range f.Benchmarks {
 		for j, s := range b.States {
-			if s.Skipped {
-				continue
-			}
 			row := b.Name
 			for _, a := range s.Axes {
 				row += " " + strings.ReplaceAll(a.Name, " ", "_") + "=" + a.Value
@@ -56,12 +59,19 @@ func readNVBench(r *run) error {
 					row += " GPU " + strconv.Itoa(*s.Device)
 				}
 			}
+			if s.Skipped {
+				r.leave(row, model.Skipped)
+				continue
+			}
 			where := fmt.Sprintf("benchmarks[%d].states[%d]", i, j)
 			tags := map[string]string{}
 			for _, x := range s.Results {
 				for _, d := range x.Data {
 					if d.Name == "value" {
 						tags[x.Tag] = d.Value
+					}
+					if !strings.HasPrefix(x.Tag, "nv/") {
+						r.leave(cmp.Or(x.Tag, x.Name), model.UnknownName)
 					}
 				}
 			}
@@ -100,6 +110,11 @@ func (r *run) addNVBench(where, row string, tags map[string]string) error {
 // oldAggregate matches the rows of repetitions and complexity by their names, which is all that google-benchmark before
 // 1.5 tells of them.
 var oldAggregate = input.Pattern(`^(.*)_(mean|median|stddev|BigO|RMS)$`)
+
+// ofGoogle accounts for the fields of a run that google-benchmark writes itself; counters of a benchmark are left out.
+var ofGoogle = account{parts: names("context"), known: names("(?:per_)?family_(?:instance_)?index|" +
+	"repetitions|repetition_index|threads|iterations|(?:real|cpu)_time|(?:real|cpu)_coefficient|rms|" +
+	"(?:bytes|items)_per_second")}
 
 // readGoogle reads the JSON of google-benchmark (google/benchmark, docs/user_guide.md, --benchmark_format=json). The
 // time is the real time: the manual one, of CUDA events, where the benchmark sets it. Rates are the time in other
@@ -147,7 +162,10 @@ func readGoogle(r *run) error {
 		case b.Failed:
 			r.failed = append(r.failed, row+" ("+b.Message+")")
 			continue
-		case b.Skipped, b.Type == "aggregate" && (single[b.Run] || b.Aggregate != "median"):
+		case b.Skipped:
+			r.leave(row, model.Skipped)
+			continue
+		case b.Type == "aggregate" && (single[b.Run] || b.Aggregate != "median"):
 			continue
 		case b.Real == nil:
 			return r.bad(where, "%s has no real_time", measure.Quote(row))

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -50,7 +49,7 @@ var servingMetrics = []servingMetric{
 	{measure.Metric{}, []string{"completed", "completed_requests", "successful_requests", "request_count",
 		"num_requests", "total_requests", "num_prompts", "concurrency", "max_concurrency", "request_rate", "duration",
 		"input_tokens", "output_tokens", "total_input", "total_output", "total_input_tokens", "total_output_tokens",
-		"input_len", "output_len", "seed"}},
+		"input_len", "output_len", "seed", "elapsed_time", "total_num_tokens"}},
 }
 
 // servingName matches a name in its parts: a statistic before or behind, and a unit of time.
@@ -64,10 +63,18 @@ var perSecond = input.Pattern(`(?:/|_per_)s(?:ec|econd)?(_|$)`)
 
 var spelling = strings.NewReplacer(" ", "_", "-", "_", ".", "_", "(", "", ")", "")
 
+func normal(name string) string { return spelling.Replace(strings.ToLower(name)) }
+
+// withoutUnit reports whether a name is that of a latency without its unit.
+func withoutUnit(name string) bool {
+	m, _, row, _ := ofServing(name + "_ms")
+	return row != "" && m == measure.Duration
+}
+
 // ofServing is the meaning of a name that a load generator or a person writes: p99_ttft_ms, ttft_p99_ms, tokens/s. row
 // is "" for a number that is not judged: settings, deviations and extremes. A latency without a unit is not known.
 func ofServing(name string) (m measure.Metric, factor float64, row string, known bool) {
-	name = perSecond().ReplaceAllString(spelling.Replace(strings.ToLower(name)), "/s$1")
+	name = perSecond().ReplaceAllString(normal(name), "/s$1")
 	part := servingName().FindStringSubmatch(name)
 	if part == nil {
 		return m, 0, "", false
@@ -103,46 +110,34 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 	return m, factor, row, true
 }
 
-// addServing adds the number of a name in [servingMetrics], and refuses a load with failed requests.
+// addServing adds the number of a name in [servingMetrics].
 func (r *run) addServing(where, name string, v float64) error {
 	m, factor, row, _ := ofServing(name)
-	switch old := r.values[key{row, m}]; {
+	switch old := r.values[key{row: row, metric: m}]; {
 	case row == "", m == measure.Value && v == 0:
 		return nil
 	case m == measure.Value:
-		return model.Refuse(model.WorkloadFailed, "find out why they failed; the log of the server tells",
-			"%s: requests failed: %s is %v", r.file, where, v)
+		return r.failure(where, v)
 	case old != nil && old[0] != v*factor:
 		return r.bad(where, "the file has another value of %s", row)
 	}
 	return r.add(where, row, m, v*factor)
 }
 
-// readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates. A
-// load with failed requests is no measurement of the server that was asked for.
+// readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates.
 func readServing(r *run) error {
 	f, err := r.load()
 	if err != nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(f))
-	for _, name := range names {
-		v, ok := jsonNumber(f[name])
-		if m, _, _, _ := ofServing(name); ok && m == measure.Value {
-			if err := r.addServing(name, name, v); err != nil {
-				return err
-			}
-		}
-	}
-	if done, ok := jsonNumber(f["completed"]); ok && done == 0 {
-		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",
-			"%s: no request was completed", r.file)
+	if err := r.whole(f); err != nil {
+		return err
 	}
 	var date string
 	if json.Unmarshal(f["date"], &date) == nil {
 		r.at("20060102-150405", date)
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
 		m, _, row, _ := ofServing(name)
 		if row == "" || m == measure.Value || string(f[name]) == "null" {
 			continue
@@ -152,13 +147,40 @@ func readServing(r *run) error {
 			return r.bad(name, "%s is no number", measure.Quote(strings.Trim(string(f[name]), `"`)))
 		}
 		if v == 0 && m == measure.Duration && r.Tool != plain {
-			continue // of answers of one token: a latency between tokens that no request has
+			r.leave(name, "0: no request has it") // of answers of one token
+			continue
 		}
 		if err := r.addServing(name, name, v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ofLatency accounts for the file of `vllm bench latency`.
+var ofLatency = account{known: names("avg_latency|latencies"), parts: names("percentiles")}
+
+// readLatency reads the file of `vllm bench latency`, in seconds: the mean and the percentiles from the median up.
+func readLatency(r *run) error {
+	var f struct {
+		Mean        *float64            `json:"avg_latency"`
+		Percentiles map[string]*float64 `json:"percentiles"`
+	}
+	if err := r.json(&f); err != nil {
+		return err
+	}
+	values := map[string]any{"avg": f.Mean}
+	for p, v := range f.Percentiles {
+		values["p"+p] = v
+	}
+	for name, v := range values {
+		v, _ := v.(*float64)
+		if v == nil {
+			return r.bad(name, "there is no number")
+		}
+		values[name] = *v
+	}
+	return r.addStatistics("latency", "latency", "s", values)
 }
 
 // jsonNumber is a number of a JSON file, not ok for a null and anything else.
@@ -169,6 +191,10 @@ func jsonNumber(text json.RawMessage) (float64, bool) {
 	}
 	return *v, true
 }
+
+// ofLoad accounts for the numbers of single requests that a load generator may store.
+var ofLoad = account{load: true, known: names("ttfts|itls|tpots|e2els|latencies|(?:input|output|prompt)_lens|" +
+	"start_times|errors|total_output_tokens_retokenized|random_range_ratio"), parts: names("server_info|metadata")}
 
 // plain is the harness of a file that a program writes itself: a flat JSON object of serving metrics.
 const plain = "serving metrics"
@@ -201,17 +227,24 @@ func readPlain(r *run) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		_, _, _, known := ofServing(name)
-		if _, ok := jsonNumber(f[name]); !ok || known {
+		if _, ok := jsonNumber(f[name]); !ok || known || setting().MatchString(normal(name)) {
 			continue
 		}
-		var names []string
-		for _, s := range servingMetrics {
-			names = append(names, s.names...)
-		}
-		return model.Refuse(model.BadValue, "rename it, or write its value as a text. Latencies need a unit (p99_ttft_ms); "+
-			"known are "+strings.Join(names, ", "), "%s: %s is no serving metric that nsgate knows", r.file, measure.Quote(name))
+		return model.Refuse(model.BadValue, "rename it, or write its value as a text. "+knownNames(),
+			"%s: %s is no serving metric that nsgate knows", r.file, measure.Quote(name))
 	}
 	return readServing(r)
+}
+
+// knownNames says which names a file of one's own may have.
+func knownNames() string {
+	var names []string
+	for _, s := range servingMetrics {
+		if s.metric.Better != measure.Neither {
+			names = append(names, s.names...)
+		}
+	}
+	return "Latencies need a unit (p99_ttft_ms); known are " + strings.Join(names, ", ")
 }
 
 // load decodes the object of the one load in the file.
@@ -231,94 +264,4 @@ func (r *run) load() (f map[string]json.RawMessage, err error) {
 	}
 	return nil, model.Refuse(model.SeveralProcesses, "write each load into a file of its own",
 		"%s holds several loads", r.file)
-}
-
-// readLlama reads the JSON of llama-bench, a list or one object a line: tokens per second of each test.
-func readLlama(r *run) error {
-	var tests []map[string]any
-	if r.text[0] == '[' {
-		if err := r.json(&tests); err != nil {
-			return err
-		}
-	} else {
-		d := json.NewDecoder(bytes.NewReader(r.text))
-		for {
-			var t map[string]any
-			err := d.Decode(&t)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return r.json(&t)
-			}
-			tests = append(tests, t)
-		}
-	}
-	var texts []map[string]string
-	for _, t := range tests {
-		text := map[string]string{}
-		for k, v := range t {
-			text[k] = fmt.Sprint(v)
-		}
-		texts = append(texts, text)
-	}
-	return r.addLlama("test %d", texts)
-}
-
-// llamaSettings are settings of a test and their defaults in versions of llama-bench; other values stand in the name of
-// the row.
-var llamaSettings = []struct{ key, usual string }{
-	{"n_depth", "0"}, {"n_batch", "2048"}, {"n_ubatch", "512"}, {"type_k", "f16"}, {"type_v", "f16"},
-	{"n_gpu_layers", "99 -1"}, {"split_mode", "layer"}, {"flash_attn", "false 0 -1"},
-}
-
-// addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
-// with the same name have the settings in it that differ between them.
-func (r *run) addLlama(where string, tests []map[string]string) error {
-	same := map[string][]map[string]string{}
-	for _, t := range tests {
-		same[llamaName(t)] = append(same[llamaName(t)], t)
-	}
-	for i, t := range tests {
-		where, row := fmt.Sprintf(where, i+1), llamaName(t)
-		for _, key := range slices.Sorted(maps.Keys(t)) {
-			if !measured().MatchString(key) && slices.ContainsFunc(same[llamaName(t)], func(other map[string]string) bool {
-				return other[key] != t[key]
-			}) {
-				row += " " + key + "=" + t[key]
-			}
-		}
-		if r.GPU == "" {
-			r.GPU, _, _ = strings.Cut(t["gpu_info"], ", ")
-		}
-		r.at("2006-01-02T15:04:05Z", t["test_time"])
-		v, err := number(t["avg_ts"])
-		if err != nil {
-			return r.bad(where, "avg_ts: %v", err)
-		}
-		if err := r.add(where, row, measure.ItemRate, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// measured matches the keys of a test of llama-bench that are no settings.
-var measured = input.Pattern(`^(avg|stddev|samples)_|^test_time$`)
-
-// llamaName is the name of a test: its model, its tokens, and the settings that are not usual.
-func llamaName(t map[string]string) string {
-	var what []string
-	for _, x := range []struct{ key, as string }{{"n_prompt", "pp"}, {"n_gen", "tg"}} {
-		if n := t[x.key]; n != "0" && n != "" {
-			what = append(what, x.as+n)
-		}
-	}
-	row := strings.TrimSpace(t["model_type"] + " " + strings.Join(what, "+"))
-	for _, s := range llamaSettings {
-		if v := t[s.key]; v != "" && !slices.Contains(strings.Fields(s.usual), v) {
-			row += " " + s.key + "=" + v
-		}
-	}
-	return row
 }

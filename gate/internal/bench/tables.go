@@ -50,6 +50,16 @@ func readLlamaTable(r *run) error {
 // unitOf is the unit at the end of a column's name: "Triton (GB/s)", "Triton (Execution time (ms))".
 var unitOf = input.Pattern(`^(.*?)\s*[(\[](?:[^()\[\]]*[(\[])?([^()\[\]]+)[)\]]+$`)
 
+// unitBehind is the unit behind the last dash of a column's name: "Triton-GB/s". One letter may be a name: "Model-B".
+func unitBehind(title string) (name string, m measure.Metric, factor float64) {
+	at := strings.LastIndexByte(title, '-')
+	if at < 0 || len(title)-at <= 2 {
+		return title, measure.Value, 1
+	}
+	m, factor = inUnit(title[at+1:])
+	return title[:at], m, factor
+}
+
 // whole matches the decimals of a size, which pandas writes as a float: 256.000000.
 var whole = input.Pattern(`\.0+$`)
 
@@ -74,11 +84,7 @@ func isTriton(head []byte) bool {
 
 // hasUnit reports whether the name of a column ends in a unit that is known.
 func hasUnit(title string) bool {
-	part := unitOf().FindStringSubmatch(title)
-	if part == nil {
-		return false
-	}
-	m, _ := inUnit(part[2])
+	_, m, _ := ofColumn(title)
 	return !isValue(m)
 }
 
@@ -101,12 +107,12 @@ func readTriton(r *run) error {
 		return err
 	}
 	sizes := 1
-	for sizes < len(head) && comma == ',' && unitOf().FindStringSubmatch(head[sizes]) == nil {
+	for sizes < len(head) && comma == ',' && unitOf().FindStringSubmatch(head[sizes]) == nil && !hasUnit(head[sizes]) {
 		sizes++ // several axes stand before the first column with a unit
 	}
 	if comma == ',' && !slices.ContainsFunc(head[1:], hasUnit) {
 		return model.Refuse(model.BadTable,
-			`write units into line_names of the Benchmark: "Triton (GB/s)"; recent versions of Triton add ylabel`,
+			`write units in brackets into line_names of the Benchmark: "Triton (GB/s)"; recent versions of Triton add ylabel`,
 			"%s: line 1: no column has a unit", r.file)
 	}
 	seen := map[string]bool{}
@@ -177,6 +183,9 @@ func ofColumn(title string) (name string, m measure.Metric, factor float64) {
 		if x, ok := tritonMetrics[title[i+1:]]; ok {
 			return title[:i], x.metric, x.factor
 		}
+	}
+	if name, m, factor := unitBehind(title); m != measure.Value {
+		return name, cmp.Or(onGPU[m], m), factor
 	}
 	return title, measure.Value, 1
 }

@@ -97,7 +97,7 @@ func foretell(sessions []model.Session, policy *thresholds.Resolved, runs int, p
 	if r != nil {
 		return c.refuse(r), nil, nil
 	}
-	c.Gates.Runs = max(min(runs, profiled/2), stats.MinRuns)
+	c.Gates.Runs = max(min(runs, last.Judged()/2), stats.MinRuns)
 	c.measure(&last, forecasts)
 	result.Labelled(c.Noise, func(n *Noise) (*result.Named, measure.Scope) { return &n.Named, n.Scope })
 	if r := drift(&last); r != nil {
@@ -132,7 +132,7 @@ func fit(s *model.Session) *result.Remark {
 	if err := s.Check(); err != nil {
 		return result.Refuse(model.BadSession, "measure again", "session: %v", err)
 	}
-	runs := s.Profiled()
+	runs := s.Judged()
 	if runs < calibrationRuns {
 		return result.Refuse(model.FewRuns, "measure at least 4 runs, better 10",
 			"%s cannot be split into two sides of at least two", measure.Count(runs, "run"))
@@ -187,7 +187,9 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	for _, f := range forecasts {
 		x, _ := s.Find(f.Subject, f.Metric.Name)
 		n, values := newNoise(s, x)
-		n.Role, n.Share = f.Finding.Role, f.Finding.Share
+		if n.Role = f.Finding.Role; f.Subject.Scope != measure.ScopeBenchmark { // which is no part of the GPU time
+			n.Share = f.Finding.Share
+		}
 		gate := min(c.Gates.Runs, decide.MaxRuns)
 		n.MDE = result.Number(f.Detectable(0)[gate])
 		if !math.IsInf(f.Limit, 1) {
@@ -234,19 +236,23 @@ func (c *Calibration) resample(s *model.Session, forecasts []decide.Forecast, po
 	g := &c.Gates
 	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
 	drawn := map[string]bool{}
+	// Of the unprofiled runs as large a part, so that a gate has them in the same proportion.
+	profiled, unprofiled := s.Profiled(), len(s.Runs)-s.Profiled()
+	part := g.Runs
+	if profiled > 0 {
+		part = min(unprofiled/2, (g.Runs*unprofiled+profiled-1)/profiled)
+	}
 	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
-		base, head := draw(random, 0, s.Profiled(), g.Runs)
-		// Of the unprofiled runs as large a part, so that a gate has them in the same proportion.
-		unprofiled := len(s.Runs) - s.Profiled()
-		b, h := draw(random, s.Profiled(), unprofiled, min(unprofiled/2, (g.Runs*unprofiled+s.Profiled()-1)/s.Profiled()))
+		ofBase, ofHead := draw(random, 0, profiled, min(g.Runs, profiled/2))
+		b, h := draw(random, profiled, unprofiled, part)
 		number := len(drawn)
 		fails := func(f decide.Forecast) bool {
 			if f.Metric.Unprofiled() {
 				return ruleFails(s, &f, b, h, number)
 			}
-			return ruleFails(s, &f, base[:g.Runs], head[:g.Runs], number)
+			return ruleFails(s, &f, ofBase, ofHead, number)
 		}
-		base, head = append(base, b...), append(head, h...)
+		base, head := slices.Concat(ofBase, b), slices.Concat(ofHead, h)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true
 			if slices.ContainsFunc(forecasts, fails) {

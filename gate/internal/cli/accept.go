@@ -67,7 +67,7 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(v.workload, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		wanted := w.Verdict == result.Fail || w.Measured != nil
+		wanted := app.Changed(w) || w.Measured != nil
 		if v.improved {
 			wanted = app.Faster(w)
 		}
@@ -170,7 +170,7 @@ func kept(r *result.Judgement) string {
 // report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
-	if r.Measured == nil && (r.Verdict != result.Fail && !faster || r.Baseline == "" && step == "") {
+	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "" && step == "") {
 		return
 	}
 	if file != "" {
@@ -189,6 +189,8 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	case r.Measured != nil: // the refusal names the way to a first baseline
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()
+	case r.Accept != "" && r.Verdict == result.NoVerdict:
+		step = "or accept the change: " + r.Accept
 	case r.Accept == "":
 		step = toAccept + "the change, check again with --report json=report.json"
 	}

@@ -229,7 +229,7 @@ func (v *flags) apply() string {
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
 func offered(r *result.Judgement) bool {
-	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Verdict == result.Fail || w.Measured != nil })
+	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return app.Changed(w) || w.Measured != nil })
 }
 
 // patchOf is the patch of the baselines that accept would make. again, where not nil, is the policy for judging the
@@ -242,7 +242,7 @@ func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *t
 		case w.Measured != nil:
 			a.Root = root
 			a.Reason = cmp.Or(a.Reason, "the first baseline")
-		case w.Verdict != result.Fail:
+		case !app.Changed(w):
 			continue
 		}
 		var err error

@@ -26,8 +26,8 @@ type Forecast struct {
 	tick    float64 // relative floor
 }
 
-// forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
-// those of the first step of Holm's procedure.
+// forecasts are those of the outputs, of rows of benchmark files, of the workload's GPU time and of the times of
+// kernels from the policy's impact on. The alphas are those of the first step of Holm's procedure.
 func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []result.Finding) []Forecast {
 	total := 0.0
 	for i, e := range estimates {
@@ -40,7 +40,8 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 		f := findings[i]
 		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= recorded.KernelShare
 		workload := e.Subject == measure.Workload && f.Metric == measure.GPUTime.Name
-		output := e.Subject.Scope == measure.ScopeOutput && e.Compared()
+		row := e.Subject.Scope == measure.ScopeBenchmark && f.Gates
+		output := e.Compared() && (e.Subject.Scope == measure.ScopeOutput || row)
 		if e.Listed == "" && f.Base > 0 && (kernel || workload || output) {
 			out = append(out, Forecast{e, e.Subject, e.Metric, e.Limit.Max, f, policy.Alpha * e.weight() / total,
 				float64(f.Floor / f.Base)})

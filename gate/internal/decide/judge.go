@@ -108,6 +108,7 @@ func Judge(in Input) *Decision {
 	if refusal != nil {
 		return d.conclude(verdict.Gate{Refused: refusal})
 	}
+	base, in.Head = align.InSuites(base, in.Head), align.InSuites(in.Head, base)
 	head, scaled := align.SameWork(base, in.Head)
 	d.Stage, d.t, d.Scaled = Aligned, newComparison(base, head, policy), scaled
 	m := match.New(d.t.Sides)

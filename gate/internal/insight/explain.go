@@ -29,6 +29,7 @@ var explainers = []struct {
 	{decide.Compared, outlierValues},
 	{decide.Compared, coverage},
 	{decide.Compared, unjudged},
+	{decide.Measured, omitted},
 	{decide.Compared, shifts},
 	{decide.Compared, calls},
 	{decide.Compared, memory},

@@ -34,6 +34,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	out.Patterns = most(s.patterns(1))
 	out.Ranks = CompareRanks(nil, s.side, thresholds.Default().For(""))
 	out.Warn(unmatchedCollectives(s.side)...)
+	out.Warn(leftOut(alike)...)
 	if len(alike) < len(sessions) {
 		out.Warn(result.Say(UnlikeSessions{len(alike), len(sessions)}))
 	}

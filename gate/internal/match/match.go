@@ -189,6 +189,9 @@ func same(t Sides, s measure.Subject) []Pair {
 	for _, m := range recorded.Known(ofBase, ofHead) {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
+		if old != new && s.Scope == measure.ScopeBenchmark {
+			out = append(out, oneSided(t, s, m, old))
+		}
 		if s == measure.Workload && t.replacedStep(m) ||
 			!both && !(old != new && (!m.Judged() || m == t.Time)) && !wanted(t, s, m) {
 			continue
@@ -203,6 +206,15 @@ func same(t Sides, s measure.Subject) []Pair {
 		out = append(out, p)
 	}
 	return out
+}
+
+// oneSided lists a metric of a benchmark's row that only the baseline, or only the head, has.
+func oneSided(t Sides, s measure.Subject, m measure.Metric, gone bool) Pair {
+	p := Pair{Subject: s, Metric: m, Listed: result.New, Because: result.Say(reason.New), Head: t.Head.Values(s, m.Name)}
+	if gone {
+		p = Pair{Subject: s, Metric: m, Listed: result.Gone, Because: result.Say(reason.Gone), Base: t.Base.Values(s, m.Name)}
+	}
+	return p
 }
 
 // wanted reports whether a rule names a metric of a kernel in full, one that the counter, which measured both sides,

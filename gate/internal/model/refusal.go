@@ -168,6 +168,7 @@ var (
 	CountersOnly  = kind("counters-only", "Pages of ncu hold neither durations nor counters with a rule.")
 	MetricMissing = kind("metric-missing", "Nothing that a rule limits has its metric.")
 	NotProfiled   = kind("not-profiled", "ncu did not profile a kernel of the baseline.")
+	RowGone       = kind("row-gone", "The head lacks a row of a benchmark file.")
 	Unjudged      = kind("unjudged", "A time or counter of a kernel cannot be judged.")
 	Doubted       = kind("doubted", "A metric is probably worse, but not certainly.")
 	Drift         = kind("drift", "The GPU time drifts during a calibration.")

@@ -62,8 +62,8 @@ type Environment struct {
 	// Tool is the profiler and its version, with a space between them: "torch.profiler 2.6".
 	Tool   string `json:"tool"`
 	Schema string `json:"schema"` // version of the export's schema
-	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), "" for a profiler
-	// without such settings.
+	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), or the
+	// [Settings] of a load; "" without such settings.
 	Mode string `json:"mode,omitempty"`
 	// GraphTrace is how CUDA graphs were recorded: "node", "graph", or "" where the workload used none.
 	GraphTrace string `json:"graph_trace"`
@@ -124,6 +124,8 @@ type Session struct {
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
 	Reason  string        `json:"reason"` // why it was recorded or accepted
+	// LeftOut is what the files of the session hold beside its series; baselines do not keep it.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Accepted is true if it holds only the accepted part of a measurement.
 	Accepted bool `json:"accepted,omitempty"`
 	// Anchor names the state that drift is counted from ("v1.2", "yes"); "" for none.
@@ -358,4 +360,6 @@ type Unprofiled struct {
 	Overlapped bool
 	Outputs    []float64 // one for each [measure.Output] of the workload, in their order
 	Results    []Series  // of a benchmark harness, with one value each
+	Load       string    // settings of the harness's load, see [Environment.Mode]
+	LeftOut    []LeftOut // of the results
 }

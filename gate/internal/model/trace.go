@@ -22,6 +22,8 @@ type Trace struct {
 	// recording says so: the name of its file, or the launcher. "" where the recordings alone must tell.
 	Job  string
 	Rank int
+	// World is the number of ranks of the job where the recording itself names it, and its Rank; 0 elsewhere.
+	World int
 	Environment
 	// Zero is UTC at time 0 of the trace's clock, zero where unknown.
 	Zero time.Time

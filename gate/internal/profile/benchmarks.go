@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -65,4 +66,13 @@ func benchmarkRuns(dir string) (runs []entry, err error) {
 	}
 	measure.Sort(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
 	return runs, nil
+}
+
+// unknownResults is the refusal of a file that seems to hold results, see [bench.Unknown].
+func unknownResults(file string) error {
+	text, err := input.Read(file, sniffed)
+	if err != nil {
+		return nil
+	}
+	return bench.Unknown(text, file)
 }

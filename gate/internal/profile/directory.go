@@ -32,6 +32,9 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	if len(l.found) == 0 {
 		if l.found, err = benchmarkRuns(dir); err == nil && len(l.found) == 0 {
 			err = holdsNothing(dir, l.others, l.below)
+			for _, name := range slices.Backward(l.left) {
+				err = cmp.Or(unknownResults(filepath.Join(dir, name)), err)
+			}
 		}
 		if err != nil {
 			return err
@@ -50,7 +53,15 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 		return err
 	}
 	if runs := len(to.Summaries); runs > 1 {
-		if to.Summaries = bench.OneProcess(to.Summaries); len(to.Summaries) < runs {
+		var loads []string
+		if to.Summaries, loads, err = bench.Processes(to.Summaries); err != nil {
+			return err
+		}
+		switch n := len(to.Summaries); {
+		case loads != nil:
+			to.Warnings = append(to.Warnings, fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has %s",
+				dir, runs, strings.Join(loads, " and "), measure.Count(n, "run")))
+		case n < runs:
 			to.Warnings = append(to.Warnings,
 				dir+": its files have no benchmark in common, so that they are of one process")
 		}
@@ -265,7 +276,11 @@ func distinct(found []entry) error {
 		if err != nil {
 			return err
 		}
-		if other, ok := first[k]; ok {
+		other, ok := first[k]
+		if ok && e.format.benchmarks && bench.ByChance(e.files...) {
+			continue
+		}
+		if ok {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", filepath.Base(other), filepath.Base(e.files[0]))
 		}

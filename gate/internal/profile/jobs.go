@@ -56,6 +56,13 @@ var perProcess = input.Pattern(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[.
 // are refused; files without ranks are left as they are.
 func nameJobs(dir string, files []file) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
+	if groups := told(files); groups != nil {
+		if !unique(groups) {
+			return ambiguous(dir, groups)
+		}
+		name(groups)
+		return nil
+	}
 	if byWord, some, all := numbered(files, rankWord()); some {
 		stem := masked(rankWord())
 		jobs := gather(byWord, func(a, b file) bool { return stem(a) == stem(b) }, stem)
@@ -86,6 +93,27 @@ func nameJobs(dir string, files []file) error {
 	default:
 		return ambiguous(dir, groups)
 	}
+}
+
+// told groups files whose recordings name their rank: those that were recorded at the same time are of one job. It is
+// nil where a file names none, or all are of one rank, as where a program records only one of a job.
+func told(files []file) []group {
+	files = slices.Clone(files)
+	for i := range files {
+		if t := files[i].traces; len(t) != 1 || t[0].World < 2 {
+			return nil
+		}
+		files[i].rank = files[i].traces[0].Rank
+	}
+	all := gather(files, func(_, _ file) bool { return true }, func(file) string { return "job" })
+	if len(all) == 0 || all[0].files[0].rank == all[0].files[len(files)-1].rank {
+		return nil
+	}
+	if unique(all) || slices.ContainsFunc(files, func(f file) bool { return f.start.IsZero() }) {
+		return all
+	}
+	measure.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
+	return gather(files, alongside, func(f file) string { return "job of " + f.start.Format(time.RFC3339Nano) })
 }
 
 // numbered fills in the ranks that a pattern finds in the names, -1 for none.

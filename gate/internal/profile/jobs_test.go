@@ -107,3 +107,52 @@ func TestNameJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestToldRanks groups traces by the rank and the size of the job that they name, whatever their files are called.
+func TestToldRanks(t *testing.T) {
+	for _, tt := range []struct{ what, files, want, refused string }{
+		{"one job", "a_100.1@0/0 a_101.2@0/1", "0.0 0.1", ""},
+		{"one job, without times", "a_100.1/0 a_101.2/1", "0.0 0.1", ""},
+		{"two jobs", "a_100.1@0/0 a_101.2@1/1 a_200.3@30/0 a_201.4@31/1", "0.0 0.1 1.0 1.1", ""},
+		{"numbers of runs in the names", "run.0@0/0 run.1@0/1", "0.0 0.1", ""},
+		{"one rank of each job", "a_100.1@0/0 a_200.2@30/0", "-", ""},
+		{"two of a rank at once", "a@0/0 b@0/1 c@0/0", "", "rank 0 in a"},
+		{"two jobs without times", "a/0 b/1 c/0 d/1", "", "rank 0 in a"},
+	} {
+		var files []file
+		for _, word := range strings.Fields(tt.files) {
+			name, rank, _ := strings.Cut(word, "/")
+			name, at, timed := strings.Cut(name, "@")
+			x := model.Trace{World: 2, Launches: []model.Launch{{Start: 0, End: 10e9}}}
+			fmt.Sscan(rank, &x.Rank)
+			if timed {
+				second, _ := time.ParseDuration(at + "s")
+				x.Start = time.Unix(1_700_000_000, 0).Add(second)
+			}
+			files = append(files, newFile("dir", "dir/"+name, []model.Trace{x}))
+		}
+		err := nameJobs("dir", files)
+		if tt.refused != "" || err != nil {
+			if tt.refused == "" || err == nil || !strings.Contains(err.Error(), tt.refused) {
+				t.Errorf("%s: %v, want %q", tt.what, err, tt.refused)
+			}
+			continue
+		}
+		var jobs, got []string
+		for _, f := range files {
+			x := f.traces[0]
+			if x.Job == "" {
+				got = append(got, "-")
+				continue
+			}
+			if !slices.Contains(jobs, x.Job) {
+				jobs = append(jobs, x.Job)
+			}
+			got = append(got, fmt.Sprintf("%d.%d", slices.Index(jobs, x.Job), x.Rank))
+		}
+		slices.Sort(got)
+		if text := strings.Join(slices.Compact(got), " "); text != tt.want {
+			t.Errorf("%s: %q, want %q", tt.what, text, tt.want)
+		}
+	}
+}

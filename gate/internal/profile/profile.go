@@ -34,7 +34,9 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	} else {
 		var f *Format
 		if f, err = formatOf(path); err == nil && f == nil {
-			err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
+			if err = unknownResults(path); err == nil {
+				err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
+			}
 		}
 		if err == nil {
 			reading <- struct{}{}

@@ -77,6 +77,8 @@ var formats = []Format{
 	{Name: "results of a benchmark harness", Suffixes: benchmarkSuffixes, benchmarks: true, read: readBenchmarks,
 		Gives: "one value a process for each benchmark of [a harness](benchmarks.md#what-is-read)",
 		sniff: func(_ string, head []byte) bool { return bench.Sniff(head) }},
+	{Name: "JSON lines of another program", Suffixes: []string{".jsonl"}, benchmarks: true, read: readBenchmarks,
+		sniff: func(name string, head []byte) bool { return ends(name, ".jsonl") && bench.Unknown(head, name) != nil }},
 	{Name: "compressed profile", certain: true,
 		read: refuse(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are",
 			"%s is compressed"), Suffixes: []string{

@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -209,6 +210,32 @@ func (r OnOneSide) String() string {
 		return s + "check the policy's outputs and the number of unprofiled runs"
 	}
 	return s + "measure the head in the same way"
+}
+
+// Omitted are numbers and rows of files that were not judged.
+type Omitted struct {
+	Why   string
+	Names []string
+}
+
+func (r Omitted) String() string {
+	const most = 20
+	names := r.Names[:min(len(r.Names), most)]
+	left := ""
+	if n := len(r.Names) - most; n > 0 {
+		left = ", " + strconv.Itoa(n) + " more"
+	}
+	return "left out, " + r.Why + ": " + strings.Join(names, ", ") + left
+}
+
+// SomeRuns are rows of benchmark files that only some runs of a side have.
+type SomeRuns struct {
+	Side  string
+	Names []string
+}
+
+func (r SomeRuns) String() string {
+	return "only some runs of the " + side(r.Side) + " have " + result.Few(r.Names)
 }
 
 type NeedsProfiler struct {

@@ -89,6 +89,8 @@ var (
 	_ = result.Keyed("other-cycle", OtherCycle{},
 		"The sides differ in the number of cycles: the step is not judged.")
 	_ = result.Keyed("on-one-side", OnOneSide{}, "Only one side has this metric or output.")
+	_ = result.Keyed(result.KeyOmitted, Omitted{}, "Numbers or rows that are not judged.")
+	_ = result.Keyed(result.KeySomeRuns, SomeRuns{}, "Rows that some runs lack.")
 	_ = result.Keyed("needs-profiler", NeedsProfiler{}, "A rule limits a metric that was not measured.")
 	_ = result.Keyed("rule-idle", RuleIdle{}, "A rule limits nothing.")
 	_ = result.Keyed("same-runs", SameRuns{}, "Runs of the head are runs of the baseline too.")

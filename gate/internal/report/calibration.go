@@ -38,18 +38,21 @@ func calibrationText(c *calibrate.Calibration, o story.Options) (string, error) 
 	}
 	p.list("This host", "-", none, host)
 	p.warnings(c.Warnings)
-	if m := c.Measured; m.Runs > 0 {
+	if m := c.Measured; m.Runs+m.Unprofiled > 0 {
 		p.title("Measured")
 		unit := "per run"
 		if m.Step != "" {
 			unit = fmt.Sprintf("per step %q", story.Clean(m.Step))
 		}
-		p.line(2, 4, span{story.Join(" · ", story.Clean(m.Environment.GPU), story.Clean(m.Environment.Tool), story.Count(m.Runs, "run"), unit,
-			m.Skipped+" are warm-up"), none})
+		p.line(2, 4, span{story.Join(" · ", story.Clean(m.Environment.GPU), story.Clean(m.Environment.Tool),
+			story.Count(runsOf(m), "run"), unit, story.Wrapped("", m.Skipped, " are warm-up")), none})
 	}
 	p.next(c.Next)
 	return p.b.String(), nil
 }
+
+// runsOf is how many runs were judged: the profiled ones, or all where none was.
+func runsOf(s result.Side) int { return cmp.Or(s.Runs, s.Unprofiled) }
 
 // calibrated is the verdict of a calibration with its reason.
 func calibrated(c *calibrate.Calibration) (word string, t story.Tone, reason string) {
@@ -140,7 +143,7 @@ func (p *page) gates(c *calibrate.Calibration) {
 	p.line(2, 4, span{fmt.Sprintf("%d undecided (at most %s)", g.Undecided, rate(g.UndecidedBound)), none})
 	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The rule "+
 		"compares one run a side with the policy's limits. The bounds are about gates of these runs: another session may be "+
-		"quieter or louder.", story.Count(g.Runs, "run"), c.Measured.Runs,
+		"quieter or louder.", story.Count(g.Runs, "run"), runsOf(c.Measured),
 		story.Percent(c.Threshold), story.Clean(c.Rule)), dim})
 }
 

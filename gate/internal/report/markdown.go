@@ -35,7 +35,9 @@ func markdownOf(v *story.Story, title string, limit int) string {
 	if v.Judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
 	}
-	body += story.Wrapped("\nNot judged: ", prose(v.Unjudged()), "\n") + whyMarkdown(v, limit/3) + bullets("Warnings", v.Warnings, limit/4)
+	body += story.Wrapped("\nNot judged: ", prose(v.Unjudged()), "\n") +
+		story.Wrapped("\nOmitted: ", prose(strings.Join(v.Omitted().Lines, "; ")), "\n") +
+		whyMarkdown(v, limit/3) + bullets("Warnings", v.Warnings, limit/4)
 	if v.Report.Verdict != result.Pass && v.Fall != nil && len(v.Fall.Rows) > 0 {
 		body += tableMarkdown(v.Fall.Table(), limit/4)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -24,7 +25,8 @@ func texts(whole *story.Story) string {
 	}
 	p.warnings(whole.Warnings)
 	for _, v := range whole.Each {
-		if v.Tone == story.Good && !p.Verbose && len(v.Warnings) == 0 {
+		more := slices.Concat(v.Warnings, v.Besides().Lines, v.Omitted().Lines)
+		if v.Tone == story.Good && !p.Verbose && len(more) == 0 {
 			continue
 		}
 		p.b.WriteByte('\n')

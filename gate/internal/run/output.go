@@ -93,7 +93,8 @@ func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 		if !r.Unprofiled {
 			continue
 		}
-		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration, Overlapped: r.Held != nil, Results: r.Results}
+		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration, Overlapped: r.Held != nil, Results: r.Results,
+			Load: r.Load, LeftOut: r.LeftOut}
 		for _, found := range r.Found {
 			u.Outputs = append(u.Outputs, outputValue(found[0]))
 		}

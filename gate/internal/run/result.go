@@ -32,10 +32,13 @@ type Run struct {
 	Output string `json:"output"`
 	// Found holds the matches of the outputs' patterns, for each in order and no more than two; nil in profiled runs.
 	Found [][]string `json:"found,omitempty"`
-	// Results are those of a harness in the run, Harness is its name, and Unread says why its files were not read.
-	Results []model.Series `json:"results,omitempty"`
-	Harness string         `json:"harness,omitempty"`
-	Unread  string         `json:"unread,omitempty"`
+	// Results are those of a harness in the run with the settings of its load, Harness is its name, and Unread says why
+	// its files were not read.
+	Results []model.Series  `json:"results,omitempty"`
+	LeftOut []model.LeftOut `json:"left_out,omitempty"`
+	Load    string          `json:"load,omitempty"`
+	Harness string          `json:"harness,omitempty"`
+	Unread  string          `json:"unread,omitempty"`
 	// Held is the wait of the run for its turn, after it had started beside others; nil where it started in its turn.
 	Held *Held `json:"held,omitempty"`
 	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes: of

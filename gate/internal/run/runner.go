@@ -359,7 +359,7 @@ func (x *started) readResults() {
 			r.Unread = err.Error()
 			return
 		}
-		r.Harness, r.Results = session.Tool, session.Series
+		r.Harness, r.Results, r.Load, r.LeftOut = session.Tool, session.Series, session.Mode, session.LeftOut
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -18,7 +20,9 @@ type facts struct {
 	driver  string // newest version of CUDA that the driver knows
 	base    int64  // of all times, ns of UTC
 	pid     string
-	known   bool   // something in it is of torch.profiler
+	known   bool // something in it is of torch.profiler
+	rank    int
+	world   int    // ranks of the job, 0 where the trace does not say
 	lost    string // Kineto's message on records that it lost
 	cupti   string // the first error of CUPTI
 }
@@ -34,6 +38,7 @@ var factual = map[string]func(f *facts, value []byte){
 		}
 	},
 	"baseTimeNanoseconds":  func(f *facts, value []byte) { f.base = integerOr(value, 0) },
+	"distributedInfo":      (*facts).readRank,
 	"torch_version":        (*facts).readVersion,
 	"pytorch_version":      (*facts).readVersion,
 	"cuda_runtime_version": func(f *facts, value []byte) { f.runtime = cudaVersion(value) },
@@ -49,6 +54,17 @@ var factual = map[string]func(f *facts, value []byte){
 func (f *facts) readVersion(value []byte) {
 	if v := version().FindString(text(value)); v != "" {
 		f.tool = string(model.Torch) + " " + v
+	}
+}
+
+// readRank reads the rank of a job of several.
+func (f *facts) readRank(value []byte) {
+	var info struct {
+		Rank  *int `json:"rank"`
+		World int  `json:"world_size"`
+	}
+	if json.Unmarshal(value, &info, lenient) == nil && info.Rank != nil && 0 <= *info.Rank && *info.Rank < info.World {
+		f.rank, f.world = *info.Rank, info.World
 	}
 }
 

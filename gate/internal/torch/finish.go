@@ -30,7 +30,8 @@ func (t *trace) finish() (*model.Trace, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.List, Ranges: t.ranges}
+	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.List, Ranges: t.ranges,
+		Rank: t.rank, World: t.world}
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}

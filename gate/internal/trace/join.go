@@ -25,9 +25,8 @@ func Join(runs []model.Session) ([]model.Session, error) {
 	var out []model.Session
 	for _, r := range runs {
 		if last := len(out) - 1; last >= 0 && sameEnvironment(&out[last].Environment, &r.Environment) {
-			if out[last].Mode != r.Mode || out[last].Profiler() != r.Profiler() {
-				return nil, model.Refuse(model.RunsDiffer, "measure every run with the same profiler and settings",
-					"runs of one side were measured differently: %s and %s", out[last].Tool+" "+out[last].Mode, r.Tool+" "+r.Mode)
+			if out[last].Profiler() != r.Profiler() {
+				return nil, differ(&out[last], &r)
 			}
 			if err := add(&out[last], &r); err != nil {
 				return nil, err
@@ -50,8 +49,22 @@ func Join(runs []model.Session) ([]model.Session, error) {
 	return out, nil
 }
 
-// add appends the one run of r to a session. What either of them lacks is NaN. A metric in two units is an error.
+func differ(s, r *model.Session) error {
+	return model.Refuse(model.RunsDiffer, "measure every run with the same profiler and settings",
+		"runs of one side were measured differently: %s and %s", s.Tool+" "+s.Mode, r.Tool+" "+r.Mode)
+}
+
+// add appends the one run of r to a session. What either of them lacks is NaN. Runs under unlike loads, and a metric in two units, are refused.
 func add(s, r *model.Session) error {
+	switch setting, x, y := model.Unlike(s.Mode, r.Mode); {
+	case setting == model.WholeMode:
+		return differ(s, r)
+	case setting != "" && !model.Tallied(setting):
+		return model.Refuse(model.RunsDiffer, "measure every run under the same load",
+			"runs of one side differ in %s: %s and %s", setting, x, y)
+	}
+	s.Mode = model.JoinModes(s.Mode, r.Mode)
+	s.LeaveOut(r.LeftOut...)
 	at := make(map[key]int, len(s.Series))
 	for i := range s.Series {
 		at[key{s.Series[i].Subject, s.Series[i].Metric.Name}] = i
@@ -91,7 +104,10 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 				at = i
 			}
 		}
-		one := model.Session{Runs: []model.Run{{Unprofiled: true, Steady: true, Start: run.Start}}}
+		one := model.Session{Runs: []model.Run{{Unprofiled: true, Steady: true, Start: run.Start}}, LeftOut: run.LeftOut}
+		if one.Mode = run.Load; one.Mode == "" || model.ParseSettings(sessions[at].Mode) == nil {
+			one.Mode = cmp.Or(sessions[at].Mode, run.Load) // that of a profiler stays
+		}
 		set := func(subject measure.Subject, metric measure.Metric, value float64) {
 			one.Series = append(one.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}})
 		}

@@ -49,6 +49,7 @@ type gathered struct {
 	failing           string         // their names
 	unjudged          *result.Remark // why nothing can fail the gate
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
+	missingRows       *result.Remark // rows of benchmark files that the head lacks, or one of its runs
 	drift             *result.Remark // drift beyond what a rule allows
 	doubted           *result.Remark // a comparison that says harm, not surely enough
 	open              *result.Remark // an undecided comparison
@@ -79,6 +80,7 @@ func verdictOf(g gathered) Conclusion {
 		{result.Fail, false, g.Code},
 		{result.NoVerdict, false, g.Refused},
 		{result.NoVerdict, false, g.unmeasuredKernels},
+		{result.NoVerdict, false, g.missingRows},
 		{result.NoVerdict, false, g.unjudged},
 		{result.NoVerdict, false, g.TooFew},
 		{result.NoVerdict, false, g.Outlier},
@@ -100,7 +102,8 @@ func gather(t Gate, d *result.Decision) gathered {
 		return gathered{Gate: t}
 	}
 	findings := d.Findings
-	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings), strict: t.Policy.Undecided == "fail"}
+	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings),
+		missingRows: missingRows(t.Sides, findings), strict: t.Policy.Undecided == "fail"}
 	if d.Family == 0 {
 		g.unjudged = unjudged(t.Sides)
 	}

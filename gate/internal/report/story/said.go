@@ -56,7 +56,7 @@ func (v *Story) Says() (first, last []Said) {
 			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c Cause) bool { return c.Class != Failing }), most)
 		}
 		next.Apart = true
-		first, last = []Said{why, where, do, also, {Label: "Besides", Lines: v.besides(), Tone: Minor}}, []Said{next}
+		first, last = []Said{why, where, do, also, v.Besides()}, []Said{next}
 	case v.Report.Undecided:
 		first = []Said{{Label: "Open", Lines: []string{v.undecided()}}, {Label: "Settle", Lines: v.Next}, v.increased()}
 	default:
@@ -76,7 +76,33 @@ func (v *Story) Says() (first, last []Said) {
 		first = append(first, v.increased(), Said{Label: "Faster", Lines: v.some(v.gains()), Tone: Good})
 		last = []Said{next}
 	}
-	return first, last
+	if v.Report.Verdict != result.Fail {
+		first = append(first, v.Besides())
+	}
+	return append(first, v.Omitted()), last
+}
+
+// Omitted are the numbers and rows of files that were not judged, by reason, and those that only some runs have.
+func (v *Story) Omitted() Said {
+	said := Said{Label: "Omitted", Tone: Minor}
+	for _, x := range v.Report.Remarks {
+		names, _ := x.Args["names"].([]string)
+		names = slices.Clone(names)
+		for i := range names {
+			names[i] = Bind(Elide(Clean(names[i]), 60))
+		}
+		if !v.Verbose {
+			names = beginning(names, 5, Wrapped(" (", v.ShowAll, ")"))
+		}
+		switch list := strings.Join(names, ", "); x.Key {
+		case result.KeyOmitted:
+			why, _ := x.Args["why"].(string)
+			said.Lines = append(said.Lines, Clean(why)+": "+list)
+		case result.KeySomeRuns:
+			said.Lines = append(said.Lines, Trimmed(x.Sentence))
+		}
+	}
+	return said
 }
 
 // some cuts a list to three texts, and says where the others are.
@@ -127,22 +153,39 @@ func (v *Story) suspects() []string {
 	}), maxCauses)
 }
 
-// besides counts the other comparisons that need a look.
-func (v *Story) besides() []string {
-	var list []string
+// Besides counts the other comparisons that need a look, and names what is new or gone. Of a gate that does not fail
+// the others stand in lines of their own.
+func (v *Story) Besides() Said {
+	var counts, named []string
 	for _, x := range []struct {
-		n    int
-		what string
-	}{{v.Counts.Warned, "slower without failing the gate"}, {v.Counts.Undecided, "undecided"}, {v.Counts.Faster, "faster"},
-		{v.Counts.New, "new"}, {v.Counts.Gone, "gone"}} {
-		if x.n > 0 {
-			list = append(list, Bind(fmt.Sprintf("%d %s", x.n, x.what)))
+		n     int
+		what  string
+		class Class
+	}{{v.Counts.Warned, "slower without failing the gate", Warned}, {v.Counts.Undecided, "undecided", Open},
+		{v.Counts.Faster, "faster", Faster}, {v.Counts.New, "new", New}, {v.Counts.Gone, "gone", Gone}} {
+		text := Bind(fmt.Sprintf("%d %s", x.n, x.what))
+		switch {
+		case x.n == 0:
+		case x.class == New || x.class == Gone:
+			named = append(named, text+": "+v.few(x.class))
+		case v.Report.Verdict == result.Fail:
+			counts = append(counts, text)
 		}
 	}
-	if len(list) == 0 {
-		return nil
+	said := Said{Label: "Besides", Tone: Minor}
+	if text := Join("; ", append([]string{strings.Join(counts, ", ")}, named...)...); text != "" {
+		said.Lines = []string{text + Wrapped(NB+"(", Bind(v.ShowAll), ")")}
 	}
-	return []string{strings.Join(list, ", ") + Wrapped(NB+"(", Bind(v.ShowAll), ")")}
+	return said
+}
+
+// few are the names of the first rows of a class.
+func (v *Story) few(class Class) string {
+	var names []string
+	for _, g := range Groups(Untold(v.Of(class))) {
+		names = append(names, Bind(Elide(g[0].Subject, 40)))
+	}
+	return strings.Join(beginning(names, 3, ""), ", ")
 }
 
 // increased are the counts that increased.

@@ -1,0 +1,107 @@
+package model
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LeftOut is a number or row of a file that is neither judged nor shown, and why.
+type LeftOut struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// The reasons to leave out a number or a row of a file.
+const (
+	NoUnit      = "no unit"
+	UnknownName = "unknown name"
+	Skipped     = "skipped"
+	UnderClock  = "0 by a coarse clock"
+)
+
+// LeaveOut adds what a file or run of the session leaves out, each once.
+func (s *Session) LeaveOut(more ...LeftOut) {
+	for _, x := range more {
+		if !slices.Contains(s.LeftOut, x) {
+			s.LeftOut = append(s.LeftOut, x)
+		}
+	}
+}
+
+// Settings are those of a load by name, as [Environment.Mode] holds them: "max_concurrency=64 num_prompts=640".
+type Settings map[string]string
+
+// ParseSettings reads a mode, nil where it is that of a profiler or empty.
+func ParseSettings(mode string) Settings {
+	var out Settings
+	for _, word := range strings.Fields(mode) {
+		at := strings.LastIndexByte(word, '=')
+		if at < 0 {
+			return nil
+		}
+		if out == nil {
+			out = Settings{}
+		}
+		out[word[:at]] = word[at+1:]
+	}
+	return out
+}
+
+func (s Settings) String() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		words = append(words, name+"="+s[name])
+	}
+	return strings.Join(words, " ")
+}
+
+// JoinModes adds to a mode the settings that only the other one has.
+func JoinModes(a, b string) string {
+	x := ParseSettings(b)
+	if x == nil || a != "" && ParseSettings(a) == nil {
+		return a
+	}
+	maps.Copy(x, ParseSettings(a))
+	return x.String()
+}
+
+// Tallied reports whether a setting is counted in a run, so that it varies from run to run.
+func Tallied(setting string) bool {
+	return slices.ContainsFunc([]string{"completed", "_per_request", "duration"}, func(end string) bool {
+		return strings.HasSuffix(setting, end)
+	})
+}
+
+// WholeMode is what [Unlike] names where the modes are no settings.
+const WholeMode = "mode"
+
+// Unlike is the first setting that both modes have and that differs, with both values; "" where the modes are alike, or
+// one is not known. Counts differ by more than 10 %. Requests in a given time are as many as the server answers.
+func Unlike(a, b string) (setting, inA, inB string) {
+	x, y := ParseSettings(a), ParseSettings(b)
+	if a != b && (x == nil && a != "" || y == nil && b != "") {
+		return WholeMode, a, b
+	}
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		other, both := y[name]
+		if !both || x[name] == other || strings.HasSuffix(name, "duration") || Tallied(name) && !x.apart(y, name) {
+			continue
+		}
+		of, requests := strings.CutSuffix(name, "completed")
+		if timed := x[of+"duration"] != "" && !x.apart(y, of+"duration"); !requests || !timed {
+			return name, x[name], other
+		}
+	}
+	return "", "", ""
+}
+
+// apart reports whether a count of two loads differs by more than a run's count varies.
+func (s Settings) apart(o Settings, name string) bool {
+	const most = 0.1
+	v, err := strconv.ParseFloat(s[name], 64)
+	w, other := strconv.ParseFloat(o[name], 64)
+	return err != nil || other != nil || math.Abs(v-w) > most*max(v, w)
+}

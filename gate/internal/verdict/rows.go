@@ -1,0 +1,89 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/match"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// missingRows is why a gate cannot pass that lacks a row of the baseline's benchmark files, in the head or in one of
+// its runs, nil where there is none. A rule that does not fail the gate says that the row may be missing.
+func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
+	var gone, fresh, some []string
+	first := ""
+	for i := range findings {
+		f := &findings[i]
+		if f.Scope != measure.ScopeBenchmark || f.Severity != string(thresholds.Fail) {
+			continue
+		}
+		name := f.Subject().Short()
+		if f.Outcome == result.New {
+			fresh = append(fresh, name)
+			continue
+		}
+		lacks, runs := missingRuns(t, f)
+		switch {
+		case lacks == 0:
+			continue
+		case f.Outcome != result.Gone:
+			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
+			some = append(some, name)
+		case leftOut(t.Head, f.Name, model.Skipped):
+			gone = append(gone, name+" (skipped)")
+		case t.Head.Has(f.Subject()):
+			gone = append(gone, result.Title(f.Metric)+" of "+name)
+		default:
+			gone = append(gone, name)
+		}
+		if first == "" {
+			first = f.Name
+		}
+	}
+	missing := slices.Concat(gone, some)
+	if len(missing) == 0 {
+		return nil
+	}
+	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q", first,
+		thresholds.Ignore)
+	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
+		measure.Count(len(missing), "row"), result.Few(missing),
+		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))
+}
+
+// missingRuns counts the runs of the head that lack a row which every run of the newest session of the baseline has, of
+// all its runs. A time below the clock's resolution is not missing.
+func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
+	s := f.Subject()
+	ofScope := func(x model.Series) bool { return x.Subject.Scope == s.Scope }
+	at := len(t.Base.Sessions) - 1
+	for at > 0 && !slices.ContainsFunc(t.Base.Sessions[at].Series, ofScope) {
+		at-- // the accepted part of another measurement
+	}
+	metric := f.Metric
+	if f.Outcome == result.Gone && !t.Head.Has(s) { // the row as a whole
+		metric = t.Base.Metrics(s)[0].Name
+	}
+	isMissing := func(v float64) bool { return math.IsNaN(v) }
+	if slices.ContainsFunc(t.Base.Values(s, metric)[at], isMissing) || leftOut(t.Head, f.Name, model.UnderClock) {
+		return 0, 0
+	}
+	values := stats.Pooled(t.Head.Values(s, metric))
+	for _, session := range t.Head.Values(s, metric) {
+		runs += len(session)
+	}
+	return runs - len(values), runs
+}
+
+func leftOut(side *recorded.Index, name, why string) bool {
+	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {
+		return slices.Contains(s.LeftOut, model.LeftOut{Name: name, Why: why})
+	})
+}
