@@ -36,6 +36,8 @@ const (
 	ScopeSection  = measure.ScopeSection
 
 	ScopeBenchmark = measure.ScopeBenchmark
+	// ScopeCopy is the kind of the copies of a workload in rules, see [Subject.Kind].
+	ScopeCopy = measure.ScopeCopy
 )
 
 // The directions of metrics: time has Lower, throughput Higher, and explaining metrics Neither.
@@ -53,6 +55,7 @@ var (
 	GPUTime  = measure.GPUTime  // of a range, a device or the whole workload
 	CopyTime = measure.CopyTime // of one kind of copy
 	StepTime = measure.StepTime // period of a step
+	RunTime  = measure.RunTime  // of a run without steps
 )
 
 // RunDir stands in the command of a workload for a directory of each run's own.
@@ -68,6 +71,9 @@ var (
 
 // Metrics lists every metric that nsgate knows.
 func Metrics() []Metric { return slices.Clone(measure.Metrics) }
+
+// MetricsOf lists the metrics of a kind of subjects, see [Subject.Kind].
+func MetricsOf(kind Scope) []Metric { return measure.MetricsOf(kind) }
 
 // MetricByName finds a metric of [Metrics], or makes that of a raw name of Nsight Compute, see [Metric.Raw].
 func MetricByName(name string) (Metric, bool) { return measure.MetricByName(name) }

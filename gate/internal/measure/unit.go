@@ -65,6 +65,9 @@ func ParseAmount(s string) (Amount, error) {
 // Fits reports whether the amount is of the kind that the metric counts.
 func (a Amount) Fits(m Metric) bool {
 	base, _, _ := strings.Cut(m.Unit, " ")
+	if strings.Contains(m.Raw(), "shared_mem") {
+		base = "B"
+	}
 	if _, known := unitOf(base); known {
 		return a.Unit == base
 	}
