@@ -54,6 +54,29 @@ func (r *Rule) InFull() (measure.Metric, bool) {
 	return named[max(byName, 0)].metric, true
 }
 
+// Wants reports whether a rule names a metric that is measured by these means, so that it has to be measured.
+func (p *Policy) Wants(by measure.Means) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool {
+		m, full := r.InFull()
+		return full && r.Severity != Ignore && m.Means() == by
+	})
+}
+
+// OfCounters is the policy for a profiler of counters, and the places of rules on metrics that it does not measure, which
+// that policy lacks.
+func (p *Policy) OfCounters() (counted *Policy, without []string) {
+	c := *p
+	c.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(r Rule) bool {
+		m, full := r.InFull()
+		lacks := full && !m.OfLaunch() && !slices.Contains(measure.Attributes, m)
+		if lacks && r.Severity != Ignore {
+			without = append(without, r.Where)
+		}
+		return lacks
+	})
+	return &c, without
+}
+
 // check refuses a rule about nothing that is measured, and keys that change nothing of what it is about.
 func (r *Rule) check(t table) error {
 	cells := r.cells()

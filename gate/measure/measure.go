@@ -16,6 +16,8 @@ type (
 	Dim3 = measure.Dim3
 	// Metric is a Name with a Unit. Better says which way it improves, Exact that it has no noise.
 	Metric = measure.Metric
+	// Means is how a metric is measured.
+	Means = measure.Means
 	// Direction says which way a metric gets better: [Lower], [Higher] or [Neither].
 	Direction = measure.Direction
 	// Amount is a Value in a base Unit: "ns", "B", "B/s", "Hz", "%", or "" for counts.
@@ -57,6 +59,16 @@ var (
 	StepTime = measure.StepTime // period of a step
 	RunTime  = measure.RunTime  // of a run without steps
 )
+
+// The means by which some metrics are measured that runs lack by default, see [Metric.Means].
+const (
+	ByMemory   = measure.ByMemory
+	BySampling = measure.BySampling
+	ByWall     = measure.ByWall
+)
+
+// Attributes are the metrics of the launch itself, which every profiler of kernels tells.
+var Attributes = measure.Attributes
 
 // RunDir stands in the command of a workload for a directory of each run's own.
 const RunDir = measure.RunDir

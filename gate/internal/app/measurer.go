@@ -119,6 +119,8 @@ type Live struct {
 	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
 	ExplainRows bool
 	Filter      []string // of [bench.Filter]
+	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
+	MayLackSamples bool
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
@@ -181,12 +183,17 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
-		if result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe)); err != nil {
+		*sampled = true
+		result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe))
+		if refusal := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &refusal) && refusal.Kind == model.NoGPUMetrics {
+			out.Warnings = append(out.Warnings, refusal.Reason)
+			return out, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		base, head := result.Split()
 		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
-		*sampled = true
 	}
 	return out, nil
 }

@@ -128,6 +128,10 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 	w, own := &j.set, v.Options
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
 	own.Step = w.Step
+	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && !v.by.ByLaunch()
+	if v.fs.Lookup("gpu-metrics") != nil && w.Gather == "" && w.Profiled() && !v.by.ByLaunch() {
+		own.GPUMetrics = own.GPUMetrics || j.Policy.Wants(measure.BySampling)
+	}
 	own.NoNVTX, own.Usual = j.Baselines.NoNVTX(), j.Baselines.Longest()
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
@@ -157,7 +161,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
-		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter()}
+		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), MayLackSamples: !v.GPUMetrics}
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
@@ -166,7 +170,7 @@ func (v *flags) live(j *job, written thresholds.Workload) (err error) {
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
 		}
 	}
-	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.First, j.looks[0]))
+	j.Live.Unprofiled, err = v.share(w, j.Policy, cmp.Or(v.runs.First, j.looks[0]))
 	return err
 }
 
@@ -244,7 +248,7 @@ func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
+func (v *flags) share(w *thresholds.Workload, p *thresholds.Policy, runs int) (float64, error) {
 	switch flag := source(v.fs, "unprofiled"); {
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
@@ -252,7 +256,7 @@ func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
 		return 0, usageError("%s takes runs beside the profiled ones: leave it out with %s", flag, counting)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
-	case len(w.Outputs)+len(w.Results) > 0 && !v.by.ByLaunch():
+	case (len(w.Outputs)+len(w.Results) > 0 || p.Wants(measure.ByWall)) && !v.by.ByLaunch():
 		return 1, nil
 	}
 	return 0, nil

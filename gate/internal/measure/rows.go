@@ -259,6 +259,8 @@ var (
 var (
 	// GPUMetrics lists the metrics that are sampled of the whole GPU over a step or range.
 	GPUMetrics = measuredBy(BySampling, "%")
+	// Attributes lists the attributes of a launch that every profiler of kernels tells.
+	Attributes = []Metric{Registers, StaticShared, DynamicShared}
 	// Throughput lists the metrics of Nsight Compute, which gives registers and shared memory as well.
 	Throughput = measuredBy(ByCounters, "")
 )
