@@ -181,7 +181,7 @@ var ruleKeys = []key[Rule]{
 	{"section", "any", `"warm-up"`, "section of the run: before, warm-up, after, beside",
 		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`,
-		"time, launches, total, gpu_time, copy_time, copies, registers, …; `ncu:NAME` for any metric of ncu",
+		"a name or title of [Metrics](#metrics), `ncu:NAME` for any of ncu",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",
 		func(r *Rule) field { return optional("percentage", &r.Max, measure.ParsePercent, measure.Percent) }},

@@ -193,7 +193,10 @@ func reference() string {
 			}
 			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
 		}
-		standard := k.Default
+		standard := strings.Trim(k.Default, " ")
+		if standard == "none" || standard == "any" {
+			standard = ""
+		}
 		if k.Literal() {
 			standard = "`" + standard + "`"
 		}
