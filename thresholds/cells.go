@@ -184,7 +184,7 @@ func (r *Rule) covers(o *Rule) bool {
 
 // example is an amount of the kind that the metric needs.
 func example(m measure.Metric) string {
-	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "1.5GHz"} {
+	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "2TFLOP/s", "1.5GHz"} {
 		if a, err := measure.ParseAmount(s); err == nil && a.Fits(m) {
 			return s
 		}

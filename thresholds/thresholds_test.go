@@ -129,7 +129,7 @@ func TestParseErrors(t *testing.T) {
 		{"cost", "cost = \"101%\"\n", `x.toml:1: cost: "101%" is more than all of a step; the default is "0.15%"`},
 		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
-		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift or severity`},
+		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift, better or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
 			`x.toml:1: a rule has one selector (kernel, range, device, copy, output, benchmark or section); write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
