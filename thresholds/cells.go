@@ -62,6 +62,14 @@ func (p *Policy) Wants(by measure.Means) bool {
 	})
 }
 
+// Bounds lists the rules that bound a metric which is measured by these means.
+func (p *Policy) Bounds(by measure.Means) []Rule {
+	return slices.DeleteFunc(slices.Clone(p.Rules), func(r Rule) bool {
+		m, full := r.InFull()
+		return !full || r.Severity == Ignore || m.Means() != by || !r.Bounds()
+	})
+}
+
 // OfCounters is the policy for a profiler of counters, and the places of rules on metrics that it does not measure, which
 // that policy lacks.
 func (p *Policy) OfCounters() (counted *Policy, without []string) {

@@ -119,6 +119,10 @@ type Live struct {
 	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
 	ExplainRows bool
 	Filter      []string // of [bench.Filter]
+	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them beside the timed ones.
+	// Selection says how.
+	Bounds    []thresholds.Rule
+	Selection profiler.Selection
 	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
 	MayLackSamples bool
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
@@ -132,6 +136,7 @@ type Live struct {
 	spent    result.Spent
 	only     [2]bool // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
 	repeated string  // the warning that a session was measured twice because the profiler lost events
+	counted  bool    // the counters that the policy bounds
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
@@ -181,6 +186,9 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
 	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
 		out.Throttled = result.GPU.Slowdowns[i].String()
+	}
+	if err := m.countBeside(ctx, out); err != nil {
+		return nil, err
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		*sampled = true
@@ -241,6 +249,37 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	out := &Measurement{Place: c.Environment, Warnings: c.Warnings}
 	out.Base.Counters, out.Head.Counters = c.Base, c.Head
 	return out, nil
+}
+
+// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; what keeps it from that is a warning.
+func (m *Live) countBeside(ctx context.Context, out *Measurement) error {
+	own := *m
+	own.Counters = new(m.Selection)
+	for i := range out.Head.Traces {
+		for _, k := range out.Head.Traces[i].Kernels {
+			bounded := slices.ContainsFunc(m.Bounds, func(r thresholds.Rule) bool { return r.Selects(k.Subject, nil) })
+			if bounded && !slices.Contains(own.Counters.Kernels, k.Subject.Short()) {
+				own.Counters.Kernels = append(own.Counters.Kernels, k.Subject.Short())
+			}
+		}
+	}
+	if m.counted || len(own.Counters.Kernels) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	m.counted = true
+	counted, err := own.count(ctx, 1, nil)
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+		out.Warnings = append(out.Warnings, refusal.Reason)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, r := range m.Bounds {
+		metric, _ := r.InFull()
+		out.Head.Beside = append(out.Head.Beside, metric)
+	}
+	out.Head.Counters, out.Warnings = counted.Head.Counters, append(out.Warnings, counted.Warnings...)
+	return nil
 }
 
 // Of measures another build as the head.
@@ -331,6 +370,9 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	}
 	if base != nil && base.Server != nil {
 		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))
+	}
+	for _, r := range m.Bounds {
+		out = append(out, fmt.Sprintf("# then %s once, for the counter that %s bounds", tools.Counter.Tool().Name, r.Where))
 	}
 	if m.GPUMetrics {
 		plan := m.sampling(base)

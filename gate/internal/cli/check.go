@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
@@ -141,6 +142,10 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
 		if m := j.Live; m != nil {
 			m.Partial = len(jobs) == 1
+			if !v.by.ByLaunch() && !m.NoProfiler && m.Gather == "" && m.Head.Server == nil {
+				m.Bounds, m.Selection = j.Policy.Bounds(measure.ByCounters), v.counts
+				m.Selection.Metrics = j.Policy.RawMetrics()
+			}
 			if v.by.ByLaunch() {
 				counted, without := j.Policy.OfCounters()
 				if j.Policy = counted; len(without) > 0 {
