@@ -18,6 +18,7 @@ type unmet struct {
 	nobody bool           // no subject has the name that it selects
 	idle   bool           // another workload of the policy may have that subject
 	bounds bool           // it bounds values, and fails the gate: no pass
+	of     int            // workloads of the policy, of idle bounds
 	// refused is true where the profiler of the head had to measure the metric: nothing is judged.
 	refused bool
 }
@@ -46,7 +47,9 @@ func unmetRules(t Sides) (out []unmet) {
 		x.nobody = !slices.ContainsFunc(subjects(both), func(s measure.Subject) bool {
 			return rule.Selects(s, t.Policy.Categories)
 		})
-		x.idle = x.nobody && len(t.Policy.Workloads) > 1
+		if x.idle = x.nobody && len(t.Policy.Workloads) > 1; x.idle && x.bounds {
+			x.of = len(t.Policy.Workloads)
+		}
 		x.refused = ofProfiler && !x.nobody && (!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
 		out = append(out, x)
 	}
@@ -92,7 +95,7 @@ func applies(rule *thresholds.Rule, sessions []model.Session, policy *thresholds
 func (x *unmet) say() result.Remark {
 	switch {
 	case x.nobody || x.metric.Name == "":
-		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Bounds: x.bounds})
+		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Of: x.of})
 	}
 	return result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.metric.Sampled()})
 }

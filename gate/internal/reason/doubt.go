@@ -221,12 +221,12 @@ func (r NeedsProfiler) String() string {
 	return r.Rule + " limits " + m.Title() + ", which was not measured: " + m.HowTo()
 }
 
-// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject, Bounds where the
-// rule bounds values.
+// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject; of a rule that
+// bounds values Of is then the number of workloads in the policy.
 type RuleIdle struct {
-	Rule   string
-	Here   bool
-	Bounds bool
+	Rule string
+	Here bool
+	Of   int
 }
 
 func (r RuleIdle) String() string {

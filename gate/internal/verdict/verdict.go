@@ -36,7 +36,7 @@ type Gate struct {
 func Of(g Gate, d *result.Decision) {
 	var v Conclusion
 	if g.Parts != nil {
-		v = ofParts(g.Parts)
+		v = ofParts(g.Parts, g.Unmet)
 	} else {
 		v = verdictOf(gather(g, d))
 	}
