@@ -58,6 +58,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	if len(all) > 1 {
 		r = verdict.Several(all)
+	} else {
+		verdict.Alone(r)
 	}
 	v.complete(e, r, checks)
 	v.withoutBaseline(e, r, checks[0])

@@ -50,6 +50,15 @@ func idleBounds(workloads []*result.Judgement) *result.Remark {
 	return nil
 }
 
+// Alone warns of bounds that nothing in the only judged workload has, and another one of the policy may have.
+func Alone(r *result.Judgement) {
+	for _, x := range r.Remarks {
+		if of, _ := x.Args["of"].(result.Number); x.Key == result.Say(reason.RuleIdle{}).Key && of > 1 {
+			r.Warn(x)
+		}
+	}
+}
+
 // ofParts is the verdict of several workloads.
 func ofParts(parts []Part, unmet *result.Remark) Conclusion {
 	all, undecided, v := reason.Workloads{All: len(parts)}, false, result.Pass
