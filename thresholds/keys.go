@@ -181,7 +181,7 @@ var ruleKeys = []key[Rule]{
 	{"section", "any", `"warm-up"`, "section of the run: before, warm-up, after, beside",
 		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`,
-		"time, launches, total, gpu_time, copy_time, copies, registers, …; `ncu:NAME` for any metric of ncu",
+		"a name or title of [Metrics](#metrics), `ncu:NAME` for any of ncu",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",
 		func(r *Rule) field { return optional("percentage", &r.Max, measure.ParsePercent, measure.Percent) }},
@@ -194,6 +194,8 @@ var ruleKeys = []key[Rule]{
 	{"drift", "none: a warning beyond max", `"5%"`,
 		"largest slowdown since the baseline's anchor, over all accepted changes",
 		func(r *Rule) field { return optional("percentage", &r.Drift, measure.ParsePercent, measure.Percent) }},
+	{"better", "that of the metric", `"higher"`, "direction of a metric that has none",
+		func(r *Rule) field { return better(&r.Better) }},
 	{"severity", `"fail"`, `"warn"`, "what a regression does",
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }
@@ -225,7 +227,7 @@ type Setting struct {
 // Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at the
 // top where it sets nothing else.
 func (p *Policy) Settings() []Setting {
-	top := settings("", "", rootKeys, p, p.Places)
+	top := p.derived(settings("", "", rootKeys, p, p.Places))
 	out := slices.Clone(top)
 	for i := range p.Workloads {
 		w := &p.Workloads[i]
@@ -254,6 +256,25 @@ func (p *Policy) Settings() []Setting {
 		out = append(out, settings("rule", r.Where, ruleKeys, r, r.Places)...)
 	}
 	return out
+}
+
+// derived replaces limits that follow from others by those that hold.
+func (p *Policy) derived(list []Setting) []Setting {
+	for i := range list {
+		s, limit := &list[i], 0.0
+		switch s.Name {
+		case "step_threshold":
+			limit, s.Where = p.step()
+		case "warmup_threshold":
+			limit, s.Where = p.section(measure.Warmup, measure.Metric{})
+		case "outside_threshold":
+			limit, s.Where = p.section(measure.Subject{}, measure.Metric{})
+		default:
+			continue
+		}
+		s.Value = measure.Percent(limit)
+	}
+	return list
 }
 
 func settings[T any](table, of string, keys []key[T], from *T, places Places) []Setting {

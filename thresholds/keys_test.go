@@ -28,6 +28,7 @@ func TestKeys(t *testing.T) {
 		"workload.server":         aServer,
 		"workload.server.command": strings.ReplaceAll(aServer, "command = \"x\"\n", ""),
 		"workload.server.ready":   strings.ReplaceAll(aServer, "ready = \"log:x\"\n", ""),
+		"rule.better":             "[[rule]]\nmax = \"1%\"\nmetric = \"dram_read\"\n",
 		"workload.output.name":    anOutput("pattern = '(x)'"),
 		"workload.output.pattern": anOutput("name = 'a'"),
 	}
@@ -133,6 +134,7 @@ floor = "1us"
 		"rule nsgate.toml:13 at_most = none # default",
 		"rule nsgate.toml:13 at_least = none # default",
 		"rule nsgate.toml:13 drift = none: a warning beyond max # default",
+		"rule nsgate.toml:13 better = that of the metric # default",
 		"rule nsgate.toml:13 severity = fail # default",
 	}
 	if diff := cmp.Diff(want, list(p)); diff != "" {
@@ -143,7 +145,7 @@ floor = "1us"
 	if err := p.Set("threshold", "1%", "--threshold"); err != nil {
 		t.Fatal(err)
 	}
-	want[0] = "threshold = 1 % # --threshold"
+	want[0], want[1] = "threshold = 1 % # --threshold", "step_threshold = 1.67 % # --threshold"
 	want[slices.Index(want, "workload app threshold = 0.5 % # nsgate.toml:7")] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
@@ -191,7 +193,10 @@ func reference() string {
 			}
 			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
 		}
-		standard := k.Default
+		standard := strings.Trim(k.Default, " ")
+		if standard == "none" || standard == "any" {
+			standard = ""
+		}
 		if k.Literal() {
 			standard = "`" + standard + "`"
 		}

@@ -2,7 +2,6 @@ package thresholds
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -334,15 +333,15 @@ func (p *Policy) rule(t table) error {
 		}
 	}
 	if selectors > 1 {
-		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy, an output or a section; write one [[rule]] for each")
+		return errorAt(t.line, "a rule has one selector (%s); write one [[rule]] for each", selectable())
 	}
 	if (r.Domain != "" || r.Category != "") && selectors > 0 && r.Range == "" {
-		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the kernel, device, copy, output or section")
+		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the other selector")
 	}
-	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
-		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")
+	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil && r.Better == 0 {
+		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift, better or severity")
 	}
-	if err := checkAmounts(&r, t); err != nil {
+	if err := r.check(t); err != nil {
 		return err
 	}
 	for i := range p.Rules {
@@ -352,52 +351,6 @@ func (p *Policy) rule(t table) error {
 	}
 	p.Rules = append(p.Rules, r)
 	return nil
-}
-
-// checkAmounts refuses amounts of a rule whose unit is not that of its metric, and bounds that exclude each other.
-func checkAmounts(r *Rule, t table) error {
-	m, full := measure.MetricByName(string(r.Metric))
-	bounded := r.AtMost != nil || r.AtLeast != nil
-	if m.Raw() != "" && m.Better == measure.Neither && r.Severity != Ignore && (!bounded || r.Max != nil || r.Drift != nil) {
-		return errorAt(t.lineOf("metric"), "metric: the name of %s does not tell whether more of it is better; bound it with at_most or at_least",
-			m.Name)
-	}
-	for _, x := range []struct {
-		key    string
-		amount *measure.Amount
-	}{{"floor", r.Floor}, {"at_most", r.AtMost}, {"at_least", r.AtLeast}} {
-		switch {
-		case x.amount == nil:
-		case full && !x.amount.Fits(m):
-			return errorAt(t.lineOf(x.key), `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
-		case !full && x.key == "floor" && x.amount.Unit == "" && hasUnits(r.Metric):
-			return errorAt(t.lineOf(x.key), `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
-				x.amount.Value)
-		case !full && x.key != "floor":
-			return errorAt(t.lineOf(x.key), "%s bounds one metric; name it in full with metric", x.key)
-		}
-	}
-	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
-		return errorAt(t.lineOf("at_most"), "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
-	}
-	return nil
-}
-
-// hasUnits reports whether a metric that is judged by itself, or that the pattern names, has a unit.
-func hasUnits(pattern Glob) bool {
-	return slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool {
-		return !(measure.Amount{}).Fits(m) && (pattern == "" && m.Judged() || pattern != "" && pattern.Match(m.Name))
-	})
-}
-
-// example is an amount of the kind that the metric needs.
-func example(m measure.Metric) string {
-	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "1.5GHz"} {
-		if a, err := measure.ParseAmount(s); err == nil && a.Fits(m) {
-			return s
-		}
-	}
-	return "3"
 }
 
 // where names a place in the policy file as reports may print it.

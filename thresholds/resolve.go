@@ -10,8 +10,8 @@ import (
 // Resolved is the policy for one workload: what judges. Only [Policy.For] makes one, and reading a saved report.
 type Resolved struct {
 	top
-	// Several is true where the file has other workloads, whose subjects rules may be about.
-	Several bool     `json:"several,omitempty"`
+	// Several is the number of workloads of the file where it has others, whose subjects rules may be about, else 0.
+	Several int      `json:"several,omitempty"`
 	of      Workload // its settings in the file, the zero value for none
 }
 
@@ -21,7 +21,10 @@ type top = Policy
 // For is the policy for one workload: its own threshold, if it has one, is the limit of times. An unknown name, "" for
 // none, leaves what stands at the top.
 func (p *Policy) For(workload string) *Resolved {
-	r := &Resolved{top: *p, Several: len(p.Workloads) > 1}
+	r := &Resolved{top: *p}
+	if len(p.Workloads) > 1 {
+		r.Several = len(p.Workloads)
+	}
 	r.Places = maps.Clone(p.Places)
 	w, ok := p.Workload(workload)
 	if !ok {

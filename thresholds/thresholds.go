@@ -27,6 +27,7 @@ const (
 type Limit struct {
 	Max      float64  // largest relative regression allowed: 0.03 is 3 %
 	Floor    float64  // largest absolute change, in the metric's unit, that is no finding
+	Launches bool     // Floor is of one launch, and the metric a sum over launches
 	Severity Severity // of a regression beyond both
 	Rule     string   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
 	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
@@ -34,6 +35,8 @@ type Limit struct {
 	AtMost, AtLeast *float64
 	// Drift is the largest relative change since the anchor of the baseline; nil: beyond Max there is a warning.
 	Drift *float64
+	// Better is the direction that a rule gives to a metric which has none.
+	Better measure.Direction
 }
 
 // Bounded reports whether the value of the head itself is limited.
@@ -102,7 +105,9 @@ type Rule struct {
 	// Benchmark is the name of a row of a benchmark file, with its parameters: "scan T=I32*".
 	Benchmark Glob `json:"benchmark,omitempty"`
 	Section   Glob `json:"section,omitempty"` // section of the run: "before", "warm-up", "after"
-	Metric    Glob `json:"metric,omitempty"`  // name of a metric
+	Metric    Glob `json:"metric,omitempty"`  // name of a metric, or its title in reports
+	// Better is the direction of a metric that has none of its own.
+	Better measure.Direction `json:"better,omitempty"`
 
 	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
@@ -220,7 +225,7 @@ const copyLimit = 0.10
 
 // Limit is the limit of a metric of a subject: the first rule that matches, with the defaults for its missing keys.
 // Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them. It names
-// them in full where they have no direction; lower is then better.
+// them in full where they have no direction; lower is then better unless it says otherwise.
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := p.initial(s, m)
 	var names []string // of the subject, made where there is a rule
@@ -228,7 +233,7 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		if names == nil {
 			names = namesOf(s)
 		}
-		if r := &p.Rules[i]; r.names(s, m) && r.tagged(s, p.Categories) && r.selects(s, names) {
+		if r := &p.Rules[i]; r.names(s.Kind(), m) && r.tagged(s, p.Categories) && r.selects(s, names) {
 			r.apply(&l, m)
 			return l
 		}
@@ -250,14 +255,23 @@ func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 		l.Max = copyLimit
 	case s.Scope == measure.ScopeSection:
 		l.Max, l.Rule = p.section(s, m)
-	case m.OnHost() && p.Places["step_threshold"] != "":
-		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
-	case m.OnHost() && p.StepThreshold > p.Threshold:
-		l.Max, l.Rule = math.Min(p.StepThreshold, stepPart*p.Threshold), p.Places.Of("threshold")
+	case m.OnHost():
+		l.Max, l.Rule = p.step()
 	case m.Unit == "ns", s.Scope == measure.ScopeOutput, s.Scope == measure.ScopeBenchmark:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
 	return l
+}
+
+// step is the limit of the step, and where it was set.
+func (p *Policy) step() (limit float64, place string) {
+	switch {
+	case p.Places["step_threshold"] != "":
+		return p.StepThreshold, p.Places.Of("step_threshold")
+	case p.StepThreshold > p.Threshold:
+		return math.Min(p.StepThreshold, stepPart*p.Threshold), p.Places.Of("threshold")
+	}
+	return p.Threshold, p.Places.Of("threshold")
 }
 
 // stepPart is the default limit of the step relative to the threshold: 5 % at 3 %.
@@ -285,16 +299,20 @@ func (p *Policy) Varying(l Limit) Limit {
 	return l
 }
 
-// apply sets what the rule says about a metric.
+// apply sets what the rule says about a metric. Bounds of the step are none of a run without steps.
 func (r *Rule) apply(l *Limit, m measure.Metric) {
 	l.Rule, l.Drift, l.Severity = r.Where, r.Drift, cmp.Or(r.Severity, l.Severity)
+	if m.Better == measure.Neither {
+		l.Better = r.Better
+	}
+	bounds := m != measure.RunTime || r.Metric.names(m)
 	if r.Floor != nil && r.Floor.Fits(m) {
 		l.Floor = r.Floor.Value
 	}
-	if r.AtMost != nil && r.AtMost.Fits(m) {
+	if r.AtMost != nil && r.AtMost.Fits(m) && bounds {
 		l.AtMost = &r.AtMost.Value
 	}
-	if r.AtLeast != nil && r.AtLeast.Fits(m) {
+	if r.AtLeast != nil && r.AtLeast.Fits(m) && bounds {
 		l.AtLeast = &r.AtLeast.Value
 	}
 	switch {
@@ -305,13 +323,15 @@ func (r *Rule) apply(l *Limit, m measure.Metric) {
 	}
 }
 
-// loosen gives the sum of the launches of a kernel the limit of its launch time, if no rule names the sum: else a
+// loosen gives the sum of the launches of a kernel what a rule allows each launch, if no rule names the sum: else a
 // kernel that may take a tenth longer fails by its sum.
 func (l *Limit) loosen(launch Limit) {
-	if launch.Bounded() || launch.Max <= l.Max && launch.Severity == Fail {
-		return
+	if launch.Floor > 0 {
+		l.Floor, l.Launches, l.Rule = launch.Floor, true, launch.Rule
 	}
-	l.Max, l.Severity, l.Rule = max(l.Max, launch.Max), launch.Severity, launch.Rule
+	if launch.Max > l.Max || launch.Severity != Fail {
+		l.Max, l.Severity, l.Rule = max(l.Max, launch.Max), launch.Severity, launch.Rule
+	}
 }
 
 // tagged reports whether the domain and the category of a rule, if it has them, are those of a range.
@@ -325,28 +345,42 @@ func (r *Rule) tagged(s measure.Subject, categories map[string]string) bool {
 		(r.Category == "" || known && r.Category.Match(category))
 }
 
-// names reports whether the rule applies to the metric. The step is judged by its typical and its mean period, which are limited
-// together.
-func (r *Rule) names(s measure.Subject, m measure.Metric) bool {
+// names reports whether the rule applies to the metric of a kind of subjects. The step is judged by its typical and its
+// mean period, which are limited together.
+func (r *Rule) names(kind measure.Scope, m measure.Metric) bool {
 	switch {
-	case m.Better == measure.Neither:
-		return string(r.Metric) == m.Name
 	case r.Metric == "":
 		return m.Judged()
+	case m.Better == measure.Neither && r.Better == measure.Neither:
+		return m.Is(string(r.Metric))
 	}
-	return r.Metric.Match(m.Name) || s == measure.Workload && m.OnHost() && m.Judged() && r.Metric.Match(measure.StepTime.Name)
+	return r.Metric.names(m) ||
+		kind == measure.ScopeWorkload && m.OnHost() && m.Judged() && r.Metric.names(measure.StepTime)
 }
 
-// selector is a scope of subjects, and the names in it that a rule is for; "" for none.
+// names reports whether the pattern matches the name of a metric, or is its title in reports.
+func (g Glob) names(m measure.Metric) bool { return g.Match(m.Name) || m.Is(string(g)) }
+
+// selector is a kind of subjects, and the names in it that a rule is for; "" for none.
 type selector struct {
-	scope   measure.Scope
+	kind    measure.Scope
 	pattern Glob
 }
 
-// selectors are the subjects that a rule may select. The copies of a workload are its only subjects with a name.
+// selectors are the subjects that a rule may select.
 func (r *Rule) selectors() [7]selector {
-	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeWorkload, r.Copy},
+	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeCopy, r.Copy},
 		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
+}
+
+// selectable names the kinds of subjects that a rule may select: "kernel, range, … or section".
+func selectable() string {
+	var names []string
+	for _, x := range (&Rule{}).selectors() {
+		names = append(names, string(x.kind))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // namesOf are the names of a subject in rules: a kernel also by its short name, without and with its geometry.
@@ -361,39 +395,24 @@ func namesOf(s measure.Subject) []string {
 // selects reports whether the rule applies to the subject, whose names are those of [namesOf].
 func (r *Rule) selects(s measure.Subject, names []string) bool {
 	for _, x := range r.selectors() {
-		if x.pattern == "" {
-			continue
+		if x.pattern != "" {
+			return s.Kind() == x.kind && s.Name != "" && slices.ContainsFunc(names, x.pattern.Match)
 		}
-		if s.Scope != x.scope || s.Name == "" {
-			return false
-		}
-		return slices.ContainsFunc(names, x.pattern.Match)
 	}
-	// Sections have limits of their own, which a rule for all else may only relax.
-	return s.Scope != measure.ScopeSection || r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn)
+	return s.Scope != measure.ScopeSection || r.relaxes()
 }
 
-// covers reports whether the rule is known to match all that another would.
-func (r *Rule) covers(o *Rule) bool {
-	mine, others := r.selectors(), o.selectors()
-	all := mine == (&Rule{}).selectors()
-	for i := range mine {
-		all = all || mine[i].pattern != "" && others[i].pattern != "" && mine[i].pattern.covers(others[i].pattern)
-	}
-	m, named := measure.MetricByName(string(o.Metric))
-	within := func(mine, others Glob) bool { return mine == "" || others != "" && mine.covers(others) }
-	switch {
-	case !all || !within(r.Domain, o.Domain) || !within(r.Category, o.Category):
-		return false
-	case r.Metric == o.Metric:
-		return true
-	case r.Metric == "":
-		return named && m.Judged() && m.Better != measure.Neither
-	case o.Metric == "" || named && m.Better == measure.Neither:
-		return o.Metric == "" && r.Metric == "*"
-	}
-	return r.Metric.covers(o.Metric)
+// Selects reports whether the rule is about a subject, in sessions with these categories of NVTX ranges.
+func (r *Rule) Selects(s measure.Subject, categories map[string]string) bool {
+	return r.tagged(s, categories) && r.selects(s, namesOf(s))
 }
+
+// Bounds reports whether the rule bounds the value of the head itself.
+func (r *Rule) Bounds() bool { return r.AtMost != nil || r.AtLeast != nil }
+
+// relaxes reports whether a rule without a selector holds for sections: they have limits of their own, which a rule for
+// all else may only relax.
+func (r *Rule) relaxes() bool { return r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn) }
 
 // RawMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.
 func (p *Policy) RawMetrics() (names []string) {

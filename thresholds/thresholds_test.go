@@ -107,7 +107,7 @@ func TestParseErrors(t *testing.T) {
 			`x.toml:6001: more than 2000 tables; ` +
 				`one rule with a pattern (kernel = "gemm*") limits many kernels`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, benchmark, category, copy, device, domain, drift,` +
+			`x.toml:3: unknown key "step"; known are at_least, at_most, benchmark, better, category, copy, device, domain, drift,` +
 				` floor, kernel, max, metric, output, range, section, severity`},
 		{"filter without a name", "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n" +
 			"filter = [\"-k\", \"a\"]\n",
@@ -129,9 +129,9 @@ func TestParseErrors(t *testing.T) {
 		{"cost", "cost = \"101%\"\n", `x.toml:1: cost: "101%" is more than all of a step; the default is "0.15%"`},
 		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
-		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift or severity`},
+		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift, better or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
-			`x.toml:1: a rule is for a kernel, a range, a device, a copy, an output or a section; write one [[rule]] for each`},
+			`x.toml:1: a rule has one selector (kernel, range, device, copy, output, benchmark or section); write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
 			`x.toml:4: the rule never applies: the one at x.toml:1 comes first and matches all that it would; put this one before it, or remove one`},
 		{"metric", "[[rule]]\nmetric = \"tme\"\nmax = \"1%\"\n", `x.toml:2: metric: no metric matches "tme"; did you mean "time"?`},
@@ -549,7 +549,7 @@ func TestRuleOfTimeCoversTheTotal(t *testing.T) {
 		{"looser", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.1, Fail},
 		{"tighter", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"1%\"\n", 0.03, Fail},
 		{"a warning", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nseverity = \"warn\"\n", 0.03, Warn},
-		{"a bound", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nat_most = \"90us\"\n", 0.03, Fail},
+		{"a bound", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nat_most = \"90us\"\n", math.Inf(1), Fail},
 		{"a rule of its own", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"total\"\nmax = \"5%\"\n[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.05, Fail},
 		{"another kernel", "[[rule]]\nkernel = \"sgemm\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.03, Fail},
 	} {

@@ -97,9 +97,12 @@ func pattern(to *string) field {
 	}, verbatim)
 }
 
-// better is a field for the direction that makes an output better.
+// direction is what is better in words.
+var direction = map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}
+
+// better is a field for the direction that makes an output or a metric better.
 func better(to *measure.Direction) field {
-	text := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[*to]
+	text := direction[*to]
 	f := word(&text, "higher", "lower")
 	take := f.take
 	f.take = func(e entry) error {
@@ -308,12 +311,8 @@ func parseGlob(s string) (Glob, error) {
 	return Glob(s), nil
 }
 
-// parseMetric reads a pattern that some metric matches.
+// parseMetric reads a pattern that some metric matches, or the title of one in reports.
 func parseMetric(s string) (Glob, error) {
-	names := make([]string, len(measure.Metrics()))
-	for i, m := range measure.Metrics() {
-		names[i] = m.Name
-	}
 	if raw := (measure.Metric{Name: s}).Raw(); raw != "" {
 		if _, known := measure.MetricByName(s); !known {
 			return "", fmt.Errorf("%q is no name of a metric of Nsight Compute, as in %ssmsp__inst_executed.sum",
@@ -321,7 +320,14 @@ func parseMetric(s string) (Glob, error) {
 		}
 		return Glob(s), nil
 	}
-	if !slices.ContainsFunc(names, Glob(s).Match) {
+	if m, known := measure.MetricByName("ncu:" + s); known && strings.Contains(s, "__") {
+		return Glob(m.Name), nil // its title
+	}
+	if !slices.ContainsFunc(measure.Metrics(), Glob(s).names) {
+		var names []string
+		for _, m := range measure.Metrics() {
+			names = append(names, m.Name)
+		}
 		return "", fmt.Errorf("no metric matches %q%s", s, suggestion(s, names))
 	}
 	return Glob(s), nil

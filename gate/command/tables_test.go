@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -53,6 +54,38 @@ func TestTables(t *testing.T) {
 	for _, p := range insight.Patterns {
 		patterns += fmt.Sprintf("| `%s` | %s%s | %s |\n", p.Key, p.Means, args[p.Key], p.When)
 	}
+	metrics, of := "| of | metrics |\n| --- | --- |\n", map[string]string{}
+	var rows []string
+	for by := measure.ByTimeline; by <= measure.ByResults; by++ {
+		for _, kind := range []measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeDevice, measure.ScopeWorkload,
+			measure.ScopeCopy, measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeSection} {
+			var names []string
+			for _, m := range measure.MetricsOf(kind) {
+				listed := m.Better != measure.Neither || by != measure.ByTimeline && (by != measure.ByCounters || m.Exact) || m.Unit == "per thread"
+				name := "`" + m.Name + "`"
+				if m.Judged() {
+					name = "**" + name + "**"
+				}
+				if m.Means() == by && listed && m != measure.SamplingPeriod {
+					names = append(names, name)
+				}
+			}
+			list := strings.Join(names, ", ")
+			if of[list] == "" {
+				rows = append(rows, list)
+			}
+			of[list] += ", " + string(kind)
+		}
+	}
+	for _, list := range rows {
+		if list != "" {
+			by := ""
+			if m, _ := measure.MetricByName(strings.Trim(strings.Split(list, ",")[0], "*`")); m.Means() != measure.ByTimeline {
+				by = ": " + m.Means().String()
+			}
+			metrics += fmt.Sprintf("| %s%s | %s |\n", of[list][2:], by, list)
+		}
+	}
 	text, err := os.ReadFile("../../action.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +98,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for _, x := range []struct{ file, name, table string }{
-		{"../../cmd/nsgate/docs/ci.md", "action", action[1:]},
+		{"../../cmd/nsgate/docs/ci.md", "action", action[1:]}, {"../../cmd/nsgate/docs/policy.md", "metrics", metrics},
 		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats}, {"../../cmd/nsgate/docs/refusals.md", "reasons", refusals},
 		{"../../cmd/nsgate/docs/patterns.md", "patterns", patterns},
 		{"../../cmd/nsgate/docs/reasons.md", "keys", reasons},

@@ -16,6 +16,8 @@ type (
 	Dim3 = measure.Dim3
 	// Metric is a Name with a Unit. Better says which way it improves, Exact that it has no noise.
 	Metric = measure.Metric
+	// Means is how a metric is measured.
+	Means = measure.Means
 	// Direction says which way a metric gets better: [Lower], [Higher] or [Neither].
 	Direction = measure.Direction
 	// Amount is a Value in a base Unit: "ns", "B", "B/s", "Hz", "%", or "" for counts.
@@ -36,6 +38,8 @@ const (
 	ScopeSection  = measure.ScopeSection
 
 	ScopeBenchmark = measure.ScopeBenchmark
+	// ScopeCopy is the kind of the copies of a workload in rules, see [Subject.Kind].
+	ScopeCopy = measure.ScopeCopy
 )
 
 // The directions of metrics: time has Lower, throughput Higher, and explaining metrics Neither.
@@ -53,7 +57,18 @@ var (
 	GPUTime  = measure.GPUTime  // of a range, a device or the whole workload
 	CopyTime = measure.CopyTime // of one kind of copy
 	StepTime = measure.StepTime // period of a step
+	RunTime  = measure.RunTime  // of a run without steps
 )
+
+// The means by which some metrics are measured that runs lack by default, see [Metric.Means].
+const (
+	ByMemory   = measure.ByMemory
+	BySampling = measure.BySampling
+	ByWall     = measure.ByWall
+)
+
+// Attributes are the metrics of the launch itself, which every profiler of kernels tells.
+var Attributes = measure.Attributes
 
 // RunDir stands in the command of a workload for a directory of each run's own.
 const RunDir = measure.RunDir
@@ -68,6 +83,9 @@ var (
 
 // Metrics lists every metric that nsgate knows.
 func Metrics() []Metric { return slices.Clone(measure.Metrics) }
+
+// MetricsOf lists the metrics of a kind of subjects, see [Subject.Kind].
+func MetricsOf(kind Scope) []Metric { return measure.MetricsOf(kind) }
 
 // MetricByName finds a metric of [Metrics], or makes that of a raw name of Nsight Compute, see [Metric.Raw].
 func MetricByName(name string) (Metric, bool) { return measure.MetricByName(name) }

@@ -120,6 +120,12 @@ type Live struct {
 	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
 	ExplainRows bool
 	Filter      []string // of [bench.Filter]
+	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them beside the timed ones.
+	// Selection says how.
+	Bounds    []thresholds.Rule
+	Selection profiler.Selection
+	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
+	MayLackSamples bool
 	// Counters, where not nil, counts single launches instead of timing them: all kernels where
 	// it names none. Its build, timeout and busy GPU are those of Head and Options.
 	Counters *profiler.Selection
@@ -135,6 +141,7 @@ type Live struct {
 	repeated string   // the warning that a session was measured twice because the profiler lost events
 	models   []string // see [Live.Models]
 	first    bool
+	counted  bool    // the counters that the policy bounds
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
@@ -185,13 +192,21 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
 		out.Throttled = result.GPU.Slowdowns[i].String()
 	}
+	if err := m.countBeside(ctx, out); err != nil {
+		return nil, err
+	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
-		if result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe)); err != nil {
+		*sampled = true
+		result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe))
+		if refusal := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &refusal) && refusal.Kind == model.NoGPUMetrics {
+			out.Warnings = append(out.Warnings, refusal.Reason)
+			return out, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		base, head := result.Split()
 		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
-		*sampled = true
 	}
 	return out, nil
 }
@@ -223,22 +238,6 @@ func (m *Live) profiled(ctx context.Context, base *Build, stacks bool) (*run.Res
 	p := m.plan(1, base)
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
-}
-
-func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
-	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
-		side := ""
-		if base != nil {
-			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
-		}
-		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)})
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &Measurement{Place: c.Environment, Warnings: c.Warnings}
-	out.Base.Counters, out.Head.Counters = c.Base, c.Head
-	return out, nil
 }
 
 // Of measures another build as the head.
@@ -335,6 +334,9 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	}
 	if base != nil && base.Server != nil {
 		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))
+	}
+	for _, r := range m.Bounds {
+		out = append(out, fmt.Sprintf("# then %s once, for the counter that %s bounds", tools.Counter.Tool().Name, r.Where))
 	}
 	if m.GPUMetrics {
 		plan := m.sampling(base)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
@@ -60,6 +61,8 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	if len(all) > 1 {
 		r = verdict.Several(all)
+	} else {
+		verdict.Alone(r)
 	}
 	v.excused(e, r, checks[0])
 	keep(r)
@@ -148,7 +151,16 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
 		if m := j.Live; m != nil {
 			m.Partial = len(jobs) == 1
+			if !v.by.ByLaunch() && !m.NoProfiler && m.Gather == "" && m.Head.Server == nil {
+				m.Bounds, m.Selection = j.Policy.Bounds(measure.ByCounters), v.counts
+				m.Selection.Metrics = j.Policy.RawMetrics()
+			}
 			if v.by.ByLaunch() {
+				counted, without := j.Policy.OfCounters()
+				if j.Policy = counted; len(without) > 0 {
+					c.Warn(strings.Join(without, ", ") + ": ncu does not measure this, a check without " + counting + " judges it")
+				}
+				c.Policy = j.Policy
 				if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
 					return nil, err
 				}

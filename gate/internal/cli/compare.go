@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -32,6 +33,7 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
+	verdict.Alone(r)
 	r.Reproduce = e.again("")
 	r.Calls = v.settling(e, r.Reproduce, p.For(""), "")
 	offerAccept(r, "", v, false, false)

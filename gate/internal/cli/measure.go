@@ -131,6 +131,10 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 	w, own := &j.set, v.Options
 	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
 	own.Step = w.Step
+	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && !v.by.ByLaunch()
+	if v.fs.Lookup("gpu-metrics") != nil && w.Gather == "" && w.Profiled() && !v.by.ByLaunch() {
+		own.GPUMetrics = own.GPUMetrics || j.Policy.Wants(measure.BySampling)
+	}
 	own.Usual = j.Baselines.Longest()
 	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
 		own.Timeout = j.Baselines.Timeout()
@@ -160,7 +164,8 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
-		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout}
+		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout,
+		MayLackSamples: !v.GPUMetrics}
 	near := j.Baselines
 	if len(near) > 1 {
 		near = near.Here(j.Live.Models(ctx))
@@ -174,7 +179,7 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
 		}
 	}
-	j.Live.Unprofiled, err = v.share(w, cmp.Or(v.runs.First, j.looks[0]))
+	j.Live.Unprofiled, err = v.share(w, j.Policy, cmp.Or(v.runs.First, j.looks[0]))
 	return err
 }
 
@@ -247,13 +252,13 @@ func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (v *flags) share(w *thresholds.Workload, runs int) (float64, error) {
+func (v *flags) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) (float64, error) {
 	switch flag := source(v.fs, "unprofiled"); {
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
-	case len(w.Outputs)+len(w.Results) > 0 && !v.by.ByLaunch():
+	case (len(w.Outputs)+len(w.Results) > 0 || p.Wants(measure.ByWall)) && !v.by.ByLaunch():
 		return 1, nil
 	}
 	return 0, nil

@@ -111,6 +111,7 @@ func describe(t comparison, p pair) result.Finding {
 		Base: result.Number(recorded.Typical(p.Base)), Head: result.Number(recorded.Typical(p.Head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
 		Limit: result.Number(p.Limit.Max), Floor: result.Number(t.floor(p)), Rule: p.Limit.Rule, Severity: string(p.Limit.Severity),
 		Share: result.Number(share), Match: p.Match, BaseNames: p.BaseNames, HeadNames: p.HeadNames,
+		Better: p.Limit.Better,
 		Gates: p.Listed == "" && p.Limit.Severity == thresholds.Fail &&
 			(!p.Metric.Informational() || t.Named(p.Pair) || p.Limit.Bounded()),
 	}
@@ -166,6 +167,9 @@ func (t comparison) floor(p pair) float64 {
 		floor = math.Max(floor, t.Tick)
 	case measure.FloorTicks:
 		if launches := stats.Average(t.Base.Values(p.Subject, measure.Launches.Name)); p.Match == "exact" && launches > 0 {
+			if p.Limit.Launches {
+				floor *= launches
+			}
 			floor = math.Max(floor, t.Tick*launches)
 		}
 	case measure.FloorOnce:
@@ -241,7 +245,7 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 }
 
 // decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for certain where it is
-// broken in every run: one run of a count, two of a measurement.
+// broken in every run.
 func decideBounds(p pair, f result.Finding) result.Finding {
 	broken, all := 0, 0
 	for _, session := range p.shown[1] {
@@ -265,7 +269,7 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 	case broken == 0:
 		f.Gates = f.Gates && !f.Increased()
 		return f
-	case broken == all && (p.Metric.Exact || all >= stats.MinRuns):
+	case broken == all:
 		f.Undecided = false
 		f = answered(f, result.Slower, result.Say(beyond))
 		if !f.Gates {

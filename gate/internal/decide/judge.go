@@ -119,7 +119,7 @@ func Judge(in Input) *Decision {
 	d.compare()
 	d.Drift = Drift(in.Baseline, in.Since, in.Head, followed)
 	g := verdict.Gate{Sides: d.t.Sides, TooFew: d.t.few, Outlier: d.t.outlierAsAWhole(),
-		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift}
+		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: m.Unmet()}
 	d.Code, g.Code = code.Compare(in.Baseline, in.Head, policy)
 	return d.conclude(g)
 }

@@ -36,7 +36,7 @@ func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.chang
 
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{f.Metric, f.Title(), float64(f.Change), float64(f.Low), float64(f.High), allowed, false}
-	if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+	if f.Direction() == measure.Higher {
 		w.change, w.low, w.high = -w.change, -w.high, -w.low
 	}
 	return w

@@ -74,7 +74,7 @@ func differences(d *decide.Decision, x *result.Explanation) {
 
 // baseline notes the compared sessions and warns of missing data in them.
 func baseline(d *decide.Decision, x *result.Explanation) {
-	x.Note(slices.Concat(d.Matching.Notes(), align.OnOthers(d.Baseline, d.Base))...)
+	x.Note(align.OnOthers(d.Baseline, d.Base)...)
 	x.Warn(d.Matching.LostRemarks()...)
 }
 
@@ -97,7 +97,7 @@ func changedCode(d *decide.Decision, x *result.Explanation) {
 
 // rules names those without effect, and recordings that stand on both sides.
 func rules(d *decide.Decision, x *result.Explanation) {
-	unused, idle := match.UnusedRules(d.Matching.Policy, d.Baseline, d.Head)
+	unused, idle := d.Matching.UnusedRules()
 	x.Warn(slices.Concat(unused, align.Duplicates(d.Baseline, d.Head))...)
 	x.Note(idle...)
 }

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,9 +17,18 @@ type Entry struct {
 	Cells [][2]string // the other cells, each behind the heading of its column
 }
 
-// Explain finds the rows whose first cell names the word, in the glossary first. Case, hyphens, underscores and code
-// marks do not count.
+// Explain finds the metrics of that name or title, and the rows whose first cell names the word, in the glossary first.
+// Case, hyphens, underscores and code marks do not count.
 func Explain(word string) (found []Entry) {
+	if m, _ := measure.MetricByName(word); m.Raw() != "" {
+		found = append(found, metric(m))
+	}
+	for _, m := range measure.Metrics {
+		if plain(word) == plain(m.Name) || plain(word) == plain(m.Title()) {
+			found = append(found, metric(m))
+		}
+	}
+	listed := len(found)
 	for _, t := range Topics() {
 		for _, e := range entries(t) {
 			if slices.ContainsFunc(strings.Split(e.Word, ","), func(w string) bool { return plain(w) == plain(word) }) {
@@ -26,12 +36,15 @@ func Explain(word string) (found []Entry) {
 			}
 		}
 	}
-	measure.Sort(found, func(a, b Entry) int { return rank(a.Topic) - rank(b.Topic) })
+	measure.Sort(found[listed:], func(a, b Entry) int { return rank(a.Topic) - rank(b.Topic) })
 	return found
 }
 
 // Words lists the words that [Explain] knows.
 func Words() (words []string) {
+	for _, m := range measure.Metrics {
+		words = append(words, m.Name)
+	}
 	for _, t := range Topics() {
 		for _, e := range entries(t) {
 			for w := range strings.SplitSeq(e.Word, ",") {
@@ -43,8 +56,39 @@ func Words() (words []string) {
 	return slices.Compact(words)
 }
 
-// glossary is the topic whose rows come first.
-const glossary = "words"
+// metric is the row of a metric.
+func metric(m measure.Metric) Entry {
+	var kinds []string
+	for _, kind := range m.Kinds() {
+		kinds = append(kinds, string(kind))
+	}
+	e := Entry{Topic: metrics, Word: m.Name + " of " + strings.Join(kinds, ", ")}
+	if plain(m.Name) != plain(m.Title()) {
+		e.Word = m.Name + " (" + m.Title() + ") of " + strings.Join(kinds, ", ")
+	}
+	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher", measure.Neither: "a rule says"}
+	judges := "where a rule names it"
+	if m.Judged() {
+		judges = "always"
+		if m.Informational() {
+			judges = "reported; fails where a rule names it"
+		}
+	}
+	drift := slices.ContainsFunc(m.Kinds(), m.Drifts)
+	keys := "max, floor, at_most, at_least, severity"
+	if drift {
+		keys += ", drift"
+	}
+	if m.Better == measure.Neither {
+		keys += ", better"
+	}
+	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", better[m.Better]},
+		{"measured", m.Means().String()}, {"judged", judges}, {"rule keys", keys}}
+	return e
+}
+
+// metrics is the topic with the table of metrics, glossary that whose rows come first.
+const metrics, glossary = "policy", "words"
 
 func rank(topic string) int {
 	if topic == glossary {

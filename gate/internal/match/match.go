@@ -67,12 +67,23 @@ func Pairs(t Sides) []Pair {
 	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
 	for i, p := range pairs {
 		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
+		if b := pairs[i].Limit.Better; b != measure.Neither {
+			pairs[i].Metric.Better = b
+		}
+		if p.Metric == measure.Total && math.IsInf(pairs[i].Limit.Max, 1) && !pairs[i].Limit.Bounded() && t.moreLaunches(p.Subject) {
+			pairs[i].Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
+		}
 		if p.Subject == measure.Before && p.Metric == measure.GPUTime &&
 			(varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
 			pairs[i].Limit = t.Policy.Varying(pairs[i].Limit)
 		}
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
+}
+
+// moreLaunches reports whether the head launches a kernel more often.
+func (t Sides) moreLaunches(s measure.Subject) bool {
+	return t.Head.Typical(s, measure.Launches.Name) > t.Base.Typical(s, measure.Launches.Name)
 }
 
 // replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
@@ -164,17 +175,19 @@ func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because r
 		if s.Scope == measure.ScopeOutput {
 			continue // see outputs
 		}
-		p := Pair{Subject: s, Metric: t.Total, Listed: outcome, Because: because}
-		switch s.Scope {
-		case measure.ScopeRange, measure.ScopeDevice:
-			p.Metric = measure.GPUTime
-		case measure.ScopeWorkload:
-			p.Metric = measure.CopyTime
+		p, side := Pair{Subject: s, Metric: t.Total, Listed: outcome, Because: because}, t.Base
+		if outcome == result.New {
+			side = t.Head
+		}
+		for _, m := range slices.Backward(measure.Main(s.Kind())) {
+			if side.HasMetric(s, m.Name) {
+				p.Metric = m
+			}
 		}
 		if outcome == result.New {
-			p.Head = t.Head.Values(s, p.Metric.Name)
+			p.Head = side.Values(s, p.Metric.Name)
 		} else {
-			p.Base = t.Base.Values(s, p.Metric.Name)
+			p.Base = side.Values(s, p.Metric.Name)
 		}
 		out = append(out, p)
 	}

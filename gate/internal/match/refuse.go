@@ -7,7 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -80,7 +79,7 @@ var matchRefusals = []align.Refusal[Matching]{
 		}},
 }
 
-// Matching holds the compared pairs of two sides, and the rules that nothing in the head meets.
+// Matching holds the compared pairs of two sides, and the rules that judge nothing.
 type Matching struct {
 	Sides
 	Pairs []Pair
@@ -88,23 +87,15 @@ type Matching struct {
 }
 
 // New matches two sides.
-func New(t Sides) Matching { return Matching{t, Pairs(t), unmetRules(t.Head, t.Policy)} }
+func New(t Sides) Matching { return Matching{t, Pairs(t), unmetRules(t)} }
 
 // Refusal is why matched sides cannot be judged, nil where they can.
 func (m Matching) Refusal() *result.Remark { return align.First(matchRefusals, m) }
 
-// Notes say which metrics another profiler, or another option, would give the rules that limit them.
-func (m Matching) Notes() (out []result.Remark) {
-	for _, x := range m.rules {
-		out = append(out, result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
-	}
-	return out
-}
-
 // unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled
 // selects rules on metrics of the whole GPU.
 func (m Matching) unmet(sampled bool) *unmet {
-	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.expected && x.sampled == sampled })
+	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.refused && x.metric.Sampled() == sampled })
 	if i < 0 {
 		return nil
 	}

@@ -11,81 +11,124 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// unmet is a rule that names a metric in full which nothing in the head has: the policy's word is not judged.
+// unmet is a rule of the policy that judges nothing.
 type unmet struct {
-	rule     *thresholds.Rule
-	metric   measure.Metric
-	sampled  bool // a metric of the whole GPU, which is sampled
-	expected bool // the head's profiler had to measure it: no pass
+	rule   *thresholds.Rule
+	metric measure.Metric // that it names in full, the zero value for none
+	nobody bool           // no subject has the name that it selects
+	idle   bool           // another workload of the policy may have that subject
+	bounds bool           // it bounds values, and fails the gate: no pass
+	of     int            // workloads of the policy, of idle bounds
+	// refused is true where the profiler of the head had to measure the metric: nothing is judged.
+	refused bool
 }
 
-// unmetRules lists the rules on a metric that nothing in the head has. They expect no counters from
-// another profiler, and no samples of the GPU unless requested.
-func unmetRules(head *recorded.Index, policy *thresholds.Resolved) (out []unmet) {
-	for i := range policy.Rules {
-		rule := &policy.Rules[i]
-		m, full := measure.MetricByName(string(rule.Metric))
-		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
+// unmetRules lists the rules that judge nothing: bounds, and metrics that the head's profiler measures, judge nothing
+// of the head, all others nothing of either side.
+func unmetRules(t Sides) (out []unmet) {
+	byLaunch := recorded.ByLaunch(t.Head.Sessions)
+	sampled := t.Head.HasMetric(measure.Workload, measure.SamplingPeriod.Name)
+	both := slices.Concat(t.Base.Sessions, t.Head.Sessions)
+	for i := range t.Policy.Rules {
+		rule := &t.Policy.Rules[i]
+		if rule.Severity == thresholds.Ignore {
 			continue
 		}
-		sampled := m.Sampled()
-		limited, has := 0, 0
-		for _, s := range head.Subjects() {
-			if (sampled || s.Scope == measure.ScopeKernel) && policy.Limit(s, m).Rule == rule.Where {
-				limited++
-				if head.HasMetric(s, m.Name) {
-					has++
-				}
-			}
+		x := unmet{rule: rule, bounds: rule.Bounds() && rule.Severity != thresholds.Warn}
+		x.metric, _ = rule.InFull()
+		ofProfiler := x.metric.Name != "" && !x.metric.Judged() && (byLaunch || x.metric.Sampled())
+		sessions := both
+		if rule.Bounds() || ofProfiler {
+			sessions = t.Head.Sessions
 		}
-		byLaunch := recorded.ByLaunch(head.Sessions)
-		switch {
-		case has > 0 || !sampled && limited == 0:
-		case sampled:
-			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, measure.SamplingPeriod.Name)})
-		case byLaunch || m.OfLaunch() && m.Better != measure.Neither:
-			out = append(out, unmet{rule, m, false, byLaunch})
+		if applies(rule, sessions, t.Policy) {
+			continue
 		}
+		x.nobody = !slices.ContainsFunc(subjects(both), func(s measure.Subject) bool {
+			return rule.Selects(s, t.Policy.Categories)
+		})
+		if x.idle = x.nobody && t.Policy.Several > 1; x.idle && x.bounds {
+			x.of = t.Policy.Several
+		}
+		x.refused = ofProfiler && !x.nobody && (!x.metric.Sampled() && byLaunch || x.metric.Sampled() && sampled)
+		out = append(out, x)
 	}
 	return out
 }
 
-// UnusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in
-// silence. Where the policy has several workloads another one may have the subject, which is idle and only worth a
-// remark.
-func UnusedRules(p *thresholds.Resolved, base, head []model.Session) (unused, idle []result.Remark) {
-	sessions := slices.Concat(base, head)
-	for i := range p.Rules {
-		rule := &p.Rules[i]
-		if rule.Severity == thresholds.Ignore || applies(rule, sessions) {
-			continue
-		}
-		anything := *rule
-		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
-		anything.Benchmark = ""
-		anything.Domain, anything.Category = "", ""
-		switch {
-		case !applies(&anything, sessions): // the report says so
-		case p.Several:
-			idle = append(idle, result.Say(reason.RuleIdle{Rule: rule.Where, Here: true}))
-		default:
-			unused = append(unused, result.Say(reason.RuleIdle{Rule: rule.Where}))
-		}
-	}
-	return unused, idle
-}
-
-// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
-func applies(rule *thresholds.Rule, sessions []model.Session) bool {
-	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: recorded.Categories(sessions)}).For("")
+// subjects are those of sessions, and the kernels of their device code.
+func subjects(sessions []model.Session) (out []measure.Subject) {
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
-			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {
+			out = append(out, x.Subject)
+		}
+		for _, k := range sessions[i].Code {
+			out = append(out, measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)})
+		}
+	}
+	return append(out, measure.Workload)
+}
+
+// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy: of a rule that
+// bounds values, whether they are bounded.
+func applies(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) bool {
+	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
+	limits := func(s measure.Subject, m measure.Metric) bool {
+		l := alone.Limit(s, m)
+		return l.Rule == rule.Where && l.Bounded() == rule.Bounds()
+	}
+	for i := range sessions {
+		if slices.ContainsFunc(sessions[i].Series, func(x model.Series) bool { return limits(x.Subject, x.Metric) }) {
+			return true
+		}
+		for _, k := range sessions[i].Code {
+			s := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(k.Name)}
+			if m, _ := rule.InFull(); m.Means() == measure.ByCode && m.Name != "" && limits(s, m) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// say says what a rule does not judge, and how to measure it.
+func (x *unmet) say() result.Remark {
+	switch {
+	case x.nobody || x.metric.Name == "":
+		return result.Say(reason.RuleIdle{Rule: x.rule.Where, Here: x.idle, Of: x.of})
+	}
+	return result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.metric.Sampled()})
+}
+
+// Unmet is why a gate cannot pass whose policy bounds values that nothing in the head has, nil where there are none.
+func (m Matching) Unmet() *result.Remark {
+	for i := range m.rules {
+		if x := &m.rules[i]; x.bounds && !x.idle {
+			if x.nobody || x.metric.Name == "" {
+				return result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
+					"%s bounds what was not measured: nothing in the head has that name", x.rule.Where)
+			}
+			return result.Refuse(model.MetricMissing, x.metric.HowTo(), "%s bounds %s, which was not measured", x.rule.Where, x.metric.Title())
+		}
+	}
+	return nil
+}
+
+// UnusedRules names the rules of the policy that judge nothing: a renamed kernel loses its limit in silence. Where the
+// policy has several workloads another one may have the subject, which is idle and only worth a remark.
+func (m Matching) UnusedRules() (unused, idle []result.Remark) {
+	refused := false
+	for i := range m.rules {
+		switch x := &m.rules[i]; {
+		case x.bounds && !x.idle && !refused: // see [Matching.Unmet]
+			refused = true
+		case x.idle:
+			idle = append(idle, x.say())
+		default:
+			unused = append(unused, x.say())
+		}
+	}
+	return unused, idle
 }
 
 // OneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and

@@ -57,7 +57,7 @@ func (p *Pair) Compared() bool { return p.Listed == "" && !p.OneSided }
 // Named reports whether the rule that limits a metric names it in full.
 func (t Sides) Named(p Pair) bool {
 	return slices.ContainsFunc(t.Policy.Rules, func(r thresholds.Rule) bool {
-		return string(r.Metric) == p.Metric.Name && r.Where == p.Limit.Rule
+		return r.Where == p.Limit.Rule && r.Metric != "" && p.Metric.Is(string(r.Metric))
 	})
 }
 

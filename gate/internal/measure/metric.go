@@ -1,9 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -70,10 +70,14 @@ var (
 
 // knowledge is a row without the stored metric's own fields.
 type knowledge struct {
-	metric Metric
-	title  string
-	sums   sums
-	is     mark
+	metric  Metric
+	title   string
+	meaning string
+	sums    sums
+	of      subjects
+	by      Means
+	term    Term
+	is      mark
 }
 
 // kind is the kind of quantity of a metric.
@@ -100,46 +104,60 @@ const (
 type mark uint16
 
 const (
-	informs    mark = 1 << iota // see [Metric.Informational]
-	judged                      // see [Metric.Judged]
-	unprofiled                  // see [Metric.Unprofiled]
-	onHost                      // see [Metric.OnHost]
-	outside                     // see [Metric.OutsideSteps]
-	followed                    // see [Metric.Followed]
-	sampled                     // see [Metric.Sampled]
-	ofLaunch                    // see [Metric.OfLaunch]
-	tick                        // see [FloorTick]
-	ticks                       // see [FloorTicks]
-	once                        // see [FloorOnce]
-	onGPU                       // see [Metric.OnGPU]
+	informs  mark = 1 << iota // see [Metric.Informational]
+	judged                    // see [Metric.Judged]
+	onHost                    // see [Metric.OnHost]
+	outside                   // see [Metric.OutsideSteps]
+	followed                  // see [Metric.Followed]
+	tick                      // see [FloorTick]
+	ticks                     // see [FloorTicks]
+	once                      // see [FloorOnce]
+	onGPU                     // see [Metric.OnGPU]
+	main                      // see [Main]
+	drifts                    // see [Metric.Drifts]
+	ranks                     // of jobs of several ranks
 )
 
 // row makes a metric and lists it: a new metric is one row, and the code that reads it. The title is the name with
 // spaces unless the row gives another. A row that contradicts itself is an error of the program.
-func row(name, unit string, better Direction, is kind, over sums, marks mark, title ...string) Metric {
+func row(name, unit string, better Direction, is kind, over sums, of subjects, by Means, term Term, marks mark,
+	meaning string, title ...string) Metric {
 	m := Metric{Name: name, Unit: unit, Better: better, Exact: is == exact}
 	_, twice := known[name]
-	if twice || name == "" || (unit == "ns") != (is == time) || over&overRanks != 0 && is >= rate {
+	if twice || name == "" || (unit == "ns") != (is == time) || over&overRanks != 0 && is >= rate || of == 0 ||
+		meaning == "" || (term == TermCount) != m.Exact {
 		panic(fmt.Sprintf("the row of metric %q is there twice or contradicts itself", name))
 	}
 	title = append(title, strings.ReplaceAll(name, "_", " "))
-	known[name] = knowledge{m, title[0], over, marks}
+	known[name] = knowledge{m, title[0], meaning, over, of, by, term, marks}
 	Metrics = append(Metrics, m)
 	return m
 }
 
 // sample is the row of a metric that is sampled of the whole GPU.
-func sample(name string, better Direction, title ...string) Metric {
-	return row(name, "%", better, share, alone, sampled, title...)
+func sample(name string, better Direction, meaning string, title ...string) Metric {
+	return row(name, "%", better, share, alone, ranges|workload, BySampling, TermUtilisation, 0, meaning, title...)
 }
 
 // counter is the row of a metric that Nsight Compute gives of one launch.
-func counter(name, unit string, better Direction, is kind) Metric {
-	return row(name, unit, better, is, alone, ofLaunch)
+func counter(name, unit string, better Direction, is kind, meaning string, title ...string) Metric {
+	term := TermKernel
+	if is == exact {
+		term = TermCount
+	}
+	return row(name, unit, better, is, alone, kernels, ByCounters, term, 0, meaning, title...)
 }
 
-func marked(is mark) []Metric {
-	return slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool { return known[m.Name].is&is == 0 })
+// row is the row of a metric. That of a metric that Nsight Compute defines follows from its name.
+func (m Metric) row() knowledge {
+	if m.Raw() == "" {
+		return known[m.Name]
+	}
+	term := TermKernel
+	if m.Exact {
+		term = TermCount
+	}
+	return knowledge{metric: m, title: m.Raw(), meaning: "metric of Nsight Compute", of: kernels, by: ByCounters, term: term}
 }
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
@@ -163,13 +181,7 @@ func (m Metric) Raw() string {
 // Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
 // with spaces.
 func (m Metric) Title() string {
-	if k, ok := known[m.Name]; ok {
-		return k.title
-	}
-	if raw := m.Raw(); raw != "" {
-		return raw
-	}
-	return strings.ReplaceAll(m.Name, "_", " ")
+	return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " "))
 }
 
 // Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
@@ -191,7 +203,7 @@ func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
-func (m Metric) Unprofiled() bool { return known[m.Name].is&unprofiled != 0 }
+func (m Metric) Unprofiled() bool { return m.row().by >= ByWall }
 
 // OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
 func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
@@ -204,10 +216,10 @@ func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 func (m Metric) Followed() bool { return known[m.Name].is&followed != 0 }
 
 // Sampled reports whether the metric is sampled of the whole GPU.
-func (m Metric) Sampled() bool { return known[m.Name].is&sampled != 0 }
+func (m Metric) Sampled() bool { return m.row().by == BySampling && m.Unit == "%" }
 
 // OfLaunch reports whether Nsight Compute gives the metric of one launch.
-func (m Metric) OfLaunch() bool { return known[m.Name].is&ofLaunch != 0 || m.Raw() != "" }
+func (m Metric) OfLaunch() bool { return m.row().by == ByCounters }
 
 // PerStep reports whether the value is a sum over a step or its period, so that it grows with the work of a step.
 func (m Metric) PerStep() bool { return known[m.Name].sums&perStep != 0 }

@@ -68,7 +68,7 @@ func TestRow(t *testing.T) {
 					t.Errorf("%+v is a row", x)
 				}
 			}()
-			row(x.name, x.unit, Lower, x.is, x.over, 0)
+			row(x.name, x.unit, Lower, x.is, x.over, kernels, ByTimeline, TermKernel, 0, "meaning")
 		}()
 	}
 	if len(Metrics) != before {
@@ -81,14 +81,15 @@ func TestMarks(t *testing.T) {
 	for _, m := range Metrics {
 		k := known[m.Name]
 		for _, pair := range [][2]mark{
-			{tick, ticks}, {tick, once}, {ticks, once}, {sampled, ofLaunch}, {unprofiled, onHost}, {sampled, judged},
+			{tick, ticks}, {tick, once}, {ticks, once},
 		} {
 			if k.is&pair[0] != 0 && k.is&pair[1] != 0 {
 				t.Errorf("%s has marks that exclude each other", m.Name)
 			}
 		}
 		if m.Better == Neither && m.Judged() || m.Informational() && !m.Exact ||
-			m.Floor() == FloorOnce && !m.PerStep() || k.is&ofLaunch != 0 && (m.PerStep() || m.OverRanks()) {
+			m.Floor() == FloorOnce && !m.PerStep() || m.OfLaunch() && (m.PerStep() || m.OverRanks()) ||
+			m.Unprofiled() && m.OnHost() || m.Sampled() && m.Judged() {
 			t.Errorf("%s: marks and row contradict each other", m.Name)
 		}
 	}

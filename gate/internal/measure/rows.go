@@ -2,245 +2,265 @@ package measure
 
 // The metrics that recordings of a timeline give.
 var (
-	// Time is the GPU time of one launch: the 10 % trimmed mean over the steady launches of a run.
-	Time = row("time", "ns", Lower, time, alone, judged|tick)
-	// Spread is how much the steady launches of one run differ: the robust standard deviation (scaled MAD) of their
-	// times. It shows the noise of a kernel within a run and is not an error term: launches of a process are not
-	// independent.
-	Spread = row("time_spread", "ns", Neither, time, alone, 0)
-	// Launches is the number of launches per step, or per run where the workload has no steps.
-	Launches = row("launches", "count", Lower, exact, perStep|overRanks, judged|informs|once)
-	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
-	Total = row("total", "ns", Lower, time, perStep|overRanks, judged|followed|ticks, "total time")
-	// GPUTime is the summed kernel time of a range, of a device or of the whole workload, per step (or per run).
-	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks, judged|followed, "GPU time")
-	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
-	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, judged)
-	// CopyBytes is the number of bytes that one kind of copy or memset moved, per step (or per run).
-	CopyBytes = row("copy_bytes", "B", Lower, exact, perStep|overRanks, judged|informs, "bytes copied")
-	// Copies is the number of copies or memsets of one kind, per step (or per run).
-	Copies = row("copies", "count", Lower, exact, perStep|overRanks, judged|informs|once)
-	// SyncCalls is the number of CUDA calls that make the host wait for the GPU, per step (or per run): those that
-	// synchronise by name, and copies that are not asynchronous.
-	SyncCalls = row("sync_calls", "count", Lower, exact, perStep|overRanks, judged|informs|once, "synchronising calls")
-	// Allocations is the number of CUDA calls that allocate device or pinned memory, per step (or per run).
-	Allocations = row("allocations", "count", Lower, exact, perStep|overRanks, judged|informs|once)
-	// PageableBytes is the bytes copied from or to pageable memory, per step (or per run): such copies wait for one
-	// another.
-	PageableBytes = row("pageable_bytes", "B", Lower, exact, perStep|overRanks, judged|informs, "pageable bytes")
-	// SmallKernels is the number of launches of kernels under 10 µs each, per step (or per run): launching one costs
-	// the host about as much as running it costs the GPU.
-	SmallKernels = row("small_kernels", "count", Lower, exact, perStep|overRanks, judged|informs|once, "small kernels")
-	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: the time that the
-	// user waits for, idle time included. It is the mean over the typical steps of a run, those whose period is in the
-	// middle half.
-	StepTime = row("step_time", "ns", Lower, time, perStep, judged|onHost|followed)
-	// MeanStep is the mean period of all steps that count, the slow ones included.
-	MeanStep = row("mean_step_time", "ns", Lower, time, perStep, judged|onHost)
-	// MeanToTypical is MeanStep over StepTime: 1 in a program without stalls, on any host.
-	MeanToTypical = row("mean_to_typical", "ratio", Lower, share, alone, judged|onHost, "mean over typical step")
-	// RunTime is the time from the first operation on the GPU to the end of the last, of a run without a step range.
-	RunTime = row("run_time", "ns", Lower, time, alone, judged|onHost)
-	// Elapsed is the wall time of a section of the run.
-	Elapsed = row("elapsed_time", "ns", Lower, time, overRanks, judged|onHost|outside)
-	// Sensitivity is d ln period / d ln host time of a step, by replaying it: 0 where the GPU never waits for the CPU,
-	// 1 where it always does. ReplayError is how far the replay at the recorded speed is from the recorded period,
-	// relative to it.
-	Sensitivity = row("host_sensitivity", "ratio", Neither, share, alone, 0)
-	ReplayError = row("replay_error", "ratio", Neither, share, alone, 0)
-	// Growth is the kernel time of the last quarter of the steps that count over that of the first.
-	Growth = row("growth", "ratio", Neither, share, alone, 0)
-	// WarmupLaunches is the number of a kernel's launches that are left out as warm-up, of a run without steps.
-	WarmupLaunches = row("warmup_launches", "count", Neither, exact, alone, 0, "launches left out as warm-up")
-	// Repeats is how often a run without steps repeats itself: then StepTime is the period of that, and of sides that
-	// repeat themselves as often.
-	Repeats = row("repeats", "count", Neither, exact, alone, 0)
-	// Order numbers the kernels of one geometry in one NVTX range by their first launch in a step (or run), from 1; it
-	// is measured where there are several.
-	Order = row("order", "number", Neither, exact, alone, 0, "order in its range")
-	// StartupTime is the time from the start of the process to the first operation of its first step: loading, imports,
-	// CUDA initialisation and set-up.
-	StartupTime = row("startup_time", "ns", Lower, time, alone, onHost|outside, "start-up time")
-	// InitTime is the part of it in CUDA calls before the first operation on the GPU, which create the context and load
-	// modules.
-	InitTime = row("init_time", "ns", Lower, time, alone, onHost|outside, "CUDA initialisation")
-	// TeardownTime is the time from the last event to the end of the process.
-	TeardownTime = row("teardown_time", "ns", Lower, time, alone, onHost|outside)
-	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait
-	// for it.
-	Imbalance = row("imbalance", "ratio", Lower, share, alone, judged)
-	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the
-	// mean over ranks. A late rank makes the others wait; the collectives themselves are counted without this time.
-	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, 0, "wait in collectives")
-	// CausedWait is the wait of the other ranks in collectives that a rank joined last, per step (or per run): their
-	// mean.
-	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, 0, "wait that it causes")
-	// ExposedCommunication is the time of a step with a running collective, waiting included, and no computing kernel;
-	// HiddenCommunication is that with both. Both are of the steps of MeanStep, and the mean of several ranks.
-	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, 0)
-	HiddenCommunication  = row("hidden_communication", "ns", Neither, time, perStep|overRanks, 0)
-	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the
-	// other ranks are not known: these keep their waiting.
-	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, perStep|overRanks, 0)
-	// LostLaunches is the number of launches, per step (or per run), whose kernel records the profiler lost.
-	LostLaunches = row("lost_launches", "count", Neither, exact, perStep|overRanks, 0, "launches without a record")
-	// SilentCalls is the number of CUDA calls, per step (or per run), that no launch, copy or memset has the number of,
-	// of a recording that lists no calls. Most of them asked the GPU for nothing.
-	SilentCalls = row("silent_calls", "count", Neither, exact, perStep|overRanks, 0, "CUDA calls without work of the GPU")
-	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the
-	// recording tells: over the time of the collective it is the algorithm bandwidth.
-	MessageBytes = row("message_bytes", "B", Neither, exact, perStep|overRanks, 0, "bytes of messages")
-	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the
-	// same.
-	RankStep = row("rank_step_time", "ns", Neither, time, perStep, 0, "step time of the rank")
-	// RankCopies is how long a rank's copies take, per step (or per run).
-	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, 0, "copy time of the rank")
-	// SlowestRank is the number of the rank with the most time in a kernel, where the ranks differ; SlowestTotal and
-	// SlowestLaunches are its total time and launches there, per step (or per run).
-	SlowestRank     = row("slowest_rank", "number", Neither, exact, alone, 0)
-	SlowestTotal    = row("slowest_total", "ns", Neither, time, perStep, 0, "total time in the slowest rank")
-	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, 0, "launches in the slowest rank")
-	// Owned is the part of the same steps' period that is attributed to a kernel, a kind of copy or a cause of idle
-	// time. All of them add up to MeanStep. It explains, and is not judged.
-	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, 0, "time of the step")
-	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where recorded. It
-	// is the memory that an allocator of its own (PyTorch's) has reserved, not that in use.
-	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, judged, "device memory requested")
-	// MemoryHeld is the part of it that was requested within a range and kept until the peak.
-	MemoryHeld = row("memory_held", "B", Neither, exact, overRanks, 0, "device memory requested")
-	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
-	Registers     = row("registers", "per thread", Neither, exact, alone, 0)
-	StaticShared  = row("static_shared", "B", Neither, exact, alone, 0)
-	DynamicShared = row("dynamic_shared", "B", Neither, exact, alone, 0)
-	LocalMemory   = row("local_memory", "B per thread", Neither, exact, alone, 0)
+	Time = row("time", "ns", Lower, time, alone, kernels, ByTimeline, TermKernel, judged|tick|drifts,
+		"GPU time of one launch: the 10 % trimmed mean over the steady launches of a run")
+	Spread = row("time_spread", "ns", Neither, time, alone, kernels, ByTimeline, TermKernel, 0,
+		"robust standard deviation (scaled MAD) of the steady launches of one run")
+	Launches = row("launches", "count", Lower, exact, perStep|overRanks,
+		kernels|workload|sections, ByTimeline, TermCount, judged|informs|once, "number of launches, per step")
+	Total = row("total", "ns", Lower, time, perStep|overRanks,
+		kernels, ByTimeline, TermKernel, judged|followed|ticks|main,
+		"summed GPU time of all steady launches, per step, outliers included", "total time")
+	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks,
+		ranges|devices|workload|sections, ByTimeline, TermSum, judged|followed|main|drifts,
+		"summed kernel time, per step", "GPU time")
+	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, copies, ByTimeline, TermCopy, judged|main,
+		"summed GPU time of one kind of copy or memset, per step")
+	CopyBytes = row("copy_bytes", "B", Lower, exact, perStep|overRanks,
+		copies, ByTimeline, TermCount, judged|informs,
+		"bytes that one kind of copy or memset moved, per step", "bytes copied")
+	Copies = row("copies", "count", Lower, exact, perStep|overRanks,
+		copies, ByTimeline, TermCount, judged|informs|once, "number of copies or memsets of one kind, per step")
+	SyncCalls = row("sync_calls", "count", Lower, exact, perStep|overRanks,
+		workload|calls, ByTimeline, TermCount, judged|informs|once,
+		"CUDA calls that make the host wait for the GPU, per step: by name, or copies that are not asynchronous",
+		"synchronising calls")
+	Allocations = row("allocations", "count", Lower, exact, perStep|overRanks,
+		workload, ByTimeline, TermCount, judged|informs|once,
+		"CUDA calls that allocate device or pinned memory, per step")
+	PageableBytes = row("pageable_bytes", "B", Lower, exact, perStep|overRanks,
+		workload, ByTimeline, TermCount, judged|informs,
+		"bytes copied from or to pageable memory, per step: such copies wait for one another", "pageable bytes")
+	SmallKernels = row("small_kernels", "count", Lower, exact, perStep|overRanks,
+		workload, ByTimeline, TermCount, judged|informs|once,
+		"launches of kernels under 10 µs, per step: launching one costs the host about as much", "small kernels")
+	StepTime = row("step_time", "ns", Lower, time, perStep, workload, ByTimeline, TermStep, judged|onHost|followed,
+		"period of a typical step on the GPU, idle time included: the mean over the middle half of the steps")
+	MeanStep = row("mean_step_time", "ns", Lower, time, perStep, workload, ByTimeline, TermMean, judged|onHost,
+		"mean period of all steps that count, the slow ones included")
+	MeanToTypical = row("mean_to_typical", "ratio", Lower, share, alone,
+		workload, ByTimeline, TermStall, judged|onHost,
+		"mean over typical step: 1 in a program without stalls, on any host", "mean over typical step")
+	RunTime = row("run_time", "ns", Lower, time, alone, workload, ByTimeline, TermStep, judged|onHost,
+		"time from the first operation on the GPU to the end of the last, of a run without steps")
+	Elapsed = row("elapsed_time", "ns", Lower, time, overRanks,
+		sections, ByTimeline, TermWall, judged|onHost|outside|main, "wall time of a section of the run")
+	Sensitivity = row("host_sensitivity", "ratio", Neither, share, alone, workload, ByTimeline, TermStep, 0,
+		"d ln step / d ln host time, by replay: 0 where the GPU never waits for the CPU, 1 where it always does")
+	ReplayError = row("replay_error", "ratio", Neither, share, alone, workload, ByTimeline, TermStep, 0,
+		"relative distance of the replay at the recorded speed from the recorded step")
+	Growth = row("growth", "ratio", Neither, share, alone, workload, ByTimeline, TermSum, 0,
+		"kernel time of the last quarter of the steps that count over that of the first")
+	WarmupLaunches = row("warmup_launches", "count", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"launches left out as warm-up, of a run without steps", "launches left out as warm-up")
+	Repeats = row("repeats", "count", Neither, exact, alone, workload|sections, ByTimeline, TermCount, 0,
+		"cycles of a run without steps that repeats itself; steps left out as warm-up")
+	Order = row("order", "number", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"number of a kernel by its first launch among those of one geometry in one NVTX range", "order in its range")
+	StartupTime = row("startup_time", "ns", Lower, time, alone, workload, ByTimeline, TermWall, onHost|outside,
+		"time from the start of the process to the first operation of its first step", "start-up time")
+	InitTime = row("init_time", "ns", Lower, time, alone, workload, ByTimeline, TermWall, onHost|outside,
+		"the part of the start-up in CUDA calls, which create the context and load modules", "CUDA initialisation")
+	TeardownTime = row("teardown_time", "ns", Lower, time, alone, workload, ByTimeline, TermWall, onHost|outside,
+		"time from the last event to the end of the process")
+	Imbalance = row("imbalance", "ratio", Lower, share, alone, workload, ByTimeline, TermKernel, judged|ranks,
+		"compute of the slowest rank over the mean of all, of a job of several ranks")
+	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks,
+		kernels|devices|workload, ByTimeline, TermStep, ranks,
+		"time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
+		"wait in collectives")
+	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks,
+		devices|workload, ByTimeline, TermStep, ranks,
+		"mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
+	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks,
+		devices|workload, ByTimeline, TermStep, ranks,
+		"time of a step with a collective, waiting included, and no computing kernel")
+	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks,
+		devices|workload, ByTimeline, TermStep, ranks, "time of a step with a collective and a computing kernel")
+	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, perStep|overRanks,
+		workload, ByTimeline, TermCount, ranks,
+		"collectives per step and rank whose counterparts in the other ranks are not known")
+	LostLaunches = row("lost_launches", "count", Neither, exact, perStep|overRanks,
+		workload, ByTimeline, TermCount, 0,
+		"launches per step whose kernel records the profiler lost", "launches without a record")
+	SilentCalls = row("silent_calls", "count", Neither, exact, perStep|overRanks, workload, ByTimeline, TermCount, 0,
+		"CUDA calls per step without a launch, copy or memset, of a recording that lists no calls",
+		"CUDA calls without work of the GPU")
+	MessageBytes = row("message_bytes", "B", Neither, exact, perStep|overRanks,
+		kernels, ByTimeline, TermCount, ranks,
+		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth",
+		"bytes of messages")
+	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, ranks,
+		"period of a rank's own steps", "step time of the rank")
+	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, devices, ByTimeline, TermCopy, ranks,
+		"time of a rank's copies, per step", "copy time of the rank")
+	SlowestRank = row("slowest_rank", "number", Neither, exact, alone, kernels, ByTimeline, TermCount, ranks,
+		"number of the rank with the most time in a kernel, where the ranks differ")
+	SlowestTotal = row("slowest_total", "ns", Neither, time, perStep, kernels, ByTimeline, TermKernel, ranks,
+		"total time of the kernel in that rank, per step", "total time in the slowest rank")
+	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep,
+		kernels, ByTimeline, TermCount, ranks,
+		"launches of the kernel in that rank, per step", "launches in the slowest rank")
+	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, kernels|copies|idle, ByTimeline, TermStep, 0,
+		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time",
+		"time of the step")
+	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, workload, ByMemory, TermCount, judged,
+		"largest device memory that the process requested from the driver, what an allocator reserves included",
+		"device memory requested")
+	MemoryHeld = row("memory_held", "B", Neither, exact, overRanks, ranges, ByMemory, TermCount, 0,
+		"part of the peak that was requested within a range", "device memory requested")
+	Registers = row("registers", "per thread", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"registers of a thread")
+	StaticShared = row("static_shared", "B", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"static shared memory of a block")
+	DynamicShared = row("dynamic_shared", "B", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"dynamic shared memory of a block")
+	LocalMemory = row("local_memory", "B per thread", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+		"local memory of a thread")
+)
 
-	// StackBytes, SpillBytes, ConstantBytes and CodeBytes are read from the device code of a build, not measured: bytes
-	// of a thread's stack, bytes of local stores in the code, bytes of constant bank 0, and the size of the
-	// instructions.
-	StackBytes    = row("stack_bytes", "B", Neither, exact, alone, 0, "stack")
-	SpillBytes    = row("spill_bytes", "B", Neither, exact, alone, 0, "spills")
-	ConstantBytes = row("constant_bytes", "B", Neither, exact, alone, 0, "constants")
-	CodeBytes     = row("code_bytes", "B", Neither, exact, alone, 0, "code size")
+// The metrics that are read from the device code of a build.
+var (
+	StackBytes = row("stack_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
+		"stack of a thread", "stack")
+	SpillBytes = row("spill_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
+		"bytes of local stores in the code", "spills")
+	ConstantBytes = row("constant_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
+		"constant bank 0", "constants")
+	CodeBytes = row("code_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
+		"size of the instructions", "code size")
 )
 
 // The metrics of unprofiled runs: profiling slows the CPU down, so that unprofiled runs decide and profiled runs
 // explain.
 var (
-	// Rate and Cost are numbers that the program prints, in its own unit: see measure.Output.
-	Rate = row("rate", "", Higher, rate, alone, unprofiled|judged|followed, "output")
-	Cost = row("cost", "", Lower, amount, alone, unprofiled|judged|followed, "output")
-	// WallTime is how long the process took from its start to its end, what it does before and after its steps
-	// included.
-	WallTime = row("wall_time", "ns", Lower, time, alone, unprofiled)
+	Rate = row("rate", "", Higher, rate, alone, outputs, ByOutput, TermOutput, judged|followed|main,
+		"number that the workload prints, of which more is better", "output")
+	Cost = row("cost", "", Lower, amount, alone, outputs, ByOutput, TermOutput, judged|followed|main,
+		"number that the workload prints, of which less is better", "output")
+	WallTime = row("wall_time", "ns", Lower, time, alone, workload, ByWall, TermWall, 0,
+		"time from the start of the process to its end, of unprofiled runs")
 )
 
 // The metrics of benchmark files: one value a process, as the harness states it.
 var (
-	// GPUDuration is a time between two events on the GPU, Duration one that the harness took in another way.
-	GPUDuration = row("gpu_duration", "ns", Lower, time, alone, unprofiled|judged|followed|onGPU, "time on the GPU")
-	Duration    = row("duration", "ns", Lower, time, alone, unprofiled|judged|followed, "time")
-	// ItemRate is things done per second: requests, tokens, items.
-	ItemRate  = row("item_rate", "1/s", Higher, rate, alone, unprofiled|judged|followed, "rate")
-	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed)
-	FlopRate  = row("flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed, "FLOP rate")
-	// GPUBandwidth and GPUFlopRate are rates by a [GPUDuration].
-	GPUBandwidth = row("gpu_bandwidth", "B/s", Higher, rate, alone, unprofiled|judged|followed|onGPU, "bandwidth")
-	GPUFlopRate  = row("gpu_flop_rate", "FLOP/s", Higher, rate, alone, unprofiled|judged|followed|onGPU, "FLOP rate")
-	Memory       = row("memory", "B", Lower, amount, alone, unprofiled|judged|followed)
-	// Value is a number without a direction.
-	Value = row("value", "", Neither, amount, alone, unprofiled)
+	GPUDuration = row("gpu_duration", "ns", Lower, time, alone,
+		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
+		"time between two events on the GPU", "time on the GPU")
+	Duration = row("duration", "ns", Lower, time, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"time that the harness took", "time")
+	ItemRate = row("item_rate", "1/s", Higher, rate, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"requests, tokens or items per second", "rate")
+	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"bytes per second")
+	FlopRate = row("flop_rate", "FLOP/s", Higher, rate, alone,
+		benchmarks, ByResults, TermOutput, judged|followed|main, "floating-point operations per second", "FLOP rate")
+	GPUBandwidth = row("gpu_bandwidth", "B/s", Higher, rate, alone,
+		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
+		"bytes per second of a time on the GPU", "bandwidth on the GPU")
+	GPUFlopRate = row("gpu_flop_rate", "FLOP/s", Higher, rate, alone,
+		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
+		"floating-point operations per second of a time on the GPU", "FLOP rate on the GPU")
+	Memory = row("memory", "B", Lower, amount, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"memory that the harness states")
+	Value = row("value", "", Neither, amount, alone, benchmarks, ByResults, TermOutput, main,
+		"number without a direction: the rule gives it with better")
 )
 
 // The metrics that are sampled of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
 // how the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or
 // worse.
 var (
-	SMActive     = sample("sm_active", Higher, "SM active")
-	SMIssue      = sample("sm_issue", Higher, "SM issue")
-	TensorActive = sample("tensor_active", Higher)
-	DRAMRead     = sample("dram_read", Neither, "DRAM read")
-	DRAMWrite    = sample("dram_write", Neither, "DRAM write")
-	PCIeRX       = sample("pcie_rx", Neither, "PCIe received")
-	PCIeTX       = sample("pcie_tx", Neither, "PCIe sent")
-	NVLinkRX     = sample("nvlink_rx", Neither, "NVLink received")
-	NVLinkTX     = sample("nvlink_tx", Neither, "NVLink sent")
+	SMActive       = sample("sm_active", Higher, "time in which an SM has a warp", "SM active")
+	SMIssue        = sample("sm_issue", Higher, "cycles in which an SM issues an instruction", "SM issue")
+	TensorActive   = sample("tensor_active", Higher, "cycles in which the tensor cores work")
+	DRAMRead       = sample("dram_read", Neither, "bytes read from DRAM", "DRAM read")
+	DRAMWrite      = sample("dram_write", Neither, "bytes written to DRAM", "DRAM write")
+	PCIeRX         = sample("pcie_rx", Neither, "bytes received over PCIe", "PCIe received")
+	PCIeTX         = sample("pcie_tx", Neither, "bytes sent over PCIe", "PCIe sent")
+	NVLinkRX       = sample("nvlink_rx", Neither, "bytes received over NVLink", "NVLink received")
+	NVLinkTX       = sample("nvlink_tx", Neither, "bytes sent over NVLink", "NVLink sent")
+	SamplingPeriod = row("sampling_period", "ns", Neither, time, alone, workload, BySampling, TermUtilisation, 0,
+		"time between two samples of these: a shorter range has no value")
 )
-
-// SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
-var SamplingPeriod = row("sampling_period", "ns", Neither, time, alone, 0)
 
 // The metrics that Nsight Compute gives of a single launch. The reader of the counters tells which each comes from.
 //
 // The profiler replays launches one by one, flushes caches and may lock clocks, so that these durations are a metric of
 // their own: ReplayTime is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough
-// to know them.
+// to know them. Occupancy and what limits it are of an SM. The peaks are the roofs of the roofline at the clocks of the
+// launch. The stalls are the cycles that a warp waits between two instructions, by cause.
 var (
-	// ReplayTime is the duration of one launch that is replayed for its counters.
-	ReplayTime = row("ncu_time", "ns", Lower, time, alone, judged|ofLaunch)
-	// Cycles is the duration in cycles of the SM clock, SMClock that clock while the kernel ran.
-	Cycles  = counter("cycles", "count", Lower, amount)
-	SMClock = counter("sm_clock", "Hz", Neither, rate)
-	// SMThroughput, MemoryThroughput and DRAMThroughput are "speed of light": the percentage of the peak rate that
-	// the busiest unit of the SMs, of the whole memory system, and the DRAM reached.
-	SMThroughput     = counter("sm_throughput", "%", Higher, share)
-	MemoryThroughput = counter("memory_throughput", "%", Higher, share)
-	DRAMThroughput   = counter("dram_throughput", "%", Higher, share)
-	// DRAMBytes is what the launch read from and wrote to DRAM, DRAMBandwidth the rate of that. DRAM traffic depends on
-	// the content of the caches and is not exact.
-	DRAMBytes     = counter("dram_bytes", "B", Lower, amount)
-	DRAMBandwidth = counter("dram_bandwidth", "B/s", Higher, rate)
-	// L2Bytes is the traffic of the L2 cache, GlobalBytes the bytes that instructions request from global memory.
-	L2Bytes     = counter("l2_bytes", "B", Lower, amount)
-	GlobalBytes = counter("global_bytes", "B", Lower, exact)
-	L1HitRate   = counter("l1_hit_rate", "%", Higher, share)
-	L2HitRate   = counter("l2_hit_rate", "%", Higher, share)
-	// LoadSectors and StoreSectors are 32-byte sectors per request to global memory: 4 where the 32 threads of a warp
-	// access neighbouring floats, 32 where each touches a sector of its own.
-	LoadSectors  = counter("load_sectors", "sectors/request", Lower, rate)
-	StoreSectors = counter("store_sectors", "sectors/request", Lower, rate)
-	// AchievedOccupancy is the number of active warps, TheoreticalOccupancy that of warps that the launch allows, both
-	// as a percentage of an SM's maximum.
-	AchievedOccupancy    = counter("achieved_occupancy", "%", Higher, share)
-	TheoreticalOccupancy = counter("theoretical_occupancy", "%", Higher, exact)
-	// The limits are how many blocks an SM could hold if only this resource counted: the smallest limits occupancy.
-	LimitBlocks    = counter("limit_blocks", "blocks/SM", Neither, exact)
-	LimitRegisters = counter("limit_registers", "blocks/SM", Neither, exact)
-	LimitShared    = counter("limit_shared", "blocks/SM", Neither, exact)
-	LimitWarps     = counter("limit_warps", "blocks/SM", Neither, exact)
-	LimitBarriers  = counter("limit_barriers", "blocks/SM", Neither, exact)
-	// Waves is the grid over the blocks that fit on the GPU at once.
-	Waves = counter("waves", "waves", Neither, amount)
-	// Instructions are warp instructions executed. LocalLoads and LocalStores are those that access local memory, which
-	// the compiler uses for spilled registers and for arrays indexed at run time; Spills are those that it marked as
-	// spilling (known from Nsight Compute 2025).
-	Instructions = counter("instructions", "count", Lower, exact)
-	LocalLoads   = counter("local_loads", "count", Lower, exact)
-	LocalStores  = counter("local_stores", "count", Lower, exact)
-	Spills       = counter("spills", "count", Lower, exact)
-	// FP64, FP32 and FP16 are floating-point operations outside the tensor cores, a fused multiply-add counted as two.
-	// Pages that give rates only make them inexact. TensorOps are the operations of the tensor cores of any type.
-	FP64      = counter("flops_fp64", "FLOP", Lower, amount)
-	FP32      = counter("flops_fp32", "FLOP", Lower, amount)
-	FP16      = counter("flops_fp16", "FLOP", Lower, amount)
-	TensorOps = counter("tensor_ops", "count", Lower, exact)
-	// The peaks are the roofs of the roofline at the clocks of the launch.
-	PeakDRAM = counter("peak_dram", "B/s", Neither, rate)
-	PeakFP64 = counter("peak_fp64", "FLOP/s", Neither, rate)
-	PeakFP32 = counter("peak_fp32", "FLOP/s", Neither, rate)
-	PeakFP16 = counter("peak_fp16", "FLOP/s", Neither, rate)
-	// The stalls are the cycles that a warp waits between two instructions, by cause.
-	StallLongScoreboard  = counter("stall_long_scoreboard", "cycles/inst", Neither, rate)
-	StallShortScoreboard = counter("stall_short_scoreboard", "cycles/inst", Neither, rate)
-	StallMIO             = counter("stall_mio_throttle", "cycles/inst", Neither, rate)
-	StallLG              = counter("stall_lg_throttle", "cycles/inst", Neither, rate)
-	StallBarrier         = counter("stall_barrier", "cycles/inst", Neither, rate)
-	StallMath            = counter("stall_math_throttle", "cycles/inst", Neither, rate)
-	StallWait            = counter("stall_wait", "cycles/inst", Neither, rate)
+	ReplayTime = row("ncu_time", "ns", Lower, time, alone, kernels, ByCounters, TermKernel, judged|main|drifts,
+		"duration of one launch that is replayed for its counters")
+	Cycles       = counter("cycles", "count", Lower, amount, "duration in cycles of the SM clock")
+	SMClock      = counter("sm_clock", "Hz", Neither, rate, "SM clock while the kernel ran")
+	SMThroughput = counter("sm_throughput", "%", Higher, share,
+		"part of the peak rate that the busiest unit of the SMs reached")
+	MemoryThroughput = counter("memory_throughput", "%", Higher, share,
+		"part of the peak rate that the busiest unit of the memory system reached")
+	DRAMThroughput = counter("dram_throughput", "%", Higher, share, "part of the peak rate that DRAM reached")
+	DRAMBytes      = counter("dram_bytes", "B", Lower, amount,
+		"bytes read from and written to DRAM, which depends on the content of the caches")
+	DRAMBandwidth = counter("dram_bandwidth", "B/s", Higher, rate, "rate of these bytes")
+	L2Bytes       = counter("l2_bytes", "B", Lower, amount, "traffic of the L2 cache")
+	GlobalBytes   = counter("global_bytes", "B", Lower, exact, "bytes that instructions request from global memory")
+	L1HitRate     = counter("l1_hit_rate", "%", Higher, share, "hits of the L1 cache")
+	L2HitRate     = counter("l2_hit_rate", "%", Higher, share, "hits of the L2 cache")
+	LoadSectors   = counter("load_sectors", "sectors/request", Lower, rate,
+		"32-byte sectors per load from global memory: 4 where a warp reads neighbouring floats, 32 at worst")
+	StoreSectors         = counter("store_sectors", "sectors/request", Lower, rate, "the same for stores")
+	AchievedOccupancy    = counter("achieved_occupancy", "%", Higher, share, "active warps of the most that an SM holds")
+	TheoreticalOccupancy = counter("theoretical_occupancy", "%", Higher, exact,
+		"warps that the launch allows of the most that an SM holds")
+	LimitBlocks = counter("limit_blocks", "blocks/SM", Neither, exact,
+		"blocks that an SM could hold if only its own bound counted")
+	LimitRegisters = counter("limit_registers", "blocks/SM", Neither, exact,
+		"blocks that an SM could hold if only registers counted")
+	LimitShared = counter("limit_shared", "blocks/SM", Neither, exact,
+		"blocks that an SM could hold if only shared memory counted")
+	LimitWarps = counter("limit_warps", "blocks/SM", Neither, exact,
+		"blocks that an SM could hold if only warps counted")
+	LimitBarriers = counter("limit_barriers", "blocks/SM", Neither, exact,
+		"blocks that an SM could hold if only barriers counted")
+	Waves        = counter("waves", "waves", Neither, amount, "grid over the blocks that fit on the GPU at once")
+	Instructions = counter("instructions", "count", Lower, exact, "warp instructions executed")
+	LocalLoads   = counter("local_loads", "count", Lower, exact,
+		"loads from local memory: spilled registers, arrays indexed at run time")
+	LocalStores = counter("local_stores", "count", Lower, exact, "stores to local memory")
+	Spills      = counter("spills", "count", Lower, exact,
+		"instructions that the compiler marked as spilling, from Nsight Compute 2025", "spilling instructions")
+	FP64 = counter("flops_fp64", "FLOP", Lower, amount,
+		"FP64 operations outside the tensor cores, a fused multiply-add counted as two")
+	FP32 = counter("flops_fp32", "FLOP", Lower, amount,
+		"FP32 operations outside the tensor cores, a fused multiply-add counted as two")
+	FP16 = counter("flops_fp16", "FLOP", Lower, amount,
+		"FP16 operations outside the tensor cores, a fused multiply-add counted as two")
+	TensorOps           = counter("tensor_ops", "count", Lower, exact, "operations of the tensor cores, of any type")
+	PeakDRAM            = counter("peak_dram", "B/s", Neither, rate, "peak of DRAM")
+	PeakFP64            = counter("peak_fp64", "FLOP/s", Neither, rate, "peak of FP64")
+	PeakFP32            = counter("peak_fp32", "FLOP/s", Neither, rate, "peak of FP32")
+	PeakFP16            = counter("peak_fp16", "FLOP/s", Neither, rate, "peak of FP16")
+	StallLongScoreboard = counter("stall_long_scoreboard", "cycles/inst", Neither, rate,
+		"cycles that a warp waits for global or local memory")
+	StallShortScoreboard = counter("stall_short_scoreboard", "cycles/inst", Neither, rate,
+		"cycles that a warp waits for shared memory or special functions")
+	StallMIO = counter("stall_mio_throttle", "cycles/inst", Neither, rate,
+		"cycles that a warp waits for the queue of memory instructions")
+	StallLG = counter("stall_lg_throttle", "cycles/inst", Neither, rate,
+		"cycles that a warp waits for the queue of global and local memory")
+	StallBarrier = counter("stall_barrier", "cycles/inst", Neither, rate,
+		"cycles that a warp waits at a barrier of the block")
+	StallMath = counter("stall_math_throttle", "cycles/inst", Neither, rate,
+		"cycles that a warp waits for an arithmetic unit")
+	StallWait = counter("stall_wait", "cycles/inst", Neither, rate, "cycles that a warp waits for a fixed latency")
 )
 
 var (
-	// GPUMetrics lists the metrics that are sampled of the whole GPU.
-	GPUMetrics = marked(sampled)
+	// GPUMetrics lists the metrics that are sampled of the whole GPU over a step or range.
+	GPUMetrics = measuredBy(BySampling, "%")
+	// Attributes lists the attributes of a launch that every profiler of kernels tells.
+	Attributes = []Metric{Registers, StaticShared, DynamicShared}
 	// Throughput lists the metrics of Nsight Compute, which gives registers and shared memory as well.
-	Throughput = marked(ofLaunch)
+	Throughput = measuredBy(ByCounters, "")
 )

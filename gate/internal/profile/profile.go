@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 
@@ -139,6 +140,10 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(reduced) > 0 {
+			beside(&out[len(out)-1], counted, r.Beside)
+			return out, nil
+		}
 		out = append(out, counted)
 	}
 	if len(r.Summaries) > 0 {
@@ -149,6 +154,19 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		out = append(out, joined...)
 	}
 	return out, nil
+}
+
+// beside gives the kernels of a timed session metrics of runs that were counted with it, in its first runs.
+func beside(timed *model.Session, counted model.Session, metrics []measure.Metric) {
+	for _, x := range counted.Series {
+		if _, known := timed.Find(x.Subject, measure.Total.Name); !known || !slices.Contains(metrics, x.Metric) {
+			continue
+		}
+		values := slices.Repeat(model.Values{math.NaN()}, len(timed.Runs))
+		copy(values[:timed.Profiled()], x.Values)
+		timed.Series = append(timed.Series, model.Series{Subject: x.Subject, Metric: x.Metric, Values: values})
+	}
+	timed.SortSeries()
 }
 
 // Draw gives the content of pictures of a recording, which became the side of a report: a step, and the distribution of the

@@ -15,8 +15,9 @@ type Recording struct {
 	Source string
 	// Traces are runs launch by launch, one for each process that launched kernels.
 	Traces []model.Trace
-	// Counters are runs that were counted, with counters for each profiled launch.
+	// Counters are runs that were counted, with counters for each profiled launch; to traces they add those of Beside.
 	Counters []*counters.Profile
+	Beside   []measure.Metric
 	// Summaries are runs known by sums over all launches only, each a session of one run.
 	Summaries []model.Session
 	// Finished are sessions that were reduced before: of a baseline or a saved report.
@@ -33,7 +34,7 @@ type Recording struct {
 // Add adds the content of another recording of the same workload.
 func (r *Recording) Add(o *Recording) {
 	r.Traces = append(r.Traces, o.Traces...)
-	r.Counters = append(r.Counters, o.Counters...)
+	r.Counters, r.Beside = append(r.Counters, o.Counters...), append(r.Beside, o.Beside...)
 	r.Summaries = append(r.Summaries, o.Summaries...)
 	r.Finished = append(r.Finished, o.Finished...)
 	r.Unprofiled = append(r.Unprofiled, o.Unprofiled...)

@@ -244,16 +244,16 @@ type NeedsProfiler struct {
 }
 
 func (r NeedsProfiler) String() string {
-	if r.Sampled {
-		return r.Rule + " limits " + result.Title(r.Metric) + ", which is sampled only on request"
-	}
-	return r.Rule + " limits " + result.Title(r.Metric) + ", which only Nsight Compute measures: a check of its counters judges it"
+	m, _ := measure.MetricByName(r.Metric)
+	return r.Rule + " limits " + m.Title() + ", which was not measured: " + m.HowTo()
 }
 
-// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject.
+// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject; of a rule that
+// bounds values Of is then the number of workloads in the policy.
 type RuleIdle struct {
 	Rule string
 	Here bool
+	Of   int
 }
 
 func (r RuleIdle) String() string {

@@ -65,7 +65,7 @@ func (p *page) nearest(b *history.Bisection) {
 		text += ": no number of runs that is worth it tells that from none"
 	case b.RunsNeeded > 0:
 		text += fmt.Sprintf(": to tell that from none takes about %s a side", story.Count(b.RunsNeeded, "run"))
-	case m.Better == measure.Higher && f.High < 0, m.Better == measure.Lower && f.Low > 0:
+	case f.Direction() == measure.Higher && f.High < 0, f.Direction() == measure.Lower && f.Low > 0:
 		text += fmt.Sprintf(", within its limit of %s: a lower one follows it", story.Percent(f.Limit))
 	}
 	p.line(0, 2, span{text, none})

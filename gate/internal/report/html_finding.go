@@ -77,9 +77,9 @@ func (s *reportSheet) runs(r story.Row) plot.SVG {
 		return ""
 	}
 	limit := math.NaN()
-	if m, ok := measure.MetricByName(r.F.Metric); r.F.Limit.Known() && r.F.Base.Known() {
+	if r.F.Limit.Known() && r.F.Base.Known() {
 		limit = float64(r.F.Base) * (1 + float64(r.F.Limit))
-		if ok && m.Better == measure.Higher {
+		if r.F.Direction() == measure.Higher {
 			limit = float64(r.F.Base) * (1 - float64(r.F.Limit))
 		}
 	}

@@ -2,6 +2,8 @@
 package result
 
 import (
+	"cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -50,6 +52,8 @@ type Finding struct {
 	Block  string        `json:"block,omitempty"` // likewise
 	Metric string        `json:"metric"`
 	Unit   string        `json:"unit"`
+	// Better is the direction that a rule gives to a metric without one: 1 where higher values are better, -1 where lower.
+	Better measure.Direction `json:"better,omitempty"`
 
 	Outcome Outcome `json:"outcome"`
 	// Gates is true where a regression of this finding fails the gate.
@@ -344,8 +348,13 @@ func (f *Finding) MoreRuns() int {
 
 // Harm is the change for the worse: positive where the head is slower, or puts out less.
 func (f *Finding) Harm() float64 {
+	return -float64(f.Direction()) * float64(f.Change)
+}
+
+// Direction is the way in which the finding's metric gets better.
+func (f *Finding) Direction() measure.Direction {
 	m, _ := measure.MetricByName(f.Metric)
-	return -float64(m.Better) * float64(f.Change)
+	return cmp.Or(m.Better, f.Better)
 }
 
 // Confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two

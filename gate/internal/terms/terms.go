@@ -35,19 +35,19 @@ func (of Row) SD(between Relation, sensitivity float64) float64 {
 }
 
 const (
-	KernelRow Row = iota // times of kernels
-	SumRow               // GPU time of ranges, devices, sections and the workload
-	stepRow
-	meanRow
-	stallRow
-	wallRow
-	copyRow // but for those of pageable memory
-	pageableRow
-	memsetRow
-	outputRow
-	utilisationRow
-	countRow
-	rows
+	KernelRow      = Row(measure.TermKernel)
+	SumRow         = Row(measure.TermSum)
+	stepRow        = Row(measure.TermStep)
+	meanRow        = Row(measure.TermMean)
+	stallRow       = Row(measure.TermStall)
+	wallRow        = Row(measure.TermWall)
+	copyRow        = Row(measure.TermCopy) // but for those of pageable memory
+	outputRow      = Row(measure.TermOutput)
+	utilisationRow = Row(measure.TermUtilisation)
+	countRow       = Row(measure.TermCount)
+	pageableRow    = countRow + 1
+	memsetRow      = countRow + 2
+	rows           = countRow + 3
 )
 
 // errorTerms are the deviations between sessions, per kind and relation. Values are measured on 14 H200 and 6 H100
@@ -77,29 +77,12 @@ var errorTerms = [rows][relations]errorTerm{
 	countRow:       {},
 }
 
-// Of is the row of a metric of a subject. note says what memory a copy reads or writes.
+// Of is the row of a metric of a subject: that of the metric's own row. note says what memory a copy reads or writes.
 func Of(s measure.Subject, m measure.Metric, note string) Row {
-	switch {
-	case m.Exact:
-		return countRow
-	case m.Name == measure.CopyTime.Name:
-		return rowOfCopy(s.Name, note)
-	case m.OutsideSteps(), m.Name == measure.WallTime.Name:
-		return wallRow
-	case m == measure.MeanStep:
-		return meanRow
-	case m == measure.MeanToTypical:
-		return stallRow
-	case m.OnHost():
-		return stepRow
-	case m.Unprofiled() && !m.OnGPU():
-		return outputRow
-	case m.Sampled():
-		return utilisationRow
-	case m.Name == measure.GPUTime.Name:
-		return SumRow
+	if of := Row(m.Term()); of != copyRow {
+		return of
 	}
-	return KernelRow
+	return rowOfCopy(s.Name, note)
 }
 
 // rowOfCopy is the row of a kind of copy: "memcpy HtoD", with the memory it was made between ("pageable to device").

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -26,12 +27,40 @@ func Several(workloads []*result.Judgement) *result.Judgement {
 		all.Family += w.Family
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
 	}
+	g.Unmet = idleBounds(workloads)
 	Of(g, &all.Decision)
 	return all
 }
 
+// idleBounds is why a gate over all workloads of a policy does not pass: a rule bounds values that none of them has.
+func idleBounds(workloads []*result.Judgement) *result.Remark {
+	idle := map[any]int{}
+	for _, w := range workloads {
+		for _, x := range w.Remarks {
+			rule := x.Args["rule"]
+			if of, _ := x.Args["of"].(result.Number); x.Key != result.Say(reason.RuleIdle{}).Key || int(of) != len(workloads) {
+				continue
+			}
+			if idle[rule]++; idle[rule] == len(workloads) {
+				return result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
+					"%s bounds what no workload has", rule)
+			}
+		}
+	}
+	return nil
+}
+
+// Alone warns of bounds that nothing in the only judged workload has, and another one of the policy may have.
+func Alone(r *result.Judgement) {
+	for _, x := range r.Remarks {
+		if of, _ := x.Args["of"].(result.Number); x.Key == result.Say(reason.RuleIdle{}).Key && of > 1 {
+			r.Warn(x)
+		}
+	}
+}
+
 // ofParts is the verdict of several workloads.
-func ofParts(parts []Part) Conclusion {
+func ofParts(parts []Part, unmet *result.Remark) Conclusion {
 	all, undecided, v := reason.Workloads{All: len(parts)}, false, result.Pass
 	for _, p := range parts {
 		name := cmp.Or(p.Workload, "default")
@@ -48,6 +77,8 @@ func ofParts(parts []Part) Conclusion {
 	switch {
 	case len(all.Failed) > 0:
 		v = result.Fail
+	case unmet != nil:
+		return Conclusion{result.NoVerdict, false, unmet}
 	case len(all.Open) > 0:
 		v = result.NoVerdict
 	}

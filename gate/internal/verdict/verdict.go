@@ -3,6 +3,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type Gate struct {
 	match.Sides                 // where findings were judged
 	Refused     *result.Remark  // nothing was judged
 	CodeAlone   *result.Remark  // device code, and nothing else, was judged
+	Unmet       *result.Remark  // a rule bounds values that were not measured
 	Parts       []Part          // workloads that were judged by parts of one error
 	TooFew      *result.Remark  // too few runs for any judgement
 	Outlier     *result.Remark  // a single run is an outlier as a whole
@@ -34,7 +36,7 @@ type Gate struct {
 func Of(g Gate, d *result.Decision) {
 	var v Conclusion
 	if g.Parts != nil {
-		v = ofParts(g.Parts)
+		v = ofParts(g.Parts, g.Unmet)
 	} else {
 		v = verdictOf(gather(g, d))
 	}
@@ -79,6 +81,7 @@ func verdictOf(g gathered) Conclusion {
 		{result.Fail, false, slower},
 		{result.Fail, false, g.Code},
 		{result.NoVerdict, false, g.Refused},
+		{result.NoVerdict, false, g.Unmet},
 		{result.NoVerdict, false, g.unmeasuredKernels},
 		{result.NoVerdict, false, g.missingRows},
 		{result.NoVerdict, false, g.unjudged},
@@ -109,6 +112,9 @@ func gather(t Gate, d *result.Decision) gathered {
 	}
 	if i := slices.IndexFunc(t.Drift, func(x result.Remark) bool { return x.Key == result.KeyOverDrift }); i >= 0 {
 		g.drift = &t.Drift[i]
+	}
+	if !slices.ContainsFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }) {
+		g.TooFew = nil // bounds alone need no second run
 	}
 	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
 	for i, f := range findings {
@@ -165,6 +171,13 @@ func unjudged(t match.Sides) *result.Remark {
 	if t.Time == measure.ReplayTime && !slices.ContainsFunc(t.Head.Subjects(), timed) {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
 			"the counters of single launches hold no duration, and no rule limits one of them")
+	}
+	for _, s := range t.Head.Subjects() {
+		if t.Head.HasMetric(s, measure.Value.Name) && t.Base.HasMetric(s, measure.Value.Name) {
+			return result.Refuse(model.NothingJudged,
+				fmt.Sprintf("say in a rule which way it gets better: benchmark = %q, metric = \"value\", max = \"3%%\", better = \"lower\"", s.Name),
+				"nothing that both sides have can be judged: the unit of %s does not tell whether more or less is better", s.Short())
+		}
 	}
 	return NothingJudged(t.Policy)
 }
@@ -271,7 +284,7 @@ func Settled(r *result.Decision) bool {
 // larger error of a later look, whatever else hides it.
 func OpenToRuns(f result.Finding) bool {
 	worst := f.High
-	if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+	if f.Direction() == measure.Higher {
 		worst = -f.Low
 	}
 	hidden := func(key string) bool { return slices.Contains(beyondRuns, key) }

@@ -58,7 +58,7 @@ func SlowestRow(findings []result.Finding, all bool) (index int, ok bool) {
 			continue
 		}
 		certain := float64(f.Low)
-		if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+		if f.Direction() == measure.Higher {
 			certain = 1/(1+float64(f.High)) - 1 // as a time
 		}
 		if certain > most || math.IsNaN(most) { // not known where a bound of the policy is broken
