@@ -134,8 +134,8 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	return edits, nil
 }
 
-// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged by
-// others. It is "" where there are none, and outside of a repository.
+// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged
+// by others. It is "" where there are none, and outside of a repository.
 func Uncommitted(ctx context.Context, baselines []string) string {
 	lacking := slices.DeleteFunc(baselines, func(dir string) bool {
 		in, err := git.Open(ctx, git.Top(dir))
