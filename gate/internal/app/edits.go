@@ -154,7 +154,8 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
 		way += " with git add --force, because git ignores it (" + rule + ")"
 	}
-	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") + "; " + way
+	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") +
+		"; " + way
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
