@@ -149,8 +149,8 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	return edits, nil
 }
 
-// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged by
-// others. It is "" where there are none, and outside of a repository.
+// Uncommitted warns of baselines (directories) that are not in the commit here as they are: another checkout is judged
+// by others. It is "" where there are none, and outside of a repository.
 func Uncommitted(ctx context.Context, baselines []string) string {
 	lacking := slices.DeleteFunc(baselines, func(dir string) bool {
 		in, err := git.Open(ctx, git.Top(dir))
@@ -169,7 +169,8 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
 		way += " with git add --force, because git ignores it (" + rule + ")"
 	}
-	return "the baseline " + strings.Join(lacking, ", ") + " is not committed as it is here, and CI lacks it: " + way
+	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") +
+		"; " + way
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -29,7 +30,8 @@ const (
 	measureNames = "workload baseline runs unprofiled timeout starts" + readNames + " " + argFlag +
 		" memory-usage allow-busy keep-profiles gather ranks dry-run"
 	launchNames = " kernel launch-skip launch-count set section nvtx-range"
-	limitNames  = " threshold step-threshold alpha cost undecided" // keys of the policy
+	boundNames  = " threshold step-threshold alpha cost" // keys of the policy
+	limitNames  = boundNames + " undecided"
 	policyNames = " policy" + limitNames
 	lookNames   = " format json color verbose"
 	shownNames  = lookNames + " quiet"
@@ -44,7 +46,7 @@ func commands() []*command {
 	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
 	return []*command{
-		{name: "record", workload: true, flags: measureNames + " from gpu-metrics " + countFlag + launchNames +
+		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag + launchNames +
 			" reason replace if-due anchor policy quiet", run: record},
 		{name: "check", workload: true, flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir" +
 			" paired profiler" + launchNames + " explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames +
@@ -62,13 +64,13 @@ func commands() []*command {
 				flags: "baseline policy", run: renameBaselines},
 			{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason", run: removeSession},
 		}},
-		{name: "calibrate", workload: true, flags: measureNames + " from host" + policyNames + shownNames,
+		{name: "calibrate", workload: true, fewest: app.FewestCalibrated, flags: measureNames + " from host policy" + boundNames + shownNames,
 			formats: report.Formats(report.Calibration), run: calibrate},
 		{name: "history", own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
 			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History), reads: readsArguments,
 			run: showHistory},
 		{name: "bisect", own: 2, workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
-			flags:   measureNames + " build kernel metric max-time explain" + policyNames + shownNames,
+			flags:   measureNames + " build kernel metric max-time explain policy" + boundNames + shownNames,
 			formats: report.Formats(report.Bisection), run: findCommit},
 		{name: "show", own: 1, wants: "one recording", flags: readNames + lookNames,
 			formats: report.Formats(report.Summary), reads: readsArguments, run: show},
@@ -159,6 +161,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 // command is a subcommand; help/NAME.txt begins with its usage and its summary.
 type command struct {
 	name  string
+	page  string // of the help, with the name of the command that it is a part of
 	flags string // names of its flags, in the order of the help
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
 	own      int
@@ -167,6 +170,7 @@ type command struct {
 	sides    []string // names of two arguments, nil for others
 	words    []string // the only values of the argument, nil for any
 	workload bool     // a workload may follow "--"
+	fewest   int      // runs that it takes
 	parts    []*command
 	formats  []string // of what it prints, nil where there is no choice
 	reads    reads    // nil for a command that reads no files of others
@@ -217,7 +221,8 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	}
 	fs := out.Flags()
 	fs.SortFlags = false
-	v := c.bindFlags(above+c.name, fs)
+	c.page = above + c.name
+	v := c.bindFlags(c.page, fs)
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's

@@ -271,14 +271,22 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 // takes reports whether the value is one of a flag of the command.
 func (c *command) takes(flag, value string) bool {
 	fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
-	v := c.bindFlags(c.name, fs)
+	v := c.bindFlags(cmp.Or(c.page, c.name), fs)
 	f := fs.Lookup(flag)
 	if f == nil || fs.Set(flag, value) != nil {
 		return false
 	}
-	_, one := f.Value.(*single)
-	return (flag != "format" || slices.Contains(v.formats, value)) && !(one && f.Name == "workload" &&
-		strings.ContainsAny(value, "*?,\n")) && !strings.HasPrefix(v.one, profiler.Regex)
+	switch _, one := f.Value.(*single); flag {
+	case "format":
+		return slices.Contains(v.formats, value)
+	case "kernel":
+		return !strings.HasPrefix(v.one, profiler.Regex)
+	case "runs":
+		return v.runs.Most >= c.fewest
+	case "workload":
+		return !one || !strings.ContainsAny(value, "*?,\n")
+	}
+	return true
 }
 
 // onLine reports whether the command line itself, and not a variable, has a flag.

@@ -66,7 +66,8 @@ func (c *command) modes(v *flags, args []string) []string {
 	return []string{"times", "unprofiled"}
 }
 
-// idle refuses a flag of the command line that does nothing in these modes. Those that a dry run does not show are named.
+// idle refuses a flag of the command line that does nothing in these modes. Those that a dry run does not show are
+// named.
 func (v *flags) idle(e *env, in []string) (wrong error) {
 	var unseen []string
 	v.fs.Visit(func(f *pflag.Flag) {
@@ -81,7 +82,7 @@ func (v *flags) idle(e *env, in []string) (wrong error) {
 			unseen = append(unseen, "--"+f.Name)
 		}
 	})
-	if wrong == nil && v.dryRun && v.fs.Lookup("runs") != nil && len(unseen) > 0 {
+	if wrong == nil && v.dryRun && in[0] != "unprofiled" && v.fs.Lookup("runs") != nil && len(unseen) > 0 {
 		fmt.Fprintf(e.Err, "nsgate: --dry-run prints commands, in which %s cannot be seen\n", strings.Join(unseen, ", "))
 	}
 	return wrong

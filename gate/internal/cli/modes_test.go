@@ -178,7 +178,7 @@ func TestVariablesOfOtherCommands(t *testing.T) {
 			tried++
 		}
 		t.Setenv("NSGATE_FORMAT", "")
-		for _, v := range []string{"NSGATE_RUNS=3..5", "NSGATE_RUNS=2..2", "NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x",
+		for _, v := range []string{"NSGATE_RUNS=3..5", "NSGATE_RUNS=2..2", "NSGATE_RUNS=1", "NSGATE_WORKLOAD=app,other", "NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x",
 			"NSGATE_ACCEPT_LABEL=x", "NSGATE_PAIRED=true", "NSGATE_KERNEL=regex:x", "NSGATE_TARGET=2%", "NSGATE_RANKS=0",
 			"NSGATE_JSON=true", "NSGATE_QUIET=true", "NSGATE_VERBOSE=true", "NSGATE_ALLOW_BUSY=true", "NSGATE_OUTPUT=o.json"} {
 			name, value, _ := strings.Cut(v, "=")
