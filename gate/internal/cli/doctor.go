@@ -79,7 +79,7 @@ func examineRepository(ctx context.Context, v *flags,
 		case len(baselines) == 0:
 			out.Add(doctor.Note, what, "none in "+root+"; nsgate record writes one")
 		}
-		_, usable := baselines.ForGPU(append(models, model.Models(models))...)
+		usable := len(baselines.Here(models, false)) > 0
 		for _, b := range baselines {
 			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
 		}

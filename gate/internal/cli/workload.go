@@ -88,7 +88,7 @@ func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
 }
 
-// baselines is the directory of all baselines. One of a single workload, or below it, is refused: nothing would be found there.
+// baselines is the directory of all baselines. That of a single workload is refused: nothing would be found there.
 func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
 	root = baselineRoot(v.baseline, p.File)
 	if all, workload, _ := app.BaselineAt(root); all != "" {
