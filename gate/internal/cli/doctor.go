@@ -66,10 +66,7 @@ func examineRepository(ctx context.Context, v *flags,
 			"workload"), measure.Count(len(policy.Rules), "rule")))
 	}
 	root := baselineRoot(v.baseline, policy.File)
-	workloads := policy.Workloads
-	if len(workloads) == 0 {
-		workloads = []thresholds.Workload{{Name: "default"}}
-	}
+	workloads, _ := v.workloads(policy)
 	for _, w := range workloads {
 		what := "baseline " + w.Name
 		baselines, err := app.ReadBaselines(ctx, root, w.Name)
