@@ -85,8 +85,8 @@ func BaselinesOf(root, workload string) string {
 	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
-// BaselineAt is the directory of all baselines and the workload of a directory that holds the baselines of one alone, or, on the GPU
-// of this name, its baseline; "" for any other.
+// BaselineAt is the directory of all baselines, and the workload, of a directory with those of one workload alone, or with
+// its baseline on the GPU of a directory's name; "" for any other.
 func BaselineAt(dir string) (root, workload, gpu string) {
 	holds := func(pattern string) bool {
 		found, _ := new(input.Search).Paths(dir, pattern)
@@ -179,18 +179,16 @@ func readTags(ctx context.Context) (out tags) {
 // maxReleases is how many releases back a session is looked for.
 const maxReleases = 20
 
-// ForGPU is the baseline of the first of these models that has one.
-func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
-	for _, model := range models {
-		if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
-			return b[i], true
-		}
+// ForGPU is the baseline of a model.
+func (b Baselines) ForGPU(model string) (Baseline, bool) {
+	if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
+		return b[i], true
 	}
 	return Baseline{}, false
 }
 
-// Here are the baselines of the models of [Live.Models]: of the first that has one where that is the model which a workload takes,
-// else of each and of all together; all where no model is known.
+// Here are the baselines for the models of [Live.Models]: that of the first with one, or those of each and of all together
+// where the first is not known; all where no model is.
 func (b Baselines) Here(models []string, first bool) (out Baselines) {
 	if len(models) == 0 {
 		return b

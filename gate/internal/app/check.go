@@ -59,12 +59,7 @@ type Check struct {
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
 // Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
-func (c *Check) Valid(ctx context.Context) error {
-	if len(c.Kernels) == 0 || c.Base != nil {
-		return nil
-	}
-	return c.valid(c.here(ctx, c.Baselines))
-}
+func (c *Check) Valid(ctx context.Context) error { return c.valid(c.here(ctx, c.Baselines)) }
 
 // valid is that of [Check.Valid] for baselines of which one is that of the head.
 func (c *Check) valid(in Baselines) error {
@@ -73,7 +68,7 @@ func (c *Check) valid(in Baselines) error {
 		dirs, have = append(dirs, b.Dir), append(have, kernels(c.pick(b.Sessions))...)
 	}
 	for _, name := range c.Kernels {
-		if len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
+		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
 			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", list(dirs), name, list(have))
 		}
 	}
@@ -149,8 +144,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	case r != nil:
 		r, err = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
-		r, err = c.first(ctx, model.Refuse(model.OtherProfiler, "take what was measured here as its first baseline, or check with the profiler of the baseline",
-			"the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
+		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
+			"take what was measured here as the first baseline, or check with the profiler of the baseline", "the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
 	default:
 		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
 			"take what was measured here as the first baseline, if this is the code to compare with",
@@ -190,7 +185,7 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 		if b, ok := own.ForGPU(m.Head.GPU()); ok {
 			chosen = b
 		}
-		if err := c.valid(Baselines{chosen}); err != nil && c.Base == nil {
+		if err := c.valid(Baselines{chosen}); err != nil {
 			return nil, nil, err
 		}
 		_, head, err := m.sessions(ctx, c.Rule, chosen.Sessions)
@@ -386,7 +381,7 @@ func (c *Check) Commands(ctx context.Context) []string {
 		c.Base.Commands(), m.Commands(looks, &c.Base.Build), more)
 }
 
-// nameKernels has the counter profile the kernels of the baselines that the head may be judged by, unless others are named.
+// nameKernels has the counter profile the kernels of the baselines for the head, unless others are named.
 func (c *Check) nameKernels(ctx context.Context) {
 	m := c.Live
 	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {

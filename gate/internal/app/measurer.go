@@ -247,8 +247,8 @@ func (m *Live) Of(head Build) *Live {
 	return &one
 }
 
-// Models are the GPU models that a workload sees here, where first is true that of the GPU which it takes by itself in front; none if
-// they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
+// Models are the GPU models that a workload sees here, and whether the first is that of the GPU which it takes by itself;
+// none if they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
 func (m *Live) Models(ctx context.Context) (models []string, first bool) {
 	if m == nil {
 		return nil, false
@@ -260,16 +260,15 @@ func (m *Live) Models(ctx context.Context) (models []string, first bool) {
 	if err != nil {
 		return nil, false
 	}
-	gpus, ordered := tools.GPUs().Visible(gpus)
+	gpus, first = tools.GPUs().Visible(gpus)
 	for _, g := range gpus {
 		if g.MIG {
 			return nil, false
 		}
 		models = append(models, g.Name)
 	}
-	_, m.first = device.First(gpus, ordered)
-	m.models = models
-	return models, m.first
+	m.models, m.first = models, first
+	return models, first
 }
 
 func (m *Live) plan(runs int, base *Build) run.Plan {

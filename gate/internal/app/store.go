@@ -146,7 +146,8 @@ func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseli
 	case 1:
 		return in, found, in.ReadOne(found)
 	}
-	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; name the workload with --workload, or write more of it", id, len(matches), strings.Join(matches, ", "))
+	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; name the workload, or write more of it", id, len(matches),
+		strings.Join(matches, ", "))
 }
 
 // measured is [Store.find] of a session that holds a measurement.

@@ -61,7 +61,7 @@ func Dir(root, workload, gpuModel string) string {
 	return filepath.Join(root, name, gpu)
 }
 
-// Workload is the name of the workload whose baselines lie in a directory: that in one of their files, else the directory's.
+// Workload is the name of the workload with the baselines in a directory: that in one of their files, else the directory's.
 func Workload(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

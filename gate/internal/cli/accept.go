@@ -33,6 +33,9 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
+	if _, err := v.baselines(policy); err != nil {
+		return err
+	}
 	for _, w := range accepted {
 		a.Judgement = w
 		one, err := a.Again(e.ctx, policy.For(w.Workload))

@@ -267,8 +267,8 @@ func (v *flags) asked(c *app.Check, j *job) error {
 	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
 		return nil
 	case len(c.Baselines) > 0:
-		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record one of times with nsgate record",
-			j.Workload, j.Root, c.Baselines.Profilers())
+		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record one of "+
+			"times with nsgate record", j.Workload, j.Root, c.Baselines.Profilers())
 	}
 	others := ""
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {

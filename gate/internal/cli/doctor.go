@@ -66,24 +66,18 @@ func examineRepository(ctx context.Context, v *flags,
 			"workload"), measure.Count(len(policy.Rules), "rule")))
 	}
 	root := baselineRoot(v.baseline, policy.File)
-	workloads := mapped(policy.Workloads, func(w thresholds.Workload) string { return w.Name })
-	if len(workloads) == 0 {
-		workloads = app.WorkloadsIn(root)
-	}
-	if len(workloads) == 0 {
-		workloads = []string{"default"}
-	}
 	var dirs []string
-	for _, name := range workloads {
-		what := "baseline " + name
-		baselines, err := app.ReadBaselines(ctx, root, name)
+	workloads, _ := v.workloads(policy)
+	for _, w := range workloads {
+		what := "baseline " + w.Name
+		baselines, err := app.ReadBaselines(ctx, root, w.Name)
 		switch {
 		case err != nil:
 			out.Add(doctor.Bad, what, err.Error())
 		case len(baselines) == 0:
 			out.Add(doctor.Note, what, "none in "+root+"; nsgate record writes one")
 		}
-		_, usable := baselines.ForGPU(append(models, model.Models(models))...)
+		usable := len(baselines.Here(models, false)) > 0
 		for _, b := range baselines {
 			dirs = append(dirs, b.Dir)
 			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))

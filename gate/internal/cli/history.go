@@ -52,7 +52,8 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
 			workload)}
 	case len(histories) > 1 && v.format != "text":
-		return usageError("there are several models of GPU: choose one (%s)", strings.Join(append(dirs, "--format text has all"), ", "))
+		dirs = append(dirs, "--format text has all")
+		return usageError("there are several models of GPU: choose one (%s)", strings.Join(dirs, ", "))
 	}
 	for i, h := range histories {
 		if i > 0 {
@@ -65,8 +66,8 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	return nil
 }
 
-// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines (of, "" for
-// none), or the only one.
+// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines
+// (of, "" for none), or the only one.
 func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
 	if of != "" && v.one == "" {
 		return of, nil
@@ -84,7 +85,7 @@ func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, erro
 	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
 }
 
-// moments are those of saved reports on a workload and of files of a benchmark harness. Reports on other workloads alone are an error.
+// moments are those of saved reports on a workload and of files of a benchmark harness. Reports on others alone are an error.
 func moments(files []string, workload string) (out []history.Moment, err error) {
 	var others []string
 	for _, file := range files {
@@ -111,7 +112,8 @@ func moments(files []string, workload string) (out []history.Moment, err error) 
 		}
 	}
 	if len(out) == 0 && len(others) > 0 {
-		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload, strings.Join(others, ", "))
+		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,
+			strings.Join(others, ", "))
 	}
 	return out, nil
 }

@@ -72,23 +72,29 @@ func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Wo
 // only is the one workload that there is, in the policy file or else in the baselines; one called default where there
 // is none.
 func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
-	known, where := p.Workloads, p.File
-	if len(known) == 0 {
-		where = baselineRoot(v.baseline, p.File)
-		for _, name := range app.WorkloadsIn(where) {
-			known = append(known, thresholds.Workload{Name: name})
-		}
+	known, where := v.workloads(p)
+	if len(known) > 1 {
+		return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
 	}
-	switch len(known) {
-	case 0:
-		return []thresholds.Workload{{Name: "default"}}, nil
-	case 1:
-		return known, nil
-	}
-	return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
+	return known, nil
 }
 
-// baselines is the directory of all baselines. One of a single workload, or below it, is refused: nothing would be found there.
+// workloads are those of the policy file, or else of the baselines, and where they stand; one called default where there is none.
+func (v *flags) workloads(p *thresholds.Policy) (known []thresholds.Workload, where string) {
+	if len(p.Workloads) > 0 {
+		return p.Workloads, p.File
+	}
+	where = baselineRoot(v.baseline, p.File)
+	for _, name := range app.WorkloadsIn(where) {
+		known = append(known, thresholds.Workload{Name: name})
+	}
+	if len(known) == 0 {
+		known = []thresholds.Workload{{Name: "default"}}
+	}
+	return known, where
+}
+
+// baselines is the directory of all baselines. That of a single workload is refused: nothing would be found there.
 func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
 	root = baselineRoot(v.baseline, p.File)
 	if all, workload, _ := app.BaselineAt(root); all != "" {

@@ -21,9 +21,9 @@ var ErrNone = errors.New("no GPU")
 type Tool interface {
 	// GPUs are those of this machine, at least one without an error. An error may be [ErrNone].
 	GPUs(context.Context) ([]GPU, error)
-	// Visible are those of the GPUs that a program which is started here can use, and whether they are in the program's
-	// order; all of them in case of doubt.
-	Visible([]GPU) (gpus []GPU, ordered bool)
+	// Visible are those of the GPUs that a program which is started here can use, all of them in case of doubt; first says that
+	// the program, which takes one by itself, takes the first of them or one of its model.
+	Visible([]GPU) (gpus []GPU, first bool)
 	// Processes are those that compute on the GPUs.
 	Processes(context.Context) ([]Process, error)
 	// Hardware describes each GPU by its UUID, without its host; GPUs without an answer are left out.
@@ -47,16 +47,6 @@ type GPU struct {
 	MIG                   bool
 	PState                string         // performance state, "P0" is the fastest
 	Hardware              model.Hardware // of a session's GPUs, without the CPU
-}
-
-// First is the GPU that a program takes by itself: the first of those that it can use. known is false where their order
-// decides about the model, and is not known.
-func First(visible []GPU, ordered bool) (g GPU, known bool) {
-	if len(visible) == 0 {
-		return GPU{}, false
-	}
-	g = visible[0]
-	return g, ordered || !slices.ContainsFunc(visible, func(o GPU) bool { return o.Name != g.Name })
 }
 
 // Process has a compute context on a GPU. Its pid may be of another pid namespace.

@@ -35,9 +35,9 @@ type Watcher struct {
 
 // sample is the devices at a moment during the session.
 type sample struct {
-	at      time.Time
-	gpus    []GPU // the visible ones
-	ordered bool  // in the program's order
+	at    time.Time
+	gpus  []GPU // the visible ones
+	first bool  // see [Tool.Visible]
 }
 
 // Watch makes a watcher on the clock of a session. launched says that the workload is started by a launcher.
@@ -48,14 +48,16 @@ func Watch(t Tool, now func() time.Time, launched bool) *Watcher {
 // GPUs are the visible devices as they were before the session.
 func (w *Watcher) GPUs() []GPU { return w.first.gpus }
 
-// First is the GPU that the workload takes by itself, see [First], none where nothing is watched.
-func (w *Watcher) First() (GPU, error) {
-	g, known := First(w.first.gpus, w.first.ordered)
-	if !known && !w.off {
+// First is the GPU that the workload takes by itself, none where nothing is watched.
+func (w *Watcher) First() (g GPU, err error) {
+	if w.off {
+		return g, nil
+	}
+	if !w.first.first {
 		return g, model.Refuse(model.OtherGPU, "choose one with CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER=PCI_BUS_ID",
 			"the GPUs that the workload sees are of several models, and no profile says which one it uses")
 	}
-	return g, nil
+	return w.first.gpus[0], nil
 }
 
 // Warnings are the doubts so far.
@@ -123,7 +125,7 @@ func (w *Watcher) see(ctx context.Context) (sample, error) {
 		return sample{}, err
 	}
 	now := sample{at: w.now()}
-	now.gpus, now.ordered = w.tool.Visible(gpus)
+	now.gpus, now.first = w.tool.Visible(gpus)
 	return now, nil
 }
 

@@ -20,7 +20,7 @@ type File struct {
 // dir is relative to the current directory.
 func Files(ctx context.Context, commit, dir string) ([]File, error) {
 	tree := commit + ":./" + strings.TrimPrefix(dir, "./")
-	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--long", tree)
+	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
 	if err != nil {
 		return nil, err
 	}

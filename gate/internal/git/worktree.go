@@ -49,8 +49,9 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 	return commit, changed, err
 }
 
-// differ reports whether a file of some rows of git diff-files, but for those excepted, has other contents than its index entry:
-// rows are files that were written later. A checkout that was copied has a row for every file, so one process hashes them all.
+// differ reports whether a file of some rows of git diff-files that is not excepted has other contents than its index
+// entry: rows are files that were written later. A checkout that was copied has a row for every file, so one process
+// hashes them all.
 func differ(ctx context.Context, top, rows string, disable []string, excepted func(name string) bool) (bool, error) {
 	var names, ids []string
 	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …

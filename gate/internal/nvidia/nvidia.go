@@ -246,15 +246,16 @@ func (s *SMI) Processes(ctx context.Context) ([]device.Process, error) {
 }
 
 // Visible are the GPUs that CUDA_VISIBLE_DEVICES leaves to a program.
-func (s *SMI) Visible(gpus []device.GPU) (seen []device.GPU, ordered bool) {
+func (s *SMI) Visible(gpus []device.GPU) (seen []device.GPU, first bool) {
 	devices, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
 	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER"))
 }
 
 // visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt. CUDA numbers
 // unlike GPUs by speed unless told to number them as nvidia-smi does, and ends the list at the first number of no GPU.
-func visible(gpus []device.GPU, devices string, set bool, order string) (out []device.GPU, ordered bool) {
-	numbered := order == "PCI_BUS_ID" || !slices.ContainsFunc(gpus, func(g device.GPU) bool { return g.Name != gpus[0].Name })
+func visible(gpus []device.GPU, devices string, set bool, order string) (out []device.GPU, first bool) {
+	alike := !slices.ContainsFunc(gpus, func(g device.GPU) bool { return g.Name != gpus[0].Name })
+	numbered := alike || order == "PCI_BUS_ID"
 	if !set {
 		return gpus, numbered
 	}
@@ -273,7 +274,7 @@ func visible(gpus []device.GPU, devices string, set bool, order string) (out []d
 		case err == nil && numbered && len(out) > 0:
 			return out, true
 		default:
-			return gpus, false
+			return gpus, alike
 		}
 	}
 	return out, true

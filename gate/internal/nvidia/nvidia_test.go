@@ -128,11 +128,10 @@ func TestFirst(t *testing.T) {
 		{alike, "unset", "", "T4 0"},
 		{alike, "1,0", "", "T4 1"},
 		{alike, "MIG-1", "", "T4 0"},
-		{nil, "unset", "", ""},
 	} {
 		got := ""
-		if g, known := device.First(visible(tt.gpus, tt.devices, tt.devices != "unset", tt.order)); known {
-			got = fmt.Sprint(g.Name, " ", g.Index)
+		if seen, first := visible(tt.gpus, tt.devices, tt.devices != "unset", tt.order); first {
+			got = fmt.Sprint(seen[0].Name, " ", seen[0].Index)
 		}
 		if got != tt.want {
 			t.Errorf("CUDA_VISIBLE_DEVICES=%q %s: %q, want %q", tt.devices, tt.order, got, tt.want)
