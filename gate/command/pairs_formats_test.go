@@ -110,7 +110,7 @@ func (b *bench) holdTexts(a answer) {
 // holdRows: a format that lists numbers has every row that was judged, or says which it leaves out.
 func (b *bench) holdRows(a answer, j judgement, text func(string) string) {
 	for _, f := range j.Findings {
-		if f.Scope != "benchmark" || f.Outcome == "gone" {
+		if f.Scope != "benchmark" || f.Outcome == "gone" || j.Verdict == "no-verdict" {
 			continue
 		}
 		for _, format := range []string{"csv", "bencher", "openmetrics", "junit", "customSmallerIsBetter"} {

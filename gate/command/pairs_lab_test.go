@@ -177,7 +177,7 @@ func (l *lab) paste(at int) string {
 	fmt.Fprintln(&b, `cd "$(mktemp -d)"`)
 	for _, v := range l.env {
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GITHUB_") && !strings.Contains(value, "127.0.0.1") {
-			fmt.Fprintf(&b, "export %s=%s\n", name, quoted(strings.ReplaceAll(value, l.dir, ".")))
+			fmt.Fprintf(&b, "export %s=%s\n", name, strings.ReplaceAll(quoted(value), l.dir, `"$PWD"`))
 		}
 	}
 	for i, line := range l.lines[:at] {

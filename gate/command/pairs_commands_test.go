@@ -1,0 +1,345 @@
+//go:build linux
+
+package command_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// flagValue is a flag of check with a value that changes a call, and the calls in which it may wait for a situation without a word.
+type flagValue struct {
+	name, value string // of a flag without a value, ""
+	waits       string // names of flagCalls
+}
+
+var flagValues = []flagValue{
+	{"runs", "9", ""}, {"unprofiled", "4", ""}, {"starts", "2", "plan ncu-plan"}, {"timeout", "1s", "plan ncu-plan"},
+	{"warmup", "30", ""}, {"step", "none", "rows record-rows compare-rows"}, {"memory-usage", "", ""}, {"gpu-metrics", "", ""},
+	{"allow-busy", "", "plan ncu-plan record-plan"}, {"no-gpu", "skip", "plan ncu-plan"}, {"keep-profiles", "kp", "plan ncu-plan record-plan"},
+	{"nsys-arg", "--cuda-event-trace=false", ""}, {"base-cmd", "./app --old", ""}, {"base-ref", "HEAD", ""}, {"build", "true", ""},
+	{"base-dir", "old", ""}, {"paired", "", ""}, {"budget", "60s", ""}, {"gather", "g", ""}, {"ranks", "0", ""}, {"launch-skip", "3", ""},
+	{"launch-count", "2", ""}, {"set", "basic", ""}, {"section", "SpeedOfLight", ""}, {"nvtx-range", "step/", ""}, {"kernel", "saxpy", ""},
+	{"explain", "always", "plan ncu-plan fails"}, {"patch-reason", "x", ""}, {"accept-label", "x", ""}, {"patch", "judged.patch", "*"}, {"bisect", "", "*"},
+	{"shadow", "", "plan ncu-plan"}, {"skip-unchanged", "", "plan ncu-plan"}, {"no-baseline", "pass", "from fails plan ncu-plan rows report"}, {"undecided", "fail", "*"},
+	{"threshold", "1%", "plan ncu-plan"}, {"step-threshold", "1%", "plan ncu-plan rows compare-rows"}, {"alpha", "5%", "plan ncu-plan"}, {"cost", "50%", "*"},
+	{"color", "always", "*"}, {"quiet", "", "*"}, {"annotations", "always", "*"}, {"summary", "false", "*"}, {"json", "", "plan ncu-plan"},
+	{"verbose", "", "plan ncu-plan"}, {"reason", "x", "record-plan"}, {"replace", "", "record record-plan record-rows"}, {"anchor", "v2", "record-plan"}, {"if-due", "", "*"},
+	{"ncu-pages", "in-ncu/run0.csv,in-ncu/run1.csv", "compare-rows"}, {"host", "", ""},
+}
+
+// flagCalls are calls whose flags are tried: each is a command line without the flag.
+var flagCalls = []struct{ name, line string }{
+	{"from", "check -w app --from in-same"},
+	{"fails", "check -w app --from in-slow"},
+	{"rows", "check -w rows --from in-rows"},
+	{"plan", "check -w app --dry-run"},
+	{"ncu-plan", "check -w counts --profiler ncu --dry-run"},
+	{"record", "record -w fresh --from in-same"},
+	{"record-rows", "record -w fresh --from in-rows"},
+	{"record-plan", "record -w app --dry-run"},
+	{"compare", "compare in-base in-slow"},
+	{"compare-rows", "compare in-rows in-rows"},
+	{"report", "report saved.json"},
+}
+
+// commandLab is a repository with baselines of a workload of kernels, one of benchmark rows and one of counters of three GPU models.
+func commandLab(t *testing.T, found *violations, models ...string) *lab {
+	t.Helper()
+	inputs, err := pairInputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, found, "commands")
+	l.env = append(l.env, "NSGATE_FAKE_PROFILES="+filepath.Join(inputs, "kernels-base"))
+	for _, c := range [][2]string{{"kernels-base", "in-base"}, {"kernels-same", "in-same"}, {"kernels-slow", "in-slow"}, {"rows-base", "in-rows"}, {"ncu-base", "in-ncu"}} {
+		l.copied(filepath.Join(inputs, c[0]), c[1])
+	}
+	l.write("app", "#!/bin/sh\ntrue\n")
+	l.write("old/app", "#!/bin/sh\ntrue\n")
+	l.write("nsgate.toml", "[[workload]]\nname = \"app\"\ncommand = \"./app\"\n[[workload]]\nname = \"rows\"\n[[workload]]\nname = \"counts\"\ncommand = \"./app\"\n[[workload]]\nname = \"fresh\"\n")
+	l.write(".gitignore", "in-*\njudged*\n")
+	l.run(".", "nsgate", "record", "-q", "-w", "app", "--from", "in-base")
+	l.run(".", "nsgate", "record", "-q", "-w", "rows", "--from", "in-rows")
+	for _, model := range models {
+		l.copied(filepath.Join(inputs, "counts-"+model+"-base"), "in-"+model)
+		l.run(".", "nsgate", "record", "-q", "-w", "counts", "--from", "in-"+model)
+	}
+	l.run(".", "git", "add", "-A")
+	l.run(".", "git", "commit", "-q", "-m", "base")
+	l.nsgate(".", nil, "check", "-w", "app", "--from", "in-slow", "-q", "-o", "saved.json")
+	return l
+}
+
+// changes is what a call says and does, without what differs from call to call.
+func (l *lab) changes(a answer) string {
+	clean := regexp.MustCompile(`[0-9.]+ s\b|/tmp/nsgate-\w+|20\d\d-\d\d-\d\dT[0-9:]+Z?`)
+	text := clean.ReplaceAllString(fmt.Sprintln(a.code, a.out, a.err), "")
+	for _, name := range keysOf(l.files(".")) {
+		text += name + "\n" + l.files(".")[name]
+	}
+	var report map[string]any
+	if json.Unmarshal([]byte(l.read("judged.json")), &report) == nil {
+		delete(report, "reproduce") // repeats the command line
+		data, _ := json.Marshal(report)
+		text += string(data)
+	}
+	return text
+}
+
+func keysOf[V any](of map[string]V) []string {
+	var keys []string
+	for k := range of {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// restore takes back what a call wrote.
+func (l *lab) restore() {
+	l.command(".", nil, "git", "reset", "-q", "--hard")
+	l.command(".", nil, "git", "clean", "-q", "-fdx", "-e", "in-*", "-e", "saved.json")
+	l.lines = l.lines[:len(l.lines)-2]
+}
+
+// TestPairsOfFlags tries every flag of check in every kind of call, by the command line and by its variable. A flag has an effect or
+// is refused. Its variable does what the flag does, and is ignored where the flag is refused.
+func TestPairsOfFlags(t *testing.T) {
+	t.Parallel()
+	found := &violations{}
+	l := commandLab(t, found, "h200")
+	start, at := len(l.lines), 0
+	for c, call := range flagCalls {
+		words := strings.Fields(call.line)
+		if !strings.HasPrefix(call.line, "record") && !strings.Contains(call.line, "--dry-run") {
+			words = append(words, "--report", "json=judged.json")
+		}
+		l.lines = l.lines[:start]
+		var before string
+		for f, flag := range flagValues {
+			if at++; !full() && (c*7+f*3)%flagStride != 0 || strings.Contains(call.line, flag.name+" ") {
+				continue
+			}
+			l.lines = l.lines[:start]
+			if before == "" {
+				before = l.changes(l.nsgate(".", nil, words...))
+				l.restore()
+			}
+			text := "--" + flag.name
+			if flag.value != "" {
+				text += "=" + flag.value
+			}
+			by := l.nsgate(".", nil, append(slices.Clone(words), text)...)
+			refused := by.code == 2 || strings.Contains(by.err, "unknown flag")
+			got := l.changes(by)
+			l.restore()
+			waits := flag.waits == "*" || slices.Contains(strings.Fields(flag.waits), call.name)
+			if got == before && !waits && !refused {
+				l.violation(by, 5, "--"+flag.name+" in "+call.name, "%s changes nothing in %s: exit %d", text, call.line, by.code)
+			}
+			value := flag.value
+			if value == "" {
+				value = "true"
+			}
+			env := "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag.name, "-", "_")) + "=" + value
+			variable := l.nsgate(".", []string{env}, words...)
+			did := l.changes(variable)
+			l.restore()
+			switch {
+			case refused && variable.code == 2:
+				l.violation(variable, 5, env+" in "+call.name, "%s cannot be used, and ends the call: %s", env, first(2, variable.said()))
+			case !refused && variable.code != by.code && words[0] != "report": // variables of limits are for other commands
+				l.violation(variable, 3, env+" in "+call.name, "%s ends with %d, %s with %d: %s", text, by.code, env, variable.code, first(3, variable.said()))
+			case !refused && got != before && did == before && words[0] != "report":
+				l.violation(variable, 3, env+" has no effect in "+call.name, "%s changes the call, and %s does not", text, env)
+			}
+		}
+	}
+	t.Logf("%d pairs", at)
+	found.report(t)
+}
+
+// flagStride is the part of the calls of a usual test: one in so many.
+const flagStride = 29
+
+// TestPairsOfCommands calls the commands that read with every variable of a job, in every format, and with baselines of several GPUs.
+func TestPairsOfCommands(t *testing.T) {
+	t.Parallel()
+	found := &violations{}
+	l := commandLab(t, found, "a100", "h200", "v100")
+	start := len(l.lines)
+	reads := []string{"show in-base", "show in-rows", "history -w app", "history -w rows", "baseline", "baseline list", "policy", "explain time", "version", "demo",
+		"schema report", "report saved.json"}
+	values := []flagValue{{"format", "junit", ""}, {"threshold", "10%", ""}, {"runs", "3..5", ""}, {"workload", "app", ""}, {"undecided", "fail", ""}, {"timeout", "1s", ""},
+		{"no-baseline", "pass", ""}, {"shadow", "true", ""}, {"comment", "false", ""}, {"explain", "never", ""}, {"annotations", "never", ""}, {"profiler", "ncu", ""},
+		{"gpu-metrics", "true", ""}, {"base-ref", "HEAD", ""}, {"reason", "x", ""}, {"output", "judged.sarif", ""}, {"report", "junit=judged.xml", ""}}
+	for i, read := range reads {
+		words := strings.Fields(read)
+		plain := -1
+		for k, v := range values {
+			if !full() && (i*5+k)%7 != 0 {
+				continue
+			}
+			l.lines = l.lines[:start]
+			if plain < 0 {
+				plain = l.nsgate(".", nil, words...).code
+			}
+			env := "NSGATE_" + strings.ToUpper(strings.ReplaceAll(v.name, "-", "_")) + "=" + v.value
+			if a := l.nsgate(".", []string{env}, words...); a.code != plain && !(words[0] == "report" && a.code == 0) {
+				l.violation(a, 5, env+" ends "+read, "exit %d without and %d with %s: %s", plain, a.code, env, first(2, a.said()))
+			}
+		}
+	}
+	l.lines = l.lines[:start]
+	l.holdFormatsOfCommands()
+	l.lines = l.lines[:start]
+	l.holdRanges()
+	l.holdModels(t, found)
+	l.holdWords()
+	l.holdPolicy()
+	l.holdNames(t, found)
+	found.report(t)
+}
+
+// holdFormatsOfCommands: the exit code of a command that reads does not depend on its format.
+func (l *lab) holdFormatsOfCommands() {
+	for _, c := range []struct{ line, formats string }{
+		{"history -w app", "csv html json text"}, {"history -w counts --baseline .nsgate/counts/nvidia-h200", "csv html json text"},
+		{"show in-base", "html json markdown text"}, {"show in-rows", "html json markdown text"}, {"baseline", "text json"},
+		{"calibrate --from in-base", "json text"}, {"calibrate --from in-rows", "json text"},
+	} {
+		plain := l.nsgate(".", nil, strings.Fields(c.line)...)
+		for _, format := range strings.Fields(c.formats) {
+			if a := l.nsgate(".", nil, append(strings.Fields(c.line), "--format", format)...); a.code != plain.code || a.code == 2 && strings.HasPrefix(c.line, "history") {
+				l.violation(a, 1, "format of "+c.line, "exit %d, and %d with --format %s: %s", plain.code, a.code, format, first(2, a.said()))
+			}
+		}
+		runs := regexp.MustCompile(`(?m)\b0 runs\b`).FindString(plain.said())
+		if runs != "" {
+			l.violation(plain, 6, "runs of "+c.line, "five runs were given, and it says %q: %s", runs, first(8, plain.said()))
+		}
+		if plain.code == 3 && regexp.MustCompile(`no session .* was recorded`).MatchString(plain.said()) {
+			l.violation(plain, 6, "sessions of "+c.line, "%s", plain.said())
+		}
+	}
+}
+
+// holdRanges: a range of runs is the same by key, flag and variable.
+func (l *lab) holdRanges() {
+	for _, command := range []string{"record", "check"} {
+		codes := map[string]int{}
+		old := l.read("nsgate.toml")
+		l.write("nsgate.toml", strings.Replace(old, "command = \"./app\"\n", "command = \"./app\"\nruns = \"3..5\"\n", 1))
+		codes["key"] = l.nsgate(".", nil, command, "-w", "app", "--dry-run").code
+		l.write("nsgate.toml", old)
+		a := l.nsgate(".", []string{"NSGATE_RUNS=3..5"}, command, "-w", "app", "--dry-run")
+		codes["variable"] = a.code
+		if codes["key"] != codes["variable"] {
+			l.violation(a, 3, "runs of "+command, "a range of runs: exit %v\n%s", codes, a.said())
+		}
+	}
+}
+
+// holdModels: baselines of other GPU models change no plan.
+func (l *lab) holdModels(t *testing.T, found *violations) {
+	one := commandLab(t, found, "h200")
+	for _, line := range []string{"check -w counts --profiler ncu --dry-run", "check -w app --dry-run"} {
+		kernels := regexp.MustCompile(`-k '[^']*'`)
+		alone, beside := one.nsgate(".", nil, strings.Fields(line)...), l.nsgate(".", nil, strings.Fields(line)...)
+		if x, y := kernels.FindString(alone.out), kernels.FindString(beside.out); x != y || alone.code != beside.code {
+			l.violation(beside, 7, "plan beside other models", "%s: with the baseline of this GPU alone %s, beside others %s", line, x, y)
+		}
+	}
+	if a := l.nsgate(".", nil, "check", "-w", "counts"); strings.Contains(a.said(), "did you mean --workload counts") {
+		l.violation(a, 6, "advice that is followed already", "%s", a.said())
+	}
+}
+
+// holdWords: each metric that a rule can name is explained, and a refusal of two selectors names both.
+func (l *lab) holdWords() {
+	metrics := measure.Metrics()
+	for i, m := range metrics {
+		if !full() && i%23 != 0 {
+			continue
+		}
+		if a := l.nsgate(".", nil, "explain", m.Name); a.code != 0 {
+			l.violation(a, 5, "explain", "%s is not explained: %s", m.Name, a.said())
+		}
+	}
+	selectors := []string{"kernel", "range", "device", "copy", "output", "benchmark", "section"}
+	for i, a := range selectors {
+		for _, b := range selectors[i+1:] {
+			l.write("p.toml", fmt.Sprintf("[[rule]]\n%s = \"x\"\n%s = \"y\"\nmax = \"5%%\"\n", a, b))
+			got := l.nsgate(".", nil, "policy", "p.toml")
+			if got.code != 2 || !strings.Contains(got.err, a) || !strings.Contains(got.err, b) {
+				l.violation(got, 5, "refusal of "+a+" and "+b, "exit %d: %s", got.code, got.err)
+			}
+			if !full() {
+				break
+			}
+		}
+	}
+	// A table that is written as a value is refused with its form, which is accepted then.
+	for _, table := range []string{"output", "results", "server"} {
+		head := "[[workload]]\nname = \"a\"\ncommand = \"x\"\n"
+		l.write("p.toml", head+table+" = \"x\"\n")
+		wrong := l.nsgate(".", nil, "policy", "p.toml")
+		form := regexp.MustCompile(`\[+workload\.` + table + `\]+`).FindString(wrong.err)
+		if form == "" {
+			continue
+		}
+		l.write("p.toml", head+form+"\n"+map[string]string{"output": "name = \"a\"\npattern = 'a: ([0-9]+)'\n", "results": "files = \"x\"\n",
+			"server": "command = \"y\"\nready = \"http://127.0.0.1:8000/\"\n"}[table])
+		if a := l.nsgate(".", nil, "policy", "p.toml"); a.code == 2 && strings.Contains(a.err, "must be written") {
+			l.violation(a, 6, "form of "+table, "%s was advised: %s", form, a.err)
+		}
+	}
+}
+
+// holdPolicy: the limits that nsgate policy prints are those that hold.
+func (l *lab) holdPolicy() {
+	for _, threshold := range []string{"1%", "2%", "10%"} {
+		for _, c := range [][2]string{{"threshold", "gpu_time"}, {"step_threshold", "step_time"}} {
+			printed := l.nsgate(".", nil, "policy", "--threshold", threshold)
+			l.nsgate(".", nil, "compare", "in-base", "in-same", "--threshold", threshold, "-q", "--report", "json=judged.json")
+			var report struct {
+				Findings []struct {
+					Scope, Metric string
+					Limit         float64
+				}
+			}
+			json.Unmarshal([]byte(l.read("judged.json")), &report)
+			for _, f := range report.Findings {
+				text := measure.Percent(f.Limit)
+				if f.Scope == "workload" && f.Metric == c[1] && !regexp.MustCompile(`(?m)^`+c[0]+`\s.*`+regexp.QuoteMeta(text)).MatchString(printed.out) {
+					l.violation(printed, 3, "printed "+c[0], "judged with %s at --threshold %s; printed: %s", text, threshold,
+						regexp.MustCompile(`(?m)^`+c[0]+`\s.*`).FindString(printed.out))
+				}
+			}
+		}
+	}
+}
+
+// holdNames: where one workload was recorded, naming it changes nothing.
+func (l *lab) holdNames(t *testing.T, found *violations) {
+	inputs, _ := pairInputs()
+	one := newLab(t, found, "one workload without a policy")
+	one.copied(filepath.Join(inputs, "kernels-base"), "in-base")
+	one.copied(filepath.Join(inputs, "kernels-same"), "in-same")
+	one.run(".", "nsgate", "record", "-q", "-w", "Train_GPT2", "--from", "in-base")
+	for _, line := range []string{"check --from in-same --format csv", "history", "baseline list", "history --format json"} {
+		named, bare := append(strings.Fields(line), "--workload", "Train_GPT2"), strings.Fields(line)
+		x, y := one.nsgate(".", nil, named...), one.nsgate(".", nil, bare...)
+		if x.code != y.code || x.out != y.out {
+			one.violation(y, 3, "the only workload, "+line, "named: exit %d, not named: exit %d\n%s\n%s", x.code, y.code, differing(x.out, y.out), first(2, y.err))
+		}
+	}
+}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package command_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Bounds of a metric by its unit: one that every measured value exceeds or meets, and one that none does.
+var (
+	lowest  = map[string]string{"ns": "1ns", "B": "1B", "B/s": "1B/s", "Hz": "1Hz", "%": "0.001%", "FLOP/s": "1"}
+	highest = map[string]string{"ns": "1000000s", "B": "1000000GiB", "B/s": "1000000GB/s", "Hz": "1000000GHz", "%": "100000%"}
+)
+
+func bound(of map[string]string, unit, other string) string {
+	if text, ok := of[unit]; ok {
+		return text
+	}
+	return other
+}
+
+// ruleRow is a rule on recordings: a selector, a metric, a key.
+type ruleRow struct {
+	pairSubject
+	selector string
+	metric   measure.Metric
+	key      string
+}
+
+// text is a policy file with the rule. Each value of a key is one that what is measured does not keep to.
+func (r ruleRow) text() string {
+	text := "[[rule]]\n"
+	if r.selector != "none" {
+		name := "*"
+		if r.selector == "section" {
+			name = "warm-up"
+		}
+		text += fmt.Sprintf("%s = %q\n", r.selector, name)
+	}
+	value := map[string]string{"max": "0%", "floor": bound(highest, r.metric.Unit, "1000000000000"), "at_most": bound(lowest, r.metric.Unit, "0"),
+		"at_least": bound(highest, r.metric.Unit, "1000000000000"), "drift": "0.1%", "severity": "warn"}[r.key]
+	return text + fmt.Sprintf("metric = %q\n%s = %q\n", r.metric.Name, r.key, value)
+}
+
+// TestPairsOfRules judges recordings by a rule for every pair of a selector, a metric, a key and a subject. The rule is refused, or
+// changes the report or its warnings; and a bound that a listed value does not keep to fails the gate.
+func TestPairsOfRules(t *testing.T) {
+	t.Parallel()
+	inputs, err := pairInputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var subjects []pairSubject
+	for _, s := range pairSubjects {
+		if strings.Contains(s.modes, "compare") && !slices.Contains([]string{"copies", "boards"}, s.name) {
+			subjects = append(subjects, s)
+		}
+	}
+	selectors := []string{"none", "kernel", "range", "device", "copy", "output", "benchmark", "section"}
+	keys := []string{"at_most", "at_least", "max", "floor", "drift", "severity"}
+	metrics := measure.Metrics()
+	for _, m := range rawWorse {
+		metric, _ := measure.MetricByName("ncu:" + m.name)
+		metrics = append(metrics, metric)
+	}
+	parameters := []parameter{{"metric", make([]string, len(metrics))}, {"key", keys}, {"selector", selectors}, {"subject", make([]string, len(subjects))}}
+	rows := covering(parameters, func([]int) bool { return true })
+	if !full() {
+		rows = rows[:ruleSample]
+	}
+	found := &violations{}
+	l := newLab(t, found, "rules")
+	without := map[string]string{}
+	for _, s := range subjects {
+		for _, side := range []string{s.base, s.slow} {
+			l.copied(filepath.Join(inputs, side), side)
+		}
+		l.write("p.toml", "# no rule\n")
+		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", s.base, s.slow, "--verbose", "--report", "json=judged.json")
+		without[s.name] = ruleless(l.read("judged.json")) + a.said()
+	}
+	start := len(l.lines)
+	for _, row := range rows {
+		r := ruleRow{subjects[row[3]], selectors[row[2]], metrics[row[0]], keys[row[1]]}
+		l.lines = l.lines[:start]
+		l.header = fmt.Sprintf("%s | %s | %s | %s", r.name, r.selector, r.metric.Name, r.key)
+		l.write("p.toml", r.text())
+		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report", "json=judged.json")
+		if !settled(a.code) {
+			continue
+		}
+		text := l.read("judged.json")
+		if got := ruleless(text) + a.said(); got == without[r.name] && r.owed(without[r.name]) {
+			l.violation(a, 5, fmt.Sprintf("rule %s, %s on %s", r.selector, r.key, r.name), "a rule changes nothing, exit %d:\n%s", a.code, r.text())
+		}
+		r.holdBound(l, a, text)
+	}
+	t.Logf("%d rows", len(rows))
+	found.report(t)
+}
+
+// ruleSample is the rows of a usual test.
+const ruleSample = 60
+
+// owed reports whether the rule has to change the report that there is without it: it is for a kind of subject that the recording has,
+// and asks for a limit or for something else of a metric that is listed.
+func (r ruleRow) owed(without string) bool {
+	harness := strings.Contains(r.pairSubject.selector, "benchmark")
+	counters := strings.HasPrefix(r.pairSubject.metric, "ncu:")
+	switch r.selector {
+	case "none", "range", "copy", "device", "section":
+		if harness || counters {
+			return false
+		}
+	case "kernel":
+		if harness {
+			return false
+		}
+	case "benchmark":
+		if !harness {
+			return false
+		}
+	case "output":
+		return false
+	}
+	limit := r.key == "at_most" || r.key == "at_least" || r.key == "max"
+	listed := regexp.MustCompile(`"metric":"` + r.metric.Name + `"[^{}]*"scope":"` + r.selector + `"`)
+	return limit || r.key != "severity" && listed.MatchString(without)
+}
+
+// ruleless is a report's JSON without the policy that held, which has every rule.
+func ruleless(text string) string {
+	var fields map[string]any
+	if json.Unmarshal([]byte(text), &fields) != nil {
+		return text
+	}
+	for _, name := range []string{"policy", "settings", "reproduce", "limits"} {
+		delete(fields, name)
+	}
+	out, _ := json.Marshal(fields)
+	return string(out)
+}
+
+// holdBound: a value in the report that a bound of the policy does not allow fails the gate.
+func (r ruleRow) holdBound(l *lab, a answer, text string) {
+	if r.key != "at_most" && r.key != "at_least" {
+		return
+	}
+	var report struct {
+		Findings []struct {
+			Kernel, Scope, Metric, Outcome, Rule string
+			Head                                 *float64
+		}
+	}
+	json.Unmarshal([]byte(text), &report)
+	for _, f := range report.Findings {
+		if f.Metric != r.metric.Name || f.Head == nil || !regexp.MustCompile(`p\.toml`).MatchString(f.Rule) {
+			continue
+		}
+		if broken := r.key == "at_least" || *f.Head > 1; broken && a.code == 0 {
+			l.violation(a, 4, "bound of "+r.metric.Name, "%s %s of %s: %g passes %s:\n%s", f.Outcome, f.Metric, f.Kernel, *f.Head, r.key, r.text())
+		}
+	}
+}
+
+// TestPairsOfDirections judges every raw metric of ncu whose direction is known in both directions of a change.
+func TestPairsOfDirections(t *testing.T) {
+	t.Parallel()
+	inputs, err := pairInputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := &violations{}
+	l := newLab(t, found, "directions")
+	for _, side := range []string{"ncu-base", "ncu-slow"} {
+		l.copied(filepath.Join(inputs, side), side)
+	}
+	start := len(l.lines)
+	for _, m := range rawWorse {
+		l.lines = l.lines[:start]
+		l.write("p.toml", fmt.Sprintf("[[rule]]\nmetric = \"ncu:%s\"\nmax = \"5%%\"\n", m.name))
+		worse := l.nsgate(".", nil, "compare", "--policy", "p.toml", "ncu-base", "ncu-slow")
+		better := l.nsgate(".", nil, "compare", "--policy", "p.toml", "ncu-slow", "ncu-base")
+		if worse.code == 0 || better.code == 1 {
+			l.violation(better, 4, "direction of "+m.name, "%g to %g: exit %d, and back: exit %d\n%s", m.value, m.less, worse.code, better.code,
+				first(3, worse.out))
+		}
+		if (worse.code == 2) != (better.code == 2) {
+			l.violation(better, 5, "refusal of "+m.name, "exit %d and %d", worse.code, better.code)
+		}
+	}
+	found.report(t)
+}
