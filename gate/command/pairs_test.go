@@ -267,7 +267,7 @@ func (b *bench) prepare() {
 	b.copied(filepath.Join(b.inputs, b.side()), filepath.Join(b.cwd, "in-head"))
 	b.write(".gitignore", "in-*\njudged*\nevent.json\nrun\nout\n")
 	b.record()
-	b.base()
+	b.leave()
 	if b.review != "none" {
 		b.env = append(b.env, "GITHUB_BASE_REF=main")
 	}
@@ -282,8 +282,8 @@ func (b *bench) prepare() {
 	}
 }
 
-// base commits the state that a change starts from, on the branch that it is for.
-func (b *bench) base() {
+// leave commits the state that a change starts from, on the branch that it is for.
+func (b *bench) leave() {
 	b.commit("base")
 	b.run(".", "git", "update-ref", "refs/remotes/origin/main", "HEAD")
 }
@@ -722,7 +722,7 @@ func (b *bench) holdNext(a answer) {
 	b.lines = append(b.lines, "find . -name .nsgate -prune -exec rm -r {} +")
 	b.write(b.policy, b.policyText(""))
 	b.record()
-	b.base()
+	b.leave()
 	b.judge(b.source, b.setting.strict)
 }
 
