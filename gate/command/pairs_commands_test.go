@@ -126,7 +126,7 @@ func TestPairsOfFlags(t *testing.T) {
 		l.lines = l.lines[:start]
 		var before string
 		for f, flag := range flagValues {
-			if at++; !full() && (c*7+f*3)%flagStride != 0 || strings.Contains(call.line, flag.name+" ") {
+			if at++; !allPairs() && (c*7+f*3)%flagStride != 0 || strings.Contains(call.line, flag.name+" ") {
 				continue
 			}
 			l.lines = l.lines[:start]
@@ -186,7 +186,7 @@ func TestPairsOfCommands(t *testing.T) {
 		words := strings.Fields(read)
 		plain := -1
 		for k, v := range values {
-			if !full() && (i*5+k)%7 != 0 {
+			if !allPairs() && (i*5+k)%7 != 0 {
 				continue
 			}
 			l.lines = l.lines[:start]
@@ -268,7 +268,7 @@ func (l *lab) holdModels(t *testing.T, found *violations) {
 func (l *lab) holdWords() {
 	metrics := measure.Metrics()
 	for i, m := range metrics {
-		if !full() && i%23 != 0 {
+		if !allPairs() && i%23 != 0 {
 			continue
 		}
 		if a := l.nsgate(".", nil, "explain", m.Name); a.code != 0 {
@@ -283,7 +283,7 @@ func (l *lab) holdWords() {
 			if got.code != 2 || !strings.Contains(got.err, a) || !strings.Contains(got.err, b) {
 				l.violation(got, 5, "refusal of "+a+" and "+b, "exit %d: %s", got.code, got.err)
 			}
-			if !full() {
+			if !allPairs() {
 				break
 			}
 		}

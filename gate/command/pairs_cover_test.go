@@ -14,10 +14,10 @@ type parameter struct {
 }
 
 // covering returns rows, one index of a value a parameter, that together hold every pair of values of two parameters that some row
-// allowed by possible can hold. It is greedy, as AETG is (Cohen et al. 1997): each row starts from an open pair and takes, parameter
+// allowed by possible can hold, and the values of each seed, -1 for any, first. It is greedy, as AETG is (Cohen et al. 1997): each row starts from an open pair and takes, parameter
 // by parameter, the value that closes most open pairs. possible judges rows with -1 for what is not chosen yet: it returns false only
 // where no completion is allowed. The rows depend on nothing else, and the first of them close most pairs.
-func covering(parameters []parameter, possible func(row []int) bool) [][]int {
+func covering(parameters []parameter, possible func(row []int) bool, seeds ...[]int) [][]int {
 	open := map[[4]int]bool{}
 	var order [][4]int
 	for a := range parameters {
@@ -32,6 +32,20 @@ func covering(parameters []parameter, possible func(row []int) bool) [][]int {
 		}
 	}
 	var rows [][]int
+	take := func(row []int) {
+		if !possible(row) || !complete(parameters, row, 0, open, possible) {
+			return // no row can hold the pair
+		}
+		for a := range row {
+			for b := a + 1; b < len(row); b++ {
+				delete(open, [4]int{a, row[a], b, row[b]})
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, seed := range seeds {
+		take(seed)
+	}
 	for at := range order {
 		// Pairs of later parameters come late in the order; a stride that is prime to its length mixes them.
 		pair := order[(at*7919)%len(order)]
@@ -44,15 +58,7 @@ func covering(parameters []parameter, possible func(row []int) bool) [][]int {
 			row[i] = -1
 		}
 		row[pair[0]], row[pair[2]] = pair[1], pair[3]
-		if !possible(row) || !complete(parameters, row, 0, open, possible) {
-			continue // no row can hold the pair
-		}
-		for a := range row {
-			for b := a + 1; b < len(row); b++ {
-				delete(open, [4]int{a, row[a], b, row[b]})
-			}
-		}
-		rows = append(rows, row)
+		take(row)
 	}
 	return rows
 }

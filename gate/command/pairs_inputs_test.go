@@ -79,6 +79,9 @@ var pairInputs = sync.OnceValues(func() (string, error) {
 	w.recordings()
 	w.benchmarks()
 	w.counters()
+	code, err := os.ReadFile("../internal/devicecode/testdata/kernels.cubin")
+	w.keep(err)
+	w.file("code/x.cubin", code)
 	for i, side := range []string{"base", "same", "slow"} {
 		for run := range 5 {
 			data, err := exporttest.Jax(10*i+run, 2, []float64{1, 1, 1.3}[i])
