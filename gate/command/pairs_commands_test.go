@@ -169,7 +169,7 @@ func TestPairsOfFlags(t *testing.T) {
 }
 
 // flagStride is the part of the calls of a usual test: one in so many.
-const flagStride = 29
+const flagStride = 41
 
 // TestPairsOfCommands calls the commands that read with every variable of a job, in every format, and with baselines of several GPUs.
 func TestPairsOfCommands(t *testing.T) {
@@ -207,6 +207,12 @@ func TestPairsOfCommands(t *testing.T) {
 	l.holdWords()
 	l.holdPolicy()
 	l.holdNames(t, found)
+	l.holdSelectors()
+	l.holdTwo()
+	if allPairs() {
+		l.holdTimeout()
+	}
+	holdLegs(t, found)
 	found.report(t)
 }
 
@@ -342,5 +348,84 @@ func (l *lab) holdNames(t *testing.T, found *violations) {
 		if x.code != y.code || x.out != y.out {
 			one.violation(y, 3, "the only workload, "+line, "named: exit %d, not named: exit %d\n%s\n%s", x.code, y.code, differing(x.out, y.out), first(2, y.err))
 		}
+	}
+}
+
+// holdSelectors: a rule that is refused because an earlier one takes all that it would is one whose subjects the earlier one judges.
+func (l *lab) holdSelectors() {
+	const general = "[[rule]]\nmax = \"77%\"\n"
+	l.write("p.toml", general)
+	l.nsgate(".", nil, "compare", "--policy", "p.toml", "in-base", "in-same", "-q", "--report", "json=judged.json")
+	var j judgement
+	l.must(json.Unmarshal([]byte(l.read("judged.json")), &j))
+	for _, selector := range []string{"kernel", "range", "copy", "section"} {
+		other := ""
+		for _, f := range j.Findings {
+			if (f.Scope == selector || selector == "copy" && strings.HasPrefix(f.Kernel, "memcpy")) && f.Limit != nil && *f.Limit != 0.77 {
+				other = f.Kernel + " " + f.Metric
+			}
+		}
+		name := map[string]string{"section": "warm-up", "copy": "memcpy HtoD"}[selector]
+		if name == "" {
+			name = "*"
+		}
+		l.write("p.toml", general+fmt.Sprintf("[[rule]]\n%s = %q\nmax = \"10%%\"\n", selector, name))
+		if a := l.nsgate(".", nil, "policy", "p.toml"); a.code != 0 && other != "" {
+			l.violation(a, 5, "rule for a "+selector+" behind one for all", "the first rule does not judge %s, and the second is refused: %s", other, a.err)
+		}
+	}
+}
+
+// holdTwo: two policy files, as a hook of pre-commit passes them, are each checked.
+func (l *lab) holdTwo() {
+	l.write("a/nsgate.toml", "threshold = \"2%\"\n")
+	l.write("b/nsgate.toml", "threshold = \"2%\"\n")
+	if a := l.nsgate(".", nil, "policy", "a/nsgate.toml", "b/nsgate.toml"); a.code != 0 {
+		l.violation(a, 5, "two policies", "exit %d: %s", a.code, a.err)
+	}
+	l.write("b/nsgate.toml", "threshhold = \"2%\"\n")
+	if a := l.nsgate(".", nil, "policy", "a/nsgate.toml", "b/nsgate.toml"); a.code != 2 || !strings.Contains(a.err, "b/nsgate.toml") {
+		l.violation(a, 5, "the second of two policies", "exit %d: %s", a.code, a.err)
+	}
+}
+
+// holdTimeout: a limit of time holds for the runs of every profiler.
+func (l *lab) holdTimeout() {
+	l.write("slow", "#!/bin/sh\nsleep 3\n")
+	l.copied(filepath.Join(l.inputs(), "counts-h200-base"), "fake")
+	l.command(".", nil, "cp", "fake/run0.csv", "fake/slow.csv")
+	for _, profiler := range []string{"nsys", "ncu"} {
+		workload := map[string]string{"nsys": "app", "ncu": "counts"}[profiler]
+		a := l.nsgate(".", []string{"NSGATE_FAKE_NCU=" + filepath.Join(l.dir, "fake")}, "check", "-w", workload, "--profiler", profiler, "--runs", "1",
+			"--timeout", "300ms", "--", "./slow")
+		if !regexp.MustCompile(`(?i)time\s?out|300\s?ms|longer than`).MatchString(a.said()) {
+			l.violation(a, 5, "timeout with "+profiler, "a run of 3 s under --timeout 300ms: exit %d: %s", a.code, first(4, a.said()))
+		}
+	}
+}
+
+func (l *lab) inputs() string {
+	dir, _ := pairInputs()
+	return dir
+}
+
+// holdLegs: the legs of a matrix, one a GPU model, have a comment and a name of a check run each.
+func holdLegs(t *testing.T, found *violations) {
+	l := commandLab(t, found)
+	l.copied(filepath.Join(l.inputs(), "models-a100"), "in-a100")
+	l.run(".", "nsgate", "record", "-q", "-w", "app", "--from", "in-a100")
+	h := newCodeHost(t)
+	l.write("event.json", pullRequest("opened", "team/app"))
+	l.env = append(l.env, "GITHUB_ACTIONS=true", "GITHUB_API_URL="+h.URL, "GITHUB_REPOSITORY=team/app", "GITHUB_TOKEN="+hostToken,
+		"GITHUB_SERVER_URL=https://github.example", "GITHUB_RUN_ID=42", "GITHUB_WORKFLOW=nsgate", "GITHUB_JOB=gate",
+		"GITHUB_EVENT_PATH="+filepath.Join(l.dir, "event.json"))
+	var a answer
+	for _, from := range []string{"in-slow", "in-a100"} {
+		a = l.nsgate(".", nil, "check", "-w", "app", "--from", from, "--comment", "true", "--check")
+	}
+	names := regexp.MustCompile(`(?m)^  name: .*`).FindAllString(h.log.String(), -1)
+	slices.Sort(names)
+	if len(h.comments) != 2 || len(slices.Compact(names)) != 2 {
+		l.violation(a, 1, "legs of a matrix", "%d comments and the check runs %q of two legs, one of which fails", len(h.comments), names)
 	}
 }
