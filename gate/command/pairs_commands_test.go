@@ -221,7 +221,7 @@ func (l *lab) holdFormatsOfCommands() {
 	for _, c := range []struct{ line, formats string }{
 		{"history -w app", "csv html json text"}, {"history -w counts --baseline .nsgate/counts/nvidia-h200", "csv html json text"},
 		{"show in-base", "html json markdown text"}, {"show in-rows", "html json markdown text"}, {"baseline", "text json"},
-		{"calibrate --from in-base", "json text"}, {"calibrate --from in-rows", "json text"},
+		{"calibrate -w app --from in-base", "json text"}, {"calibrate -w rows --from in-rows", "json text"},
 	} {
 		plain := l.nsgate(".", nil, strings.Fields(c.line)...)
 		for _, format := range strings.Fields(c.formats) {

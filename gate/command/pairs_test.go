@@ -519,7 +519,7 @@ func TestPairs(t *testing.T) {
 }
 
 const (
-	pairSample = 6 // rows of a usual test
+	pairSample = 5 // rows of a usual test
 	pairParts  = 4 // that run at the same time
 )
 
