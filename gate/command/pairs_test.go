@@ -30,7 +30,8 @@ var pairSettings = []pairSetting{
 	{name: "workload threshold and top", table: "both", key: "threshold", flag: "threshold", loose: "90%", strict: "0.5%", limits: "kernels models rows rates units junit results output"},
 	{name: "step_threshold", key: "step_threshold", flag: "step-threshold", loose: "90%", strict: "0.5%", acts: "kernels step copies boards models workloads drift"},
 	{name: "alpha", key: "alpha", flag: "alpha", loose: "0.01%", strict: "20%"},
-	{name: "cost", key: "cost", flag: "cost", loose: "90%", strict: "0%"},
+	{name: "cost", key: "cost", flag: "cost", loose: "90%", strict: "0%",
+		acts: "kernels step copies boards models workloads drift ranks rows rates units junit results output"},
 	{name: "session_sd", key: "session_sd", loose: "5%", strict: "1%", acts: "boards"},
 	{name: "warmup_threshold", key: "warmup_threshold", loose: "400%", strict: "1%", acts: "kernels"},
 	{name: "outside_threshold", key: "outside_threshold", loose: "400%", strict: "1%", acts: "kernels"},
@@ -200,9 +201,6 @@ func (b *bench) policyText(value string) string {
 	line := func(w *strings.Builder, key, text string) { fmt.Fprintf(w, "%s = %q\n", key, b.value(text)) }
 	rule := func(lines string) {
 		fmt.Fprintf(&rules, "[[rule]]\n%s\nmetric = %q\n%s", b.selector, b.metric, lines)
-		if strings.HasPrefix(b.metric, "ncu:") {
-			fmt.Fprintln(&rules, `better = "higher"`)
-		}
 	}
 	if value != "" {
 		switch b.setting.table {
@@ -554,8 +552,8 @@ func (b *bench) hold() {
 			b.setting.strict, b.source, strict.code, first(3, strictText))
 	}
 	b.holdSources(strict)
-	b.holdNext(strict)
 	b.holdPlace(strict)
+	b.holdNext(strict)
 
 	loose := b.judge(b.source, b.setting.loose)
 	after, looseJSON := b.judged()
@@ -781,8 +779,11 @@ func (b *bench) holdNext(a answer) {
 	}
 	b.lines = append(b.lines, "find . -name .nsgate -prune -exec rm -r {} +")
 	b.write(b.policy, b.policyText(""))
+	changed := b.read(filepath.Join(b.program, "in.txt"))
+	b.write(filepath.Join(b.program, "in.txt"), "v1\n")
 	b.record()
 	b.leave()
+	b.write(filepath.Join(b.program, "in.txt"), changed)
 	b.judge(b.source, b.setting.strict)
 }
 
