@@ -631,8 +631,8 @@ func (b *bench) holdSaid(plain, loose answer, j judgement) {
 		!settled(loose.code) || len(j.Findings)+len(j.Workloads) == 0 || b.mode == "compare" && b.source != "variable" || b.source != "variable" && b.review == "none" {
 		return
 	}
-	if b.pass == "ignore" && b.setting.table == "rule" {
-		return
+	if b.pass == "ignore" && b.setting.table == "rule" || b.source == "flag" && b.setting.table != "both" {
+		return // a flag may loosen the defaults in silence
 	}
 	said := loose.said() + b.read(filepath.Join(b.cwd, "judged.txt")) + b.read(filepath.Join(b.cwd, "judged.json"))
 	if !regexp.MustCompile(`(?i)loosen|looser|judged\s+by`).MatchString(said) {
