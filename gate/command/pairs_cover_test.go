@@ -13,9 +13,12 @@ type parameter struct {
 	values []string
 }
 
-// covering returns rows, one index of a value a parameter, that together hold every pair of values of two parameters that some row
-// allowed by possible can hold, and the values of each seed, -1 for any, first. It is greedy, as AETG is (Cohen et al. 1997): each row starts from an open pair and takes, parameter
-// by parameter, the value that closes most open pairs. possible judges rows with -1 for what is not chosen yet: it returns false only
+// covering returns rows, one index of a value a parameter, that together hold every pair of values of two parameters
+// that some row
+// allowed by possible can hold, and the values of each seed, -1 for any, first. It is greedy, as AETG is (Cohen et
+// al. 1997): each row starts from an open pair and takes, parameter
+// by parameter, the value that closes most open pairs. possible judges rows with -1 for what is not chosen yet: it
+// returns false only
 // where no completion is allowed. The rows depend on nothing else, and the first of them close most pairs.
 func covering(parameters []parameter, possible func(row []int) bool, seeds ...[]int) [][]int {
 	open := map[[4]int]bool{}
@@ -63,7 +66,8 @@ func covering(parameters []parameter, possible func(row []int) bool, seeds ...[]
 	return rows
 }
 
-// complete chooses the parameters from at on that are not chosen yet, and goes back where that leads to no possible row.
+// complete chooses the parameters from at on that are not chosen yet, and goes back where that leads to no possible
+// row.
 func complete(parameters []parameter, row []int, at int, open map[[4]int]bool, possible func([]int) bool) bool {
 	for at < len(row) && row[at] >= 0 {
 		at++
@@ -110,7 +114,8 @@ func pick(first bool, a, b int) int {
 // TestCovering counts the pairs that the rows hold, with a constraint and without.
 func TestCovering(t *testing.T) {
 	t.Parallel()
-	parameters := []parameter{{"a", make([]string, 7)}, {"b", make([]string, 3)}, {"c", make([]string, 5)}, {"d", make([]string, 2)}}
+	parameters := []parameter{{"a", make([]string, 7)}, {"b", make([]string, 3)}, {"c", make([]string, 5)}, {"d",
+		make([]string, 2)}}
 	for name, possible := range map[string]func([]int) bool{
 		"all":        func([]int) bool { return true },
 		"constraint": func(row []int) bool { return row[0] != 0 || row[3] != 1 && row[2] < 2 },

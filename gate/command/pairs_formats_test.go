@@ -21,8 +21,9 @@ var formatRules = map[string]formatRule{
 	"sarif":       {fails: regexp.MustCompile(`"level": "error"`)},
 	"codequality": {fails: regexp.MustCompile(`"severity": "(major|critical|blocker)"`)},
 	"rdjson":      {fails: regexp.MustCompile(`"severity": "ERROR"`)},
-	"openmetrics": {always: regexp.MustCompile(`# EOF\n$`), never: regexp.MustCompile(`(?m)^# UNIT \S+ _*$|^# [A-Z]+ \w*_ |^# [A-Z]+ \w*__`)},
-	"markdown":    {always: regexp.MustCompile(`nsgate`)},
+	"openmetrics": {always: regexp.MustCompile(`# EOF\n$`),
+		never: regexp.MustCompile(`(?m)^# UNIT \S+ _*$|^# [A-Z]+ \w*_ `)},
+	"markdown": {always: regexp.MustCompile(`nsgate`)},
 }
 
 // holdFormats: the exit code is what every format, comment and check run says. One more call judges with all of them.
@@ -72,7 +73,8 @@ func (b *bench) holdTexts(a answer) {
 			continue
 		}
 		if rule.fails != nil && rule.fails.MatchString(got) != (a.code != 0) {
-			b.violation(a, 1, fmt.Sprintf("%s, exit %d, %s", format, a.code, b.pass), "%s: %s says %q", state, format, rule.fails.FindString(got))
+			b.violation(a, 1, fmt.Sprintf("%s, exit %d, %s", format, a.code, b.pass), "%s: %s says %q", state, format,
+				rule.fails.FindString(got))
 		}
 		if rule.always != nil && !rule.always.MatchString(got) {
 			b.violation(a, 1, format+" always", "%s lacks %s", format, rule.always)
@@ -84,7 +86,8 @@ func (b *bench) holdTexts(a answer) {
 	if code := fmt.Sprintf("NSGATE_RESULT_EXIT_CODE=%d\n", a.code); !strings.Contains(text("dotenv"), code) {
 		b.violation(a, 1, "dotenv, "+state, "not %s: %s", code, text("dotenv"))
 	}
-	if suite := regexp.MustCompile(`(?s)name="verdict"[^>]*>\s*<skipped`); a.code == 1 && len(j.Workloads) == 0 && suite.MatchString(text("junit")) {
+	if suite := regexp.MustCompile(`(?s)name="verdict"[^>]*>\s*<skipped`); a.code == 1 && len(j.Workloads) == 0 &&
+		suite.MatchString(text("junit")) {
 		b.violation(a, 1, "junit verdict of a red gate", "%s: the verdict's test is skipped", state)
 	}
 	headline := first(1, text("text"))
@@ -101,7 +104,8 @@ func (b *bench) holdTexts(a answer) {
 	if a.code != 0 && strings.Contains(head, "✅") || a.code == 0 && !b.way() && strings.Contains(head, "❌") {
 		b.violation(a, 1, "markdown, "+state, "headline %s", head)
 	}
-	if pass := "nsgate_pass{"; a.code != 0 && len(j.Workloads) == 0 && regexp.MustCompile(pass+`[^}]*} 1`).MatchString(text("openmetrics")) {
+	if pass := "nsgate_pass{"; a.code != 0 && len(j.Workloads) == 0 &&
+		regexp.MustCompile(pass+`[^}]*} 1`).MatchString(text("openmetrics")) {
 		b.violation(a, 1, "openmetrics, "+state, "it passed")
 	}
 	b.holdRows(a, j, text)
@@ -115,18 +119,23 @@ func (b *bench) holdRows(a answer, j judgement, text func(string) string) {
 		}
 		for _, format := range []string{"csv", "bencher", "openmetrics", "junit", "customSmallerIsBetter"} {
 			if !strings.Contains(text(format), f.Kernel) && !strings.Contains(a.err, f.Kernel) {
-				b.violation(a, 1, format+" leaves out "+f.Metric, "%s has no %s (%s), and nothing says so\n%s", format, f.Kernel, f.Metric,
+				b.violation(a, 1, format+" leaves out "+f.Metric, "%s has no %s (%s), and nothing says so\n%s", format, f.Kernel,
+					f.Metric,
 					first(3, text(format)))
 			}
 		}
 	}
 	for _, f := range j.Findings {
-		if b.mode != "measured" && (f.Outcome == "gone" || f.Outcome == "new") && f.Scope == "benchmark" && f.Metric == "total" {
-			b.violation(a, 1, "metric of a row that is gone", "%s %s is listed by its %s, which a benchmark has not", f.Outcome, f.Kernel, f.Metric)
+		if b.mode != "measured" && (f.Outcome == "gone" || f.Outcome == "new") && f.Scope == "benchmark" &&
+			f.Metric == "total" {
+			b.violation(a, 1, "metric of a row that is gone", "%s %s is listed by its %s, which a benchmark has not",
+				f.Outcome, f.Kernel, f.Metric)
 		}
-		if f.Outcome == "gone" && a.code == 0 && f.Severity != "ignore" && b.pass != "ignore" && !b.way() && b.pass != "warn" &&
+		if f.Outcome == "gone" && a.code == 0 && f.Severity != "ignore" && b.pass != "ignore" && !b.way() &&
+			b.pass != "warn" &&
 			f.Scope == "benchmark" && !strings.Contains(text("text"), f.Kernel) {
-			b.violation(a, 1, "row that is gone", "%s is gone, and the text of a pass does not name it\n%s", f.Kernel, first(3, text("text")))
+			b.violation(a, 1, "row that is gone", "%s is gone, and the text of a pass does not name it\n%s", f.Kernel, first(3,
+				text("text")))
 		}
 	}
 }
@@ -144,7 +153,8 @@ func (b *bench) holdHost(a answer) {
 		b.violation(a, 1, "check run, "+state, "%s: %v", state, conclusion)
 	}
 	comment := regexp.MustCompile(`(?m)^\s+\| \*\*(\S+) nsgate: [^\n]*`).FindStringSubmatch(log)
-	if comment != nil && (a.code != 0 && strings.Contains(comment[0], "✅") || a.code == 0 && !b.way() && strings.Contains(comment[0], "❌")) {
+	if comment != nil && (a.code != 0 && strings.Contains(comment[0], "✅") || a.code == 0 && !b.way() &&
+		strings.Contains(comment[0], "❌")) {
 		b.violation(a, 1, "comment, "+state, "%s", comment[0])
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pairSubject is a kind of what is judged, with recordings of it. The slow one is worse by construction, same is unchanged.
+// pairSubject is a kind of what is judged, with recordings of it. The slow one is worse by construction, same is
+// unchanged.
 type pairSubject struct {
 	name                   string
 	base, same, slow, gone string // directories of inputs, "" for none
@@ -28,26 +29,42 @@ type pairSubject struct {
 	at                     string // "at_most" or "at_least"
 	within, beyond         string // its bound above and below all values
 	byRule                 bool   // it is judged by rules only
-	alone                  bool   // the slow one is worse in this metric alone, so that its loosest limit lets the gate pass
+	// the slow one is worse in this metric alone, so that its loosest limit lets the gate pass
+	alone bool
 }
 
 // The kinds of subjects. Modes are those of [pairModes].
 var pairSubjects = []pairSubject{
-	{"kernels", "kernels-base", "kernels-same", "kernels-slow", "", "compare from measured", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns", false, true},
-	{"step", "kernels-base", "kernels-same", "step-slow", "", "compare from measured", ``, "step_time", "1s", "at_most", "1s", "1ns", false, false},
-	{"copies", "kernels-base", "kernels-same", "copies-slow", "", "compare from measured", `copy = "memcpy HtoD"`, "copy_time", "1s", "at_most", "1s", "1ns", false, false},
-	{"boards", "kernels-base", "boards-same", "boards-slow", "", "compare from", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns", false, true},
-	{"models", "kernels-base", "kernels-same", "kernels-slow", "", "from measured", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns", false, true},
-	{"workloads", "kernels-base", "kernels-same", "kernels-slow", "", "measured", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns", false, true},
-	{"drift", "drift-0", "drift-0", "drift-7", "", "from", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns", false, true},
-	{"ranks", "ranks-base", "ranks-same", "ranks-slow", "", "compare from", ``, "gpu_time", "10s", "at_most", "100s", "1ns", false, false},
-	{"rows", "rows-base", "rows-same", "rows-slow", "rows-gone", "compare from", `benchmark = "BM_*"`, "duration", "1s", "at_most", "1s", "1ns", false, true},
-	{"rates", "rates-base", "rates-same", "rates-slow", "", "compare from", `benchmark = "scan"`, "item_rate", "1000000000000", "at_least", "1", "1000000000000", false, true},
-	{"units", "units-base", "units-same", "units-slow", "", "compare from", `benchmark = "scan"`, "item_rate", "1000000000000", "at_least", "1", "1000000000000", false, true},
-	{"junit", "junit-base", "junit-same", "junit-slow", "junit-gone", "compare from", `benchmark = "c.*"`, "duration", "100s", "at_most", "1000s", "1ns", false, true},
-	{"raw ncu metrics", "ncu-base", "ncu-same", "ncu-slow", "", "compare from", `kernel = "k"`, "ncu:sm__inst_executed.avg.per_cycle_elapsed", "", "at_least", "0.001", "1000", true, true},
-	{"results", "rows-base", "rows-same", "rows-slow", "rows-gone", "measured", `benchmark = "BM_*"`, "duration", "1s", "at_most", "1s", "1ns", false, true},
-	{"output", "kernels-base", "kernels-base", "kernels-base", "", "measured", `output = "throughput"`, "rate", "1000000", "at_least", "1", "1000000000", false, true},
+	{"kernels", "kernels-base", "kernels-same", "kernels-slow", "", "compare from measured", `kernel = "saxpy"`, "time",
+		"1ms", "at_most", "1s", "1ns", false, true},
+	{"step", "kernels-base", "kernels-same", "step-slow", "", "compare from measured", ``, "step_time", "1s", "at_most",
+		"1s", "1ns", false, false},
+	{"copies", "kernels-base", "kernels-same", "copies-slow", "", "compare from measured", `copy = "memcpy HtoD"`,
+		"copy_time", "1s", "at_most", "1s", "1ns", false, false},
+	{"boards", "kernels-base", "boards-same", "boards-slow", "", "compare from", `kernel = "saxpy"`, "time", "1ms",
+		"at_most", "1s", "1ns", false, true},
+	{"models", "kernels-base", "kernels-same", "kernels-slow", "", "from measured", `kernel = "saxpy"`, "time", "1ms",
+		"at_most", "1s", "1ns", false, true},
+	{"workloads", "kernels-base", "kernels-same", "kernels-slow", "", "measured", `kernel = "saxpy"`, "time", "1ms",
+		"at_most", "1s", "1ns", false, true},
+	{"drift", "drift-0", "drift-0", "drift-7", "", "from", `kernel = "saxpy"`, "time", "1ms", "at_most", "1s", "1ns",
+		false, true},
+	{"ranks", "ranks-base", "ranks-same", "ranks-slow", "", "compare from", ``, "gpu_time", "10s", "at_most", "100s",
+		"1ns", false, false},
+	{"rows", "rows-base", "rows-same", "rows-slow", "rows-gone", "compare from", `benchmark = "BM_*"`, "duration", "1s",
+		"at_most", "1s", "1ns", false, true},
+	{"rates", "rates-base", "rates-same", "rates-slow", "", "compare from", `benchmark = "scan"`, "item_rate",
+		"1000000000000", "at_least", "1", "1000000000000", false, true},
+	{"units", "units-base", "units-same", "units-slow", "", "compare from", `benchmark = "scan"`, "item_rate",
+		"1000000000000", "at_least", "1", "1000000000000", false, true},
+	{"junit", "junit-base", "junit-same", "junit-slow", "junit-gone", "compare from", `benchmark = "c.*"`, "duration",
+		"100s", "at_most", "1000s", "1ns", false, true},
+	{"raw ncu metrics", "ncu-base", "ncu-same", "ncu-slow", "", "compare from", `kernel = "k"`,
+		"ncu:sm__inst_executed.avg.per_cycle_elapsed", "", "at_least", "0.001", "1000", true, true},
+	{"results", "rows-base", "rows-same", "rows-slow", "rows-gone", "measured", `benchmark = "BM_*"`, "duration", "1s",
+		"at_most", "1s", "1ns", false, true},
+	{"output", "kernels-base", "kernels-base", "kernels-base", "", "measured", `output = "throughput"`, "rate",
+		"1000000", "at_least", "1", "1000000000", false, true},
 }
 
 // rawWorse are raw metrics of ncu with a value, a worse one, and their unit.
@@ -65,7 +82,8 @@ var rawWorse = []struct {
 	{"l1tex__t_sector_hit_rate.pct", 90, 60, "%"},
 }
 
-// pairInputs is the directory of all inputs, and of the programs on the PATH below bin: $NSGATE_PAIRS_INPUTS, for commands that
+// pairInputs is the directory of all inputs, and of the programs on the PATH below bin: $NSGATE_PAIRS_INPUTS, for
+// commands that
 // are pasted, or a temporary one.
 var pairInputs = sync.OnceValues(func() (string, error) {
 	dir := os.Getenv("NSGATE_PAIRS_INPUTS")
@@ -189,16 +207,19 @@ func (w *inputWriter) benchmarks() {
 		for run := range 5 {
 			row := func(n int, name string, v float64) object {
 				v *= noise(seed, run, n)
-				return object{"name": name, "run_name": name, "run_type": "iteration", "repetitions": 1, "iterations": 10, "real_time": v,
-					"cpu_time": v, "time_unit": "us"}
+				return object{"name": name, "run_name": name, "run_type": "iteration", "repetitions": 1, "iterations": 10,
+					"real_time": v,
+					"cpu_time":  v, "time_unit": "us"}
 			}
 			rows := []object{row(1, "BM_a", 100*worse), row(2, "BM_b", 50*worse)}
-			w.json(fmt.Sprintf("rows-%s/r%d.json", side, run), object{"context": object{"date": fmt.Sprintf("2026-11-1%dT10:%d5:00+00:00", seed, run),
-				"host_name": "h", "executable": "x", "num_cpus": 8, "mhz_per_cpu": 1, "library_build_type": "release"},
-				"benchmarks": rows[:len(rows)-seed/3]})
+			w.json(fmt.Sprintf("rows-%s/r%d.json", side, run),
+				object{"context": object{"date": fmt.Sprintf("2026-11-1%dT10:%d5:00+00:00", seed, run),
+					"host_name": "h", "executable": "x", "num_cpus": 8, "mhz_per_cpu": 1, "library_build_type": "release"},
+					"benchmarks": rows[:len(rows)-seed/3]})
 			suites := ""
 			for i, v := range []float64{1, 3 * math.Pow(worse, 9), 2}[:3-seed/3] { // one of three tests of one name, tenfold
-				suites += fmt.Sprintf(`<testsuite name="s%d"><testcase classname="c" name="t" time="%.6f"/></testsuite>`, i, v*noise(seed, run, i))
+				suites += fmt.Sprintf(`<testsuite name="s%d"><testcase classname="c" name="t" time="%.6f"/></testsuite>`, i,
+					v*noise(seed, run, i))
 			}
 			w.file(fmt.Sprintf("junit-%s/r%d.xml", side, run), []byte("<testsuites>"+suites+"</testsuites>"))
 			if side == "gone" {
@@ -227,13 +248,15 @@ func (w *inputWriter) json(name string, value any) {
 // counters writes pages of ncu.
 func (w *inputWriter) counters() {
 	w.pages("ncu", "NVIDIA H200", "k")
-	for gpu, name := range map[string]string{"a100": "NVIDIA A100-SXM4-80GB", "h200": "NVIDIA H200", "v100": "Tesla V100-SXM2-16GB"} {
+	for gpu, name := range map[string]string{"a100": "NVIDIA A100-SXM4-80GB", "h200": "NVIDIA H200",
+		"v100": "Tesla V100-SXM2-16GB"} {
 		w.pages("counts-"+gpu, name, gpu+"_gemm")
 	}
 }
 
 func (w *inputWriter) pages(prefix, gpu, kernel string) {
-	head := []string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
+	head := []string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size",
+		"Grid Size", "Device", "CC",
 		"device__attribute_display_name", "gpu__time_duration.sum"}
 	units := append(make([]string, len(head)-1), "ns")
 	for _, m := range rawWorse {
@@ -244,7 +267,8 @@ func (w *inputWriter) pages(prefix, gpu, kernel string) {
 		for run := range 5 {
 			text := line(head) + line(units)
 			for launch := range 3 {
-				cells := []string{fmt.Sprint(launch), "1", "app", "h", kernel + "(float *)", "1", "7", "(256, 1, 1)", "(1024, 1, 1)", "0", "9.0", gpu,
+				cells := []string{fmt.Sprint(launch), "1", "app", "h", kernel + "(float *)", "1", "7", "(256, 1, 1)",
+					"(1024, 1, 1)", "0", "9.0", gpu,
 					fmt.Sprint(10000 * noise(seed, run, launch))}
 				for i, m := range rawWorse {
 					v := m.value

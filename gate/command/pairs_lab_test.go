@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// lab is a directory in which nsgate runs as a user runs it. It keeps what was done as lines of shell, so that a failure can be
+// lab is a directory in which nsgate runs as a user runs it. It keeps what was done as lines of shell, so that a
+// failure can be
 // pasted.
 type lab struct {
 	t      *testing.T
@@ -41,7 +42,8 @@ func (a answer) said() string { return a.out + a.err }
 
 // labVariables are of all labs: neither the CI host nor the user is to be seen.
 func labVariables(tmp string) []string {
-	env := []string{"TMPDIR=" + tmp, "COLUMNS=100", "GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	env := []string{"TMPDIR=" + tmp, "COLUMNS=100", "GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"NSGATE_FAKE_AGENT=none"}
 	for _, v := range os.Environ() {
@@ -98,7 +100,8 @@ func (l *lab) write(name, text string) {
 		l.must(os.MkdirAll(filepath.Dir(file), 0o755))
 		l.must(os.WriteFile(file, []byte(text), mode))
 	}
-	l.lines = append(l.lines, fmt.Sprintf("mkdir -p %s; printf '%%s' %s >%[3]s; chmod %o %[3]s", quoted(filepath.Dir(name)), quoted(text),
+	l.lines = append(l.lines, fmt.Sprintf("mkdir -p %s; printf '%%s' %s >%[3]s; chmod %o %[3]s",
+		quoted(filepath.Dir(name)), quoted(text),
 		quoted(name), mode))
 }
 
@@ -118,7 +121,8 @@ func (l *lab) copied(from, to string) {
 			l.must(os.WriteFile(filepath.Join(target, e.Name()), data, 0o644))
 		}
 	}
-	l.lines = append(l.lines, fmt.Sprintf("rm -rf %[2]s; mkdir -p %[2]s; cp \"$INPUTS\"/%[1]s/* %[2]s", filepath.Base(from), quoted(to)))
+	l.lines = append(l.lines, fmt.Sprintf("rm -rf %[2]s; mkdir -p %[2]s; cp \"$INPUTS\"/%[1]s/* %[2]s",
+		filepath.Base(from), quoted(to)))
 }
 
 func (l *lab) must(err error) {
@@ -170,13 +174,16 @@ func (l *lab) command(in string, env []string, name string, args ...string) answ
 	return answer{args, cmd.ProcessState.ExitCode(), out.String(), said.String(), len(l.lines)}
 }
 
-// paste is what a person runs to see what the lab saw, up to a line. Commands that only look are left out but for the last.
+// paste is what a person runs to see what the lab saw, up to a line. Commands that only look are left out but for the
+// last.
 func (l *lab) paste(at int) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "NSGATE_PAIRS_INPUTS=/tmp/pairs go test ./gate/command -run '^TestPairInputs$'; export INPUTS=/tmp/pairs PATH=/tmp/pairs/bin:$PATH NSGATE_FAKE_AGENT=none")
+	fmt.Fprintln(&b, "NSGATE_PAIRS_INPUTS=/tmp/pairs go test ./gate/command -run '^TestPairInputs$'\n"+
+		"export INPUTS=/tmp/pairs PATH=/tmp/pairs/bin:$PATH NSGATE_FAKE_AGENT=none")
 	fmt.Fprintln(&b, `cd "$(mktemp -d)"`)
 	for _, v := range l.env {
-		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GITHUB_") && !strings.Contains(value, "127.0.0.1") {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GITHUB_") && !strings.Contains(value,
+			"127.0.0.1") {
 			fmt.Fprintf(&b, "export %s=%s\n", name, strings.ReplaceAll(quoted(value), l.dir, `"$PWD"`))
 		}
 	}
@@ -213,7 +220,8 @@ func (l *lab) files(in string) map[string]string {
 	return out
 }
 
-// violation is a broken invariant: its number in the list of invariants, a key by which the same violation of many rows is one, and
+// violation is a broken invariant: its number in the list of invariants, a key by which the same violation of many
+// rows is one, and
 // the commands that show it.
 type violation struct {
 	invariant        int

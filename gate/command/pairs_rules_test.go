@@ -17,7 +17,8 @@ import (
 // Bounds of a metric by its unit: one that every measured value exceeds or meets, and one that none does.
 var (
 	lowest  = map[string]string{"ns": "1ns", "B": "1B", "B/s": "1B/s", "Hz": "1Hz", "%": "0.001%", "FLOP/s": "1"}
-	highest = map[string]string{"ns": "1000000s", "B": "1000000GiB", "B/s": "1000000GB/s", "Hz": "1000000GHz", "%": "100000%"}
+	highest = map[string]string{"ns": "1000000s", "B": "1000000GiB", "B/s": "1000000GB/s", "Hz": "1000000GHz",
+		"%": "100000%"}
 )
 
 func bound(of map[string]string, unit, other string) string {
@@ -45,12 +46,14 @@ func (r ruleRow) text() string {
 		}
 		text += fmt.Sprintf("%s = %q\n", r.selector, name)
 	}
-	value := map[string]string{"max": "0%", "floor": bound(highest, r.metric.Unit, "1000000000000"), "at_most": bound(lowest, r.metric.Unit, "0"),
+	value := map[string]string{"max": "0%", "floor": bound(highest, r.metric.Unit, "1000000000000"),
+		"at_most":  bound(lowest, r.metric.Unit, "0"),
 		"at_least": bound(highest, r.metric.Unit, "1000000000000"), "drift": "0.1%", "severity": "warn"}[r.key]
 	return text + fmt.Sprintf("metric = %q\n%s = %q\n", r.metric.Name, r.key, value)
 }
 
-// TestPairsOfRules judges recordings by a rule for every pair of a selector, a metric, a key and a subject. The rule is refused, or
+// TestPairsOfRules judges recordings by a rule for every pair of a selector, a metric, a key and a subject. The rule
+// is refused, or
 // changes the report or its warnings; and a bound that a listed value does not keep to fails the gate.
 func TestPairsOfRules(t *testing.T) {
 	t.Parallel()
@@ -71,7 +74,8 @@ func TestPairsOfRules(t *testing.T) {
 		metric, _ := measure.MetricByName("ncu:" + m.name)
 		metrics = append(metrics, metric)
 	}
-	parameters := []parameter{{"metric", make([]string, len(metrics))}, {"key", keys}, {"selector", selectors}, {"subject", make([]string, len(subjects))}}
+	parameters := []parameter{{"metric", make([]string, len(metrics))}, {"key", keys}, {"selector", selectors},
+		{"subject", make([]string, len(subjects))}}
 	rows := covering(parameters, func([]int) bool { return true })
 	if !allPairs() {
 		rows = rows[:ruleSample]
@@ -102,7 +106,8 @@ func TestPairsOfRules(t *testing.T) {
 	for i, s := range subjects { // and each metric that is listed with each key
 		for k, pair := range listed[s.name] {
 			for n, key := range keys {
-				if m, ok := measure.MetricByName(pair[1]); ok && slices.Contains(selectors, pair[0]) && (allPairs() || (i+5*k+7*n)%41 == 0) {
+				if m, ok := measure.MetricByName(pair[1]); ok && slices.Contains(selectors, pair[0]) && (allPairs() ||
+					(i+5*k+7*n)%41 == 0) {
 					tried = append(tried, ruleRow{s, pair[0], m, key})
 				}
 			}
@@ -113,7 +118,8 @@ func TestPairsOfRules(t *testing.T) {
 		l.lines = l.lines[:start]
 		l.header = fmt.Sprintf("%s | %s | %s | %s", r.name, r.selector, r.metric.Name, r.key)
 		l.write("p.toml", r.text())
-		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report", "json=judged.json", "--report",
+		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report",
+			"json=judged.json", "--report",
 			"openmetrics=judged.prom")
 		if never := formatRules["openmetrics"].never; settled(a.code) && never.MatchString(l.read("judged.prom")) {
 			l.violation(a, 1, "names of openmetrics", "%s", never.FindString(l.read("judged.prom")))
@@ -123,8 +129,10 @@ func TestPairsOfRules(t *testing.T) {
 		}
 		text := l.read("judged.json")
 		r.holdKey(l, a, ruleless(text)+a.said(), slices.Contains(listed[r.name], [2]string{r.selector, r.metric.Name}))
-		if got := ruleless(text) + a.said(); got == without[r.name] && r.owed(slices.Contains(listed[r.name], [2]string{r.selector, r.metric.Name})) {
-			l.violation(a, 5, fmt.Sprintf("rule %s, %s on %s", r.selector, r.key, r.name), "a rule changes nothing, exit %d:\n%s", a.code, r.text())
+		if got := ruleless(text) + a.said(); got == without[r.name] && r.owed(slices.Contains(listed[r.name],
+			[2]string{r.selector, r.metric.Name})) {
+			l.violation(a, 5, fmt.Sprintf("rule %s, %s on %s", r.selector, r.key, r.name),
+				"a rule changes nothing, exit %d:\n%s", a.code, r.text())
 		}
 		r.holdBound(l, a, text)
 	}
@@ -135,7 +143,8 @@ func TestPairsOfRules(t *testing.T) {
 // ruleSample is the rows of a usual test.
 const ruleSample = 20
 
-// owed reports whether the rule has to change the report that there is without it: it is for a kind of subject that the recording has,
+// owed reports whether the rule has to change the report that there is without it: it is for a kind of subject that
+// the recording has,
 // and asks for a limit or for something else of a metric that is listed.
 func (r ruleRow) owed(listed bool) bool {
 	harness := strings.Contains(r.pairSubject.selector, "benchmark")
@@ -160,11 +169,13 @@ func (r ruleRow) owed(listed bool) bool {
 	return limit || r.key != "severity" && listed
 }
 
-// holdKey: on a metric that is listed a key does what a rule without it does not, but for the place that it names. Drift is measured
+// holdKey: on a metric that is listed a key does what a rule without it does not, but for the place that it names.
+// Drift is measured
 // over sessions: it is for metrics that have a drift, and refused for others.
 func (r ruleRow) holdKey(l *lab, a answer, got string, listed bool) {
 	if r.key == "drift" {
-		if of := r.selector + " " + r.metric.Name; listed && of != "kernel time" && of != "kernel total" && of != "workload gpu_time" {
+		if of := r.selector + " " + r.metric.Name; listed && of != "kernel time" && of != "kernel total" &&
+			of != "workload gpu_time" {
 			l.violation(a, 5, "drift of a "+r.selector, "drift of %s is not measured, and the rule is taken:\n%s", of, r.text())
 		}
 		return
@@ -176,7 +187,8 @@ func (r ruleRow) holdKey(l *lab, a answer, got string, listed bool) {
 	l.write("p.toml", neutral)
 	b := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report", "json=judged.json")
 	if settled(b.code) && ruleless(l.read("judged.json"))+b.said() == got {
-		l.violation(b, 5, fmt.Sprintf("key %s of %s %s", r.key, r.selector, r.metric.Name), "%s changes nothing beside\n%s", r.text(), neutral)
+		l.violation(b, 5, fmt.Sprintf("key %s of %s %s", r.key, r.selector, r.metric.Name), "%s changes nothing beside\n%s",
+			r.text(), neutral)
 	}
 }
 
@@ -210,12 +222,14 @@ func (r ruleRow) holdBound(l *lab, a answer, text string) {
 			continue
 		}
 		if broken := r.key == "at_least" || *f.Head > 1; broken && a.code == 0 {
-			l.violation(a, 4, "bound of "+r.metric.Name, "%s %s of %s: %g passes %s:\n%s", f.Outcome, f.Metric, f.Kernel, *f.Head, r.key, r.text())
+			l.violation(a, 4, "bound of "+r.metric.Name, "%s %s of %s: %g passes %s:\n%s", f.Outcome, f.Metric, f.Kernel,
+				*f.Head, r.key, r.text())
 		}
 	}
 }
 
-// TestPairsOfDirections judges every raw metric of ncu whose direction is known, and every recording, in both directions of a change.
+// TestPairsOfDirections judges every raw metric of ncu whose direction is known, and every recording, in both
+// directions of a change.
 func TestPairsOfDirections(t *testing.T) {
 	t.Parallel()
 	inputs, err := pairInputs()
@@ -234,7 +248,8 @@ func TestPairsOfDirections(t *testing.T) {
 		worse := l.nsgate(".", nil, "compare", "--policy", "p.toml", "ncu-base", "ncu-slow")
 		better := l.nsgate(".", nil, "compare", "--policy", "p.toml", "ncu-slow", "ncu-base")
 		if worse.code == 0 || better.code == 1 {
-			l.violation(better, 4, "direction of "+m.name, "%g to %g: exit %d, and back: exit %d\n%s", m.value, m.less, worse.code, better.code,
+			l.violation(better, 4, "direction of "+m.name, "%g to %g: exit %d, and back: exit %d\n%s", m.value, m.less,
+				worse.code, better.code,
 				first(3, worse.out))
 		}
 		if (worse.code == 2) != (better.code == 2) {
@@ -250,7 +265,8 @@ func TestPairsOfDirections(t *testing.T) {
 		l.copied(filepath.Join(inputs, s.slow), "head")
 		worse, better := l.nsgate(".", nil, "compare", "base", "head"), l.nsgate(".", nil, "compare", "head", "base")
 		if worse.code == 0 || better.code == 1 {
-			l.violation(better, 4, "direction of "+s.name, "a worse program: exit %d, and back: exit %d\n%s", worse.code, better.code, first(3, worse.out))
+			l.violation(better, 4, "direction of "+s.name, "a worse program: exit %d, and back: exit %d\n%s", worse.code,
+				better.code, first(3, worse.out))
 		}
 	}
 	found.report(t)
