@@ -197,8 +197,11 @@ func (b *bench) holdSaved(a answer, value string) {
 		}
 		return usual
 	}
-	calls := [][]string{nil, {"--alpha", held("alpha", "1%")}, {"--cost", held("cost", "0.15%")}, {"--threshold",
-		held("threshold", "3%")}}
+	threshold := held("threshold", "3%")
+	calls := [][]string{nil, {"--alpha", held("alpha", "1%")}, {"--threshold", threshold}}
+	if b.setting.key == "cost" || threshold == "3%" { // below 3 % the cost that holds is less than its default
+		calls = append(calls, []string{"--cost", held("cost", "0.15%")})
+	}
 	for _, flags := range calls {
 		again := b.nsgate(b.cwd, nil, slices.Concat([]string{"report", "judged.json", "--report", "json=judged-again.json"},
 			flags)...)
