@@ -219,7 +219,7 @@ type run struct {
 	failed []string          // rows that the harness says have failed
 
 	taken    map[string]bool // keys of the file whose numbers are read
-	left     []model.LeftOut
+	left     model.Interned[model.LeftOut]
 	settings model.Settings // of the load
 	suite    string         // of the next number
 }
@@ -241,7 +241,7 @@ func (r *run) session() (*model.Session, error) {
 		s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric, Role: k.suite,
 			Values: model.Values{stats.Median(r.values[k])}})
 	}
-	s.Mode, s.LeftOut = r.settings.String(), r.left
+	s.Mode, s.LeftOut = r.settings.String(), r.left.List
 	nameSuites(s.Series)
 	s.SortSeries()
 	return s, nil

@@ -104,6 +104,18 @@ func TestRead(t *testing.T) {
 		{"asv version 1 failed", "a.json",
 			`{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":null,"time_y":{"result":null}}}`,
 			"2 benchmarks failed: time_x, time_y"},
+		{"asv failed as a whole", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":{"params":[["1","2"]],` +
+			`"result":[null]}}}`, "1 benchmark failed: time_x"},
+		{"asv empty", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":{"params":[["1"]],"result":[]}}}`,
+			"0 values for 1 combinations"},
+		{"nvbench before meta", "a.json", `{"devices":[],"benchmarks":[{"name":"c","states":{"D":{"axis_values":{},"summaries":{}}}}]}`,
+			"a.json is a result of an nvbench that wrote no meta yet"},
+		{"vllm latency", "a.json", `{"avg_latency":4.5,"latencies":[4,5],"percentiles":{"10":3,"50":4,"99":5}}`,
+			"mean latency duration 4.5e+09, p50 latency duration 4e+09, p99 latency duration 5e+09"},
+		{"serving metrics of vllm throughput", "a.json", `{"elapsed_time":20,"num_requests":200,"total_num_tokens":8,` +
+			`"requests_per_second":9.75,"tokens_per_second":4000}`, "request throughput item_rate 9.75, token throughput item_rate 4000"},
+		{"triton.testing with dashes", "a.csv", "N,Triton-GB/s,Model-B,Torch-ms\n8,100,3,0.5\n",
+			"Model-B N=8 value 3, Torch N=8 gpu_duration 500000, Triton N=8 gpu_bandwidth 1e+11"},
 		{"criterion", "t/criterion/group/f/new/estimates.json", `{"mean":{"confidence_interval":{},"point_estimate":2,
 			"standard_error":1},
 			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "group/f duration 1.5"},

@@ -78,7 +78,7 @@ func readASV(r *run) error {
 		}
 		rows := products(params)
 		r.taken[name] = true
-		if failed := string(values[0]) == "null" && len(values) == 1; failed && len(rows) != 1 {
+		if len(values) == 1 && len(rows) != 1 && string(values[0]) == "null" {
 			r.failed = append(r.failed, name) // for all parameters
 			continue
 		}

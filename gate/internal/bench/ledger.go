@@ -31,10 +31,7 @@ func names(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + p
 
 // leave lists a number or row that is left out.
 func (r *run) leave(name, why string) {
-	x := model.LeftOut{Name: name, Why: why}
-	if !slices.Contains(r.left, x) {
-		r.left = append(r.left, x)
-	}
+	r.left.Of(model.LeftOut{Name: name, Why: why})
 }
 
 // account leaves out the numbers of the file that its format does not know and the reader did not take.
@@ -165,7 +162,7 @@ func Unknown(text []byte, file string) error {
 	case objects > 1:
 		return model.Refuse(model.OtherFormat,
 			"compare files with one load each; `nsgate help benchmarks` lists the harnesses",
-			"%s is of no benchmark harness that nsgate knows: JSON lines without a metric by a known name", file)
+			"%s is JSON lines of no benchmark harness that nsgate knows", file)
 	}
 	return model.Refuse(model.NoMeasurement, "rename its numbers. "+knownNames(),
 		"%s holds no metric by a known name", file)

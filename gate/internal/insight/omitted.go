@@ -12,18 +12,27 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// noDirection is why numbers of an unknown unit are shown and not judged.
+// noDirection is why rows of an unknown unit are not judged without a rule.
 const noDirection = "unknown unit"
 
 // omitted names what the files of both sides hold and nothing judges, and the rows that only some runs have.
 func omitted(d *decide.Decision, x *result.Explanation) {
-	var shown []model.LeftOut
+	judged := map[measure.Subject]bool{} // by a rule
 	for i := range d.Findings {
-		if f := &d.Findings[i]; f.Metric == measure.Value.Name && !f.Gates {
-			shown = append(shown, model.LeftOut{Name: f.Name, Why: noDirection})
+		f := &d.Findings[i]
+		judged[f.Subject()] = judged[f.Subject()] || f.Metric == measure.Value.Name
+	}
+	sessions := slices.Concat(d.Base, d.Head)
+	var without []model.LeftOut
+	for i := range sessions {
+		for j := range sessions[i].Series {
+			s := &sessions[i].Series[j]
+			if s.Metric == measure.Value && s.Subject.Scope == measure.ScopeBenchmark && !judged[s.Subject] {
+				without = append(without, model.LeftOut{Name: s.Subject.Name, Why: noDirection})
+			}
 		}
 	}
-	x.Note(leftOut(slices.Concat(d.Baseline, d.Head), shown...)...)
+	x.Note(leftOut(sessions, without...)...)
 	for i, side := range [][]model.Session{d.Base, d.Head} {
 		if names := inSomeRuns(side); len(names) > 0 {
 			x.Note(result.Say(reason.SomeRuns{Side: recorded.SideNames[i], Names: names}))
@@ -57,8 +66,9 @@ func inSomeRuns(sessions []model.Session) []string {
 	for i := range sessions {
 		for j := range sessions[i].Series {
 			x := &sessions[i].Series[j]
-			rounded := slices.Contains(sessions[i].LeftOut, model.LeftOut{Name: x.Subject.Name, Why: model.UnderClock})
-			if x.Subject.Scope == measure.ScopeBenchmark && !rounded && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN) {
+			missing := x.Subject.Scope == measure.ScopeBenchmark && slices.ContainsFunc(sessions[i].Of(x), math.IsNaN)
+			rounded := model.LeftOut{Name: x.Subject.Name, Why: model.UnderClock}
+			if missing && !slices.Contains(sessions[i].LeftOut, rounded) {
 				names.Of(x.Subject.Short())
 			}
 		}

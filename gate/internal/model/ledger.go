@@ -24,9 +24,13 @@ const (
 
 // LeaveOut adds what a file or run of the session leaves out, each once.
 func (s *Session) LeaveOut(more ...LeftOut) {
+	known := map[LeftOut]bool{}
+	for _, x := range s.LeftOut {
+		known[x] = true
+	}
 	for _, x := range more {
-		if !slices.Contains(s.LeftOut, x) {
-			s.LeftOut = append(s.LeftOut, x)
+		if !known[x] {
+			s.LeftOut, known[x] = append(s.LeftOut, x), true
 		}
 	}
 }

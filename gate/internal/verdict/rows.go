@@ -72,12 +72,15 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 		metric = t.Base.Metrics(s)[0].Name
 	}
 	isMissing := func(v float64) bool { return math.IsNaN(v) }
-	if slices.ContainsFunc(t.Base.Values(s, metric)[at], isMissing) || leftOut(t.Head, f.Name, model.UnderClock) {
+	if slices.ContainsFunc(t.Base.Values(s, metric)[at], isMissing) {
 		return 0, 0
 	}
 	values := stats.Pooled(t.Head.Values(s, metric))
 	for _, session := range t.Head.Values(s, metric) {
 		runs += len(session)
+	}
+	if runs > len(values) && leftOut(t.Head, f.Name, model.UnderClock) {
+		return 0, runs
 	}
 	return runs - len(values), runs
 }
