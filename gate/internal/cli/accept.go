@@ -159,7 +159,8 @@ func kept(r *result.Judgement) string {
 	case r.Verdict != result.Fail:
 		return ""
 	case bound >= 0:
-		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule + "): no baseline lifts an absolute limit"
+		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule +
+			"): no baseline lifts an absolute limit"
 	case slices.Contains(r.Next, againstBuild):
 		return againstBuild
 	}

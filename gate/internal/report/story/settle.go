@@ -74,7 +74,8 @@ func (v *Story) paired() string {
 	if c == nil || c.Paired == "" || v.Report.Paired {
 		return ""
 	}
-	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) + Wrapped(", with ", Join(" and ", Trimmed(c.With), Trimmed(c.Needs)), "")
+	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) +
+		Wrapped(", with ", Join(" and ", Trimmed(c.With), Trimmed(c.Needs)), "")
 }
 
 // Steps are the next steps, with the command that accepts a change that fails.
