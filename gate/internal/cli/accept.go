@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -153,7 +154,7 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 const toAccept = "to accept "
 
 // againstBuild is the next step of a gate that fails against a base build which no baseline goes before.
-const againstBuild = allow + "; the base build decides, whatever the baseline holds"
+const againstBuild = story.Allow + "; the base build decides, whatever the baseline holds"
 
 // kept says why accept leaves a verdict as it is, with what to do instead; "" where accept changes it.
 func kept(r *result.Judgement) string {
@@ -162,7 +163,8 @@ func kept(r *result.Judgement) string {
 	case r.Verdict != result.Fail:
 		return ""
 	case bound >= 0:
-		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule + "): no baseline lifts an absolute limit"
+		return "mend it, or change its at_most or at_least (" + r.Findings[bound].Rule +
+			"): no baseline lifts an absolute limit"
 	case slices.Contains(r.Next, againstBuild):
 		return againstBuild
 	}

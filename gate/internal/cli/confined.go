@@ -194,8 +194,8 @@ func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehos
 		name := report.Elide(report.Clean(cmp.Or(w.Workload, "default")), 80)
 		of := story.Join(", ", report.Elide(report.Clean(cmp.Or(w.Head.Environment.GPU, p.GPU)), 40),
 			report.Elide(report.Clean(codehost.Job(e.getenv)), 80))
-		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name + story.Wrapped(" (", of, ")"), Conclusion: conclusion,
-			Title: report.Headline(w, whole), Summary: summary.String()})
+		p.Checks = append(p.Checks, codehost.Check{Name: "nsgate: " + name + story.Wrapped(" (", of, ")"),
+			Conclusion: conclusion, Title: report.Headline(w, whole), Summary: summary.String()})
 	}
 	return p
 }

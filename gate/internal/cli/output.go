@@ -108,17 +108,9 @@ func (v *flags) options(e *env) report.Options {
 	return o
 }
 
-// allow is the next step of a gate that fails, where no command accepts it.
-const allow = `mend it, or allow it by a rule in nsgate.toml: a larger max, or severity = "warn"`
-
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (v *flags) publish(e *env, j *result.Judgement) error {
-	for _, w := range j.Each() {
-		if w.Verdict == result.Fail && w.Accept == "" && len(w.Next) == 0 {
-			w.Next = []string{allow}
-		}
-	}
 	notices := append(ownEdits(e, j, v.policy, v.root), v.eased(e, j)...)
 	said := slices.Concat(v.looser, mapped(notices, func(n github.Notice) string { return n.Message }))
 	for _, text := range said {

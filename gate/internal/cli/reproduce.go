@@ -112,8 +112,8 @@ func secretive(flag, value string) bool {
 // limited are the flags that a number of runs replaces.
 var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
-// callsOf are the commands that settle what a check left undecided; line repeats the check. It lacks the commands of the
-// flags that hidden names. Of finished profiles they say what to record first.
+// callsOf are the commands that settle what a check left undecided; line repeats the check, without what hidden names.
+// Of finished profiles they say what to record first.
 func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.Calls {
 	const check = "nsgate check"
 	rest, ok := strings.CutPrefix(line, check)
@@ -144,7 +144,8 @@ func (v *flags) settling(e *env, line string, policy *thresholds.Resolved, workl
 		}
 	}
 	w, ok := policy.Workload(workload)
-	if command := e.args.workload; command != nil && !(ok && slices.Equal(w.Command, command)) && !strings.Contains(line, " -- ") {
+	known := ok && slices.Equal(w.Command, e.args.workload)
+	if e.args.workload != nil && !known && !strings.Contains(line, " -- ") {
 		hidden = append(hidden, "command behind --")
 	}
 	return callsOf(line, policy, hidden)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -78,7 +79,7 @@ func New(getenv func(string) string) (*Host, error) {
 		name = "GITHUB_API_URL, GITHUB_REPOSITORY and GITHUB_TOKEN"
 		h.api, project, token = getenv("GITHUB_API_URL"), getenv("GITHUB_REPOSITORY"), getenv("GITHUB_TOKEN")
 		h.header, h.at = [2]string{"Authorization", "Bearer " + token}, "/repos/"+project
-		h.job, h.leg = getenv("GITHUB_WORKFLOW")+"\x00"+getenv("GITHUB_JOB"), legOf(getenv)
+		h.job, h.leg = getenv("GITHUB_WORKFLOW")+"\x00"+getenv("GITHUB_JOB"), getenv(Leg)
 	case getenv("GITLAB_CI") == "true":
 		name, h.gitlab = "CI_API_V4_URL, CI_PROJECT_ID and GITLAB_TOKEN", true
 		h.api, project, token = getenv("CI_API_V4_URL"), getenv("CI_PROJECT_ID"), getenv("GITLAB_TOKEN")
@@ -160,21 +161,15 @@ func (h *Host) mark(p Post, own map[string]int64) (mark string, id int64) {
 		sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 		return hex.EncodeToString(sum[:8])
 	}
-	parts := []string{h.job, p.Subject}
-	older := of(parts...)
+	older := of(h.job, p.Subject)
+	unknown := older
 	if h.leg+p.Policy != "" {
-		parts = append(parts, h.leg, p.Policy)
+		unknown = of(h.job, p.Subject, h.leg, p.Policy)
 	}
-	unknown := of(parts...)
 	if mark = unknown; p.GPU != "" {
 		mark = unknown[:8] + of(p.GPU)[:8]
 	}
-	var legs []string
-	for other := range own {
-		if strings.HasPrefix(other, unknown[:8]) {
-			legs = append(legs, other)
-		}
-	}
+	legs := slices.DeleteFunc(slices.Collect(maps.Keys(own)), func(m string) bool { return m[:8] != unknown[:8] })
 	switch {
 	case own[mark] != 0:
 		return mark, own[mark]

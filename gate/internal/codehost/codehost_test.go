@@ -113,14 +113,14 @@ func TestLegs(t *testing.T) {
 		host *Host
 		post Post
 	}{
-		{host("gate", "null"), Post{Subject: "a", GPU: "NVIDIA H200"}},
-		{host("gate", "null"), Post{Subject: "a", GPU: "NVIDIA A100"}},
-		{host("gate", "null"), Post{Subject: "b", GPU: "NVIDIA H200"}},
-		{host("gate", "null"), Post{GPU: "NVIDIA H200"}},
-		{host("gate", "null"), Post{GPU: "NVIDIA H200", Policy: "sub/nsgate.toml"}},
-		{host("other", "null"), Post{Subject: "a", GPU: "NVIDIA H200"}},
-		{host("gate", `{"cuda": 12.4}`), Post{Subject: "a", GPU: "NVIDIA H200"}},
-		{host("gate", `{"cuda": 13}`), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", ""), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", ""), Post{Subject: "a", GPU: "NVIDIA A100"}},
+		{host("gate", ""), Post{Subject: "b", GPU: "NVIDIA H200"}},
+		{host("gate", ""), Post{GPU: "NVIDIA H200"}},
+		{host("gate", ""), Post{GPU: "NVIDIA H200", Policy: "sub/nsgate.toml"}},
+		{host("other", ""), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", "12.4"), Post{Subject: "a", GPU: "NVIDIA H200"}},
+		{host("gate", "13"), Post{Subject: "a", GPU: "NVIDIA H200"}},
 	}
 	own := map[string]int64{}
 	for round := range 2 {
@@ -153,7 +153,7 @@ func TestLegs(t *testing.T) {
 			t.Errorf("%s: comment %d, not %d", name, id, tt.want)
 		}
 	}
-	if got := Job(environ(t, "{}", "GITHUB_JOB=gate", Leg+`={"gpu": "h200", "cuda": 12.4}`)); got != "gate 12.4, h200" {
+	if got := Job(environ(t, "{}", "GITHUB_JOB=gate", Leg+"=12.4, h200")); got != "gate 12.4, h200" {
 		t.Errorf("job %q", got)
 	}
 }

@@ -2,8 +2,6 @@ package codehost
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,21 +102,10 @@ func (r *Review) Labelled(label string) (by string, ok bool) {
 	return by, ok
 }
 
-// Leg is the variable with the values of a job's matrix, in JSON, which GitHub tells to expressions alone.
+// Leg is the variable with the values of a leg of a job's matrix, which GitHub tells to expressions alone.
 const Leg = "NSGATE_LEG"
-
-// legOf are the values of a leg of a matrix in the order of their names: "12.4, h200"; "" for none.
-func legOf(getenv func(string) string) string {
-	var values map[string]any
-	var all []string
-	json.Unmarshal([]byte(getenv(Leg)), &values)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		all = append(all, fmt.Sprint(values[name]))
-	}
-	return strings.Join(all, ", ")
-}
 
 // Job names the job on GitHub with the leg of its matrix: "gate 12.4, h200".
 func Job(getenv func(string) string) string {
-	return strings.TrimSpace(getenv("GITHUB_JOB") + " " + legOf(getenv))
+	return strings.TrimSpace(getenv("GITHUB_JOB") + " " + getenv(Leg))
 }

@@ -20,7 +20,8 @@ type codeIssue struct {
 func codeQuality(v *story.Story) (string, error) {
 	issues := []codeIssue{}
 	for _, x := range v.Remarks() {
-		severity := [...]string{story.NoVerdict: "major", story.Fails: "major", story.Warns: "minor", story.Undecided: "info", story.Noted: "info"}[x.Class]
+		severity := [...]string{story.NoVerdict: "major", story.Fails: "major", story.Warns: "minor",
+			story.Undecided: "info", story.Noted: "info"}[x.Class]
 		i := codeIssue{Description: x.Brief, CheckName: x.Check, Fingerprint: x.Fingerprint, Severity: severity}
 		i.Location.Path, i.Location.Lines.Begin = x.Place()
 		issues = append(issues, i)

@@ -52,7 +52,7 @@ func cases() (all []*result.Report) {
 		reports = append(reports, result.Report{Verdict: result.NoVerdict, Reason: "none", ReasonKey: string(kind)})
 	}
 	ways := []result.Way{"", result.InShadow, result.Accepted, result.FirstPasses, result.FirstFails, result.NotMeasured,
-		result.OfDemo, result.Interrupted}
+		result.OfDemo, result.Interrupted, "of a later release"}
 	for _, r := range reports {
 		for _, way := range ways {
 			one := r

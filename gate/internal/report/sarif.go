@@ -76,7 +76,8 @@ func sarif(v *story.Story) (string, error) {
 			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
-			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning", story.Undecided: "note", story.Noted: "note"}[i.Class],
+			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning",
+				story.Undecided: "note", story.Noted: "note"}[i.Class],
 			Message: sarifMessage{sarifText(i.Brief)},
 			// GitHub matches results of two runs by this fingerprint.
 			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},

@@ -38,19 +38,9 @@ type Gate struct {
 	Way  Way  `json:"way,omitempty"`
 }
 
-// applies are the verdicts that a way is for, and their reasons, none for any.
-var applies = map[Way]struct {
-	verdicts []Verdict
-	reasons  []model.Kind
-}{
-	InShadow:    {[]Verdict{Pass, Fail, NoVerdict}, nil},
-	Accepted:    {[]Verdict{Fail}, nil},
-	FirstPasses: {[]Verdict{NoVerdict}, []model.Kind{model.NoBaseline}},
-	FirstFails:  {[]Verdict{NoVerdict}, []model.Kind{model.NoBaseline, model.NoBaselineHere}},
-	NotMeasured: {[]Verdict{NoVerdict}, []model.Kind{model.NoGPU}},
-	OfDemo:      {[]Verdict{Pass, Fail}, nil},
-	Interrupted: {[]Verdict{Pass, Fail, NoVerdict}, nil},
-}
+// refusals are those that a way is for; shadow is for all.
+var refusals = map[Way][]model.Kind{FirstPasses: {model.NoBaseline}, NotMeasured: {model.NoGPU},
+	FirstFails: {model.NoBaseline, model.NoBaselineHere}}
 
 // Gated decides what a gate does, from the verdict, its reason and the [Way] of the report; of several workloads it is
 // the worst. Nothing else decides it: not the exit code, and no format.
@@ -58,32 +48,30 @@ func (r *Report) Gated() Gate {
 	if len(r.Workloads) > 0 {
 		return worst(r.Workloads)
 	}
-	kind, of, g := model.Kind(r.ReasonKey), applies[r.Gate.Way], Gate{Does: NoAnswer, Code: 3}
+	way, kind, g := r.Gate.Way, model.Kind(r.ReasonKey), Gate{Does: NoAnswer, Code: 3}
 	switch {
-	case r.Verdict == NoVerdict && kind.Program(): // no way excuses it
-		g.Code = 4
 	case r.Verdict == Fail:
 		g.Does, g.Code = Fails, 1
 	case r.Verdict == Pass && r.Undecided:
 		g.Does, g.Code = Warns, 0
 	case r.Verdict == Pass:
 		g.Does, g.Code = Passes, 0
+	case kind.Program(): // no way excuses it
+		g.Code = 4
 	}
-	if !slices.Contains(of.verdicts, r.Verdict) || of.reasons != nil && !slices.Contains(of.reasons, kind) {
-		return g
-	}
-	switch g.Way = r.Gate.Way; {
-	case g.Way == Interrupted:
-		g.Code = max(r.Gate.Code, 129)
-		if g.Does != Fails {
-			g.Does = NoAnswer
+	refused := g.Code == 3 && (way == InShadow || slices.Contains(refusals[way], kind))
+	switch {
+	case way == Interrupted:
+		g = Gate{NoAnswer, max(r.Gate.Code, 129), way}
+		if r.Verdict == Fail {
+			g.Does = Fails
 		}
-	case g.Way == FirstFails:
-		g.Does, g.Code = Fails, 1
-	case g.Code == 4:
-		g.Way = ""
-	case g.Code != 0:
-		g.Does, g.Code = Warns, 0
+	case refused && way == FirstFails:
+		g = Gate{Fails, 1, way}
+	case refused, g.Code == 1 && (way == InShadow || way == Accepted || way == OfDemo):
+		g = Gate{Warns, 0, way}
+	case g.Code == 0 && (way == InShadow || way == OfDemo):
+		g.Way = way
 	}
 	return g
 }

@@ -57,7 +57,7 @@ func Publish(r *result.Report, summary string, o Options) error {
 			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
-		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(v.Gate.Code)}, {"slower", strconv.Itoa(v.Counts.Slower)},
+		{"verdict", string(v.Verdict())}, {"exit-code", strconv.Itoa(v.Gate.Code)}, {"slower", strconv.Itoa(v.Counts.Slower)},
 		{"faster", strconv.Itoa(v.Counts.Faster)}, {"undecided", strconv.Itoa(v.Counts.Undecided)},
 		{"headline", oneLine(v.Headline)}, {"report", oneLine(o.Files[0])}, {"page", oneLine(o.Files[1])},
 		{"markdown", oneLine(o.Files[2])},
@@ -122,15 +122,6 @@ func guard(what string, write func()) (err error) {
 	}()
 	write()
 	return nil
-}
-
-// verdict is one of three constant words for any saved report.
-func verdict(v result.Verdict) string {
-	switch v {
-	case result.Pass, result.Fail:
-		return string(v)
-	}
-	return string(result.NoVerdict)
 }
 
 // annotation is a notice with its level: githubactions.Action.Errorf, Warningf or Noticef.

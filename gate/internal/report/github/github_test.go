@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -60,7 +61,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	const registers = "registers 32 → 255%0A"
 	want := []string{
-		"::error file=src/k.cu,line=2," + title("saxpy") + registers + "void saxpy<float>(int)",
+		"::error file=src/k.cu,line=2," + title("saxpy") + registers + "void saxpy<float>(int)%0A" + story.Allow,
 		"::error file=perf/a%2Cb%3Ac.csv,line=7," + title("gone") + registers + "void gone<float>(int)",
 		"::warning " + title("small") + registers + "beyond the limit%0Avoid small<float>(int)",
 		"::warning " + title("open") + registers + "beyond the limit%0Avoid open<float>(int)",

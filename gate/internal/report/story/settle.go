@@ -12,10 +12,18 @@ import (
 // besideHead is the next step where more runs on this host do not decide.
 const besideHead = "measure the base build beside the head"
 
+// Allow is the next step of a gate that fails, where no command accepts the change and no cause says what to do.
+const Allow = `mend it, or allow it by a rule in nsgate.toml: a larger max, or severity = "warn"`
+
 // settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build
 // measured beside the head, with the time that it takes by the runs of this measurement.
 func (v *Story) settle() {
-	if r := v.Report; r.Undecided && len(v.Next) == 0 && !v.Several() {
+	r := v.Report
+	switch {
+	case len(v.Next) > 0 || v.Several():
+	case r.Verdict == result.Fail && r.Accept == "" && (len(v.Causes) == 0 || v.Causes[0].Do == ""):
+		v.Next = []string{Allow}
+	case r.Undecided:
 		step := cmp.Or(v.moreRuns(v.decidingRuns()), besideHead)
 		if step == besideHead && r.Paired {
 			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure both builds again, on a quiet host and with more runs")
@@ -66,7 +74,8 @@ func (v *Story) paired() string {
 	if c == nil || c.Paired == "" || v.Report.Paired {
 		return ""
 	}
-	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) + Wrapped(", with ", Join(" and ", Trimmed(c.With), Trimmed(c.Needs)), "")
+	return Trimmed(c.Paired) + v.takes(2*v.Report.Head.Runs) +
+		Wrapped(", with ", Join(" and ", Trimmed(c.With), Trimmed(c.Needs)), "")
 }
 
 // Steps are the next steps, with the command that accepts a change that fails.

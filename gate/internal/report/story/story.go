@@ -144,7 +144,7 @@ func (v *Story) verdict() {
 	v.Tone = map[result.Does]Tone{result.Fails: Bad, result.NoAnswer: Doubtful, result.Warns: Doubtful,
 		result.Passes: Good}[v.Gate.Does]
 	switch {
-	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // the workloads that fail are accepted, others not judged
+	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // those that fail are accepted, others not judged
 		v.Word = "NO VERDICT"
 	case r.Verdict == result.Fail:
 		v.Word, v.Reason = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program"
@@ -169,8 +169,14 @@ func (v *Story) Icon() string {
 	return [...]string{Good: "✅", Doubtful: "⚠️", Bad: "❌"}[v.Tone]
 }
 
-func (v *Story) Judged() bool {
-	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
+func (v *Story) Judged() bool { return v.Verdict() != result.NoVerdict }
+
+// Verdict is that of the report, no verdict where it has an unknown one.
+func (v *Story) Verdict() result.Verdict {
+	if r := v.Report.Verdict; r == result.Pass || r == result.Fail {
+		return r
+	}
+	return result.NoVerdict
 }
 
 // Of gives the rows of some classes, one class after the other.
