@@ -42,7 +42,8 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 	if n < 1 || n > len(looks) {
 		return decide.Look{}
 	}
-	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(alpha, looks)[n-1]}
+	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1],
+		Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
 // Repeatable gives the error of a report in a file that cannot be judged again, for it lacks what the judgement depends
@@ -72,9 +73,9 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 		return nil, fmt.Errorf("the baseline that the report was judged by is not here: %w; check again", err)
 	}
 	r := again(said, b, policy)
-	others := func(all []string, own ...[]result.Remark) []string { // that the judgement itself did not make
+	others := func(all []string, own ...result.Remark) []string { // that the judgement itself did not make
 		return slices.DeleteFunc(slices.Clone(all), func(text string) bool {
-			return slices.ContainsFunc(slices.Concat(own...), func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
+			return slices.ContainsFunc(own, func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
 		})
 	}
 	ofCommand := func(x result.Remark) bool {
@@ -82,15 +83,17 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 	}
 	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
 	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
-	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
-	r.Notes = append(r.Notes, others(said.Notes, said.Remarks, said.Patterns)...)
+	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts...)...)
+	r.Notes = append(r.Notes, others(said.Notes, slices.Concat(said.Remarks, said.Patterns)...)...)
 	r.Shadow, r.Spent = said.Shadow, said.Spent
+	explained := map[comparison]*result.Finding{}
+	for i := range said.Findings {
+		explained[comparisonOf(&said.Findings[i])] = &said.Findings[i]
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		for k := range said.Findings {
-			if old := &said.Findings[k]; comparisonOf(f) == comparisonOf(old) {
-				f.Cause, f.Origin = cmp.Or(f.Cause, old.Cause), cmp.Or(f.Origin, old.Origin)
-			}
+		if old := explained[comparisonOf(f)]; old != nil {
+			f.Cause, f.Origin = cmp.Or(f.Cause, old.Cause), cmp.Or(f.Origin, old.Origin)
 		}
 	}
 	return r, nil
@@ -138,9 +141,10 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	}
 	if basis := said.Basis; basis != nil {
 		policy = cmp.Or(basis.Policy, policy)
-		known, _ := b.Known()
-		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(basis.Files, func(id string) bool { return slices.Contains(known, id) }) {
-			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; accept where that is checked out, or name the directory of the baselines with --baseline", dir)
+		shared := func(e baseline.Entry) bool { return slices.Contains(basis.Files, e.ID) }
+		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(b.Entries, shared) {
+			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; "+
+				"accept where that is checked out, or name the directory of the baselines with --baseline", dir)
 		}
 	}
 	judged := again(said, b, policy)
