@@ -85,7 +85,7 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
 	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts...)...)
 	r.Notes = append(r.Notes, others(said.Notes, slices.Concat(said.Remarks, said.Patterns)...)...)
-	r.Shadow, r.Spent = said.Shadow, said.Spent
+	r.Shadow, r.Spent, r.Drawn = said.Shadow, said.Spent, said.Drawn
 	explained := map[comparison]*result.Finding{}
 	for i := range said.Findings {
 		explained[comparisonOf(&said.Findings[i])] = &said.Findings[i]
