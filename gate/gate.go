@@ -98,9 +98,9 @@ func refused(err error) error {
 	return err
 }
 
-// Compare judges the head by the baseline under a [thresholds.Policy], or under what that holds for one workload. Sides
-// that cannot be compared have [NoVerdict] and the reason; the error is that of ctx, of a nil policy or recording, or of
-// a policy that was not made by package thresholds.
+// Compare judges the head by the baseline under a [thresholds.Policy], or under what that holds for one workload.
+// Sides that cannot be compared have [NoVerdict] and the reason; the error is that of ctx, of a nil policy or
+// recording, or of a policy that was not made by package thresholds.
 func Compare(ctx context.Context, policy interface {
 	For(workload string) *thresholds.Resolved
 }, baseline, head *Recording) (*Decision, error) {

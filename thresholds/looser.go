@@ -69,7 +69,8 @@ func (l Limit) slacks(m measure.Metric) []slack {
 	amount := func(v float64) string { return measure.Amount{Value: v, Unit: m.Unit}.String() }
 	inf := math.Inf(1)
 	return []slack{severity, bound("max", &l.Max, inf, measure.Percent), bound("floor", &l.Floor, inf, amount),
-		bound("at_most", l.AtMost, inf, amount), bound("at_least", l.AtLeast, -inf, amount), bound("drift", l.Drift, inf, measure.Percent)}
+		bound("at_most", l.AtMost, inf, amount), bound("at_least", l.AtLeast, -inf, amount),
+		bound("drift", l.Drift, inf, measure.Percent)}
 }
 
 // loosened are the keys of which the second slack is the larger one.

@@ -284,8 +284,8 @@ func (b *Baseline) Known() (files []string, anchor string) {
 	return files, anchor
 }
 
-// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error names
-// a file that is not there any more.
+// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error
+// names a file that is not there any more.
 func (b *Baseline) Restore(files []string, anchor string) error {
 	at, then := b.ids(), map[string]bool{}
 	for _, id := range files {
