@@ -98,21 +98,25 @@ func refused(err error) error {
 	return err
 }
 
-// Compare judges the head by the baseline. Sides that cannot be compared have [NoVerdict] and the reason; the error is
-// that of ctx, of a nil policy or recording, or of a policy that was not made by package thresholds.
-func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Recording) (*Decision, error) {
+// Compare judges the head by the baseline under a [thresholds.Policy], or under what that holds for one workload.
+// Sides that cannot be compared have [NoVerdict] and the reason; the error is that of ctx, of a nil policy or
+// recording, or of a policy that was not made by package thresholds.
+func Compare(ctx context.Context, policy interface {
+	For(workload string) *thresholds.Resolved
+}, baseline, head *Recording) (*Decision, error) {
 	if policy == nil || baseline == nil || head == nil {
 		return nil, errors.New("a comparison takes a policy, a baseline and a head, none of them nil")
 	}
-	if !(policy.Alpha > 0 && policy.Alpha < 1) {
-		return nil, fmt.Errorf("the policy has the error %v; make it with thresholds.Default or Parse", policy.Alpha)
+	resolved := policy.For("")
+	if !(resolved.Alpha > 0 && resolved.Alpha < 1) {
+		return nil, fmt.Errorf("the policy has the error %v; make it with thresholds.Default or Parse", resolved.Alpha)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	b, h, err := profile.Sides(profile.Rule{}, &baseline.recorded, &head.recorded)
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
-		return decision(insight.Refuse(decide.Input{Policy: policy.For("")}, r)), nil
+		return decision(insight.Refuse(decide.Input{Policy: resolved}, r)), nil
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -120,7 +124,7 @@ func Compare(ctx context.Context, policy *thresholds.Policy, baseline, head *Rec
 	if err != nil {
 		return nil, err
 	}
-	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: policy.For("")}))
+	d := decision(insight.Judge(decide.Input{Baseline: b, Head: h, Policy: resolved}))
 	d.Warnings = append(d.Warnings, baseline.recorded.Warnings...)
 	d.Warnings = append(d.Warnings, head.recorded.Warnings...)
 	return d, nil

@@ -254,6 +254,9 @@ func TestCompareErrors(t *testing.T) {
 	if _, err := gate.Compare(t.Context(), new(thresholds.Policy), base, base); err == nil {
 		t.Error("an empty policy")
 	}
+	if d, err := gate.Compare(t.Context(), policy.For("any"), base, base); err != nil || d == nil {
+		t.Errorf("what holds for a workload: %v", err)
+	}
 	if _, err := gate.Compare(t.Context(), policy, base, nil); err == nil {
 		t.Error("no head")
 	}

@@ -8,20 +8,36 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// TestLooser holds that every key is known to loosen or not to: its stricter and its looser value as in a file, "" where
-// no value lets more pass.
+// TestLooser holds that every key is known to loosen or not to: its stricter and its looser value as in a file, "" if no
+// value lets more pass.
 func TestLooser(t *testing.T) {
 	values := map[string][2]string{
-		"threshold": {`"1%"`, `"4%"`}, "step_threshold": {`"2%"`, `"9%"`}, "warmup_threshold": {`"20%"`, `"90%"`},
-		"outside_threshold": {`"20%"`, `"90%"`}, "alpha": {`"2%"`, `"1%"`}, "cost": {`"0.1%"`, `"1%"`}, "session_sd": {`"0.1%"`, `"0.4%"`},
-		"undecided": {`"fail"`, `"warn"`}, "shadow": {"false", "true"}, "max_age": {`"9d"`, `"90d"`}, "base": {}, "build": {},
-		"workload.threshold": {`"1%"`, `"4%"`}, "workload.skip_unchanged": {"false", "true"}, "workload.profile": {`"always"`, `"never"`},
-		"workload.runs": {"7", "2"}, "workload.code": {`["a", "b"]`, `["a"]`},
-		"rule.max": {`"1%"`, `"4%"`}, "rule.floor": {`"1us"`, `"9us"`}, "rule.at_most": {`"1us"`, `"9us"`}, "rule.at_least": {`"9us"`, `"1us"`},
-		"rule.drift": {`"1%"`, `"4%"`}, "rule.severity": {`"fail"`, `"ignore"`},
+		"threshold":               {`"1%"`, `"4%"`},
+		"step_threshold":          {`"2%"`, `"9%"`},
+		"warmup_threshold":        {`"20%"`, `"90%"`},
+		"outside_threshold":       {`"20%"`, `"90%"`},
+		"alpha":                   {`"2%"`, `"1%"`},
+		"cost":                    {`"0.1%"`, `"1%"`},
+		"session_sd":              {`"0.1%"`, `"0.4%"`},
+		"undecided":               {`"fail"`, `"warn"`},
+		"shadow":                  {"false", "true"},
+		"max_age":                 {`"9d"`, `"90d"`},
+		"base":                    {},
+		"build":                   {},
+		"workload.threshold":      {`"1%"`, `"4%"`},
+		"workload.skip_unchanged": {"false", "true"},
+		"workload.profile":        {`"always"`, `"never"`},
+		"workload.runs":           {"7", "2"},
+		"workload.code":           {`["a", "b"]`, `["a"]`},
+		"rule.max":                {`"1%"`, `"4%"`},
+		"rule.floor":              {`"1us"`, `"9us"`},
+		"rule.at_most":            {`"1us"`, `"9us"`},
+		"rule.at_least":           {`"9us"`, `"1us"`},
+		"rule.drift":              {`"1%"`, `"4%"`},
+		"rule.severity":           {`"fail"`, `"ignore"`},
 	}
-	for _, name := range []string{"name", "command", "launcher", "gather", "ranks", "dir", "timeout", "warmup", "step", "starts", "budget",
-		"inputs", "throughput"} {
+	for _, name := range []string{"name", "command", "launcher", "gather", "ranks", "dir", "timeout", "warmup", "step", "starts",
+		"budget", "inputs", "throughput"} {
 		values["workload."+name] = [2]string{}
 	}
 	saxpy := []Measured{{measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}, measure.Time}}
@@ -38,8 +54,9 @@ func TestLooser(t *testing.T) {
 		}
 		resolved := func(value string) *Resolved {
 			line := k.Name + " = " + value + "\n"
-			text := map[string]string{"": line + "[[workload]]\nname = \"w\"\n", "workload": "[[workload]]\nname = \"w\"\n" + line,
-				"rule": "[[workload]]\nname = \"w\"\n[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\n" + line}[k.Table]
+			w := "[[workload]]\nname = \"w\"\n"
+			text := map[string]string{"": line + w, "workload": w + line,
+				"rule": w + "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\n" + line}[k.Table]
 			p, err := Parse("x.toml", []byte(text))
 			if err != nil {
 				t.Fatal(err)
@@ -51,7 +68,8 @@ func TestLooser(t *testing.T) {
 			return slices.ContainsFunc(r.Looser(was, saxpy), func(x Loosened) bool { return x.Key == k.Name && x.Was != x.Is })
 		}
 		if !says(loose, strict) || says(strict, loose) || says(loose, loose) {
-			t.Errorf("%s from %s to %s: said %v; the other way %v", name, value[0], value[1], loose.Looser(strict, saxpy), strict.Looser(loose, saxpy))
+			t.Errorf("%s from %s to %s: said %v; the other way %v", name, value[0], value[1],
+				loose.Looser(strict, saxpy), strict.Looser(loose, saxpy))
 		}
 	}
 }

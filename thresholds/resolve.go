@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -48,6 +49,9 @@ func (r *Resolved) In(categories map[string]string) *Resolved {
 	c.Categories = categories
 	return &c
 }
+
+// Equal reports whether both hold the same.
+func (r *Resolved) Equal(o *Resolved) bool { return reflect.DeepEqual(r, o) }
 
 // Check gives the error of a policy that was read from a report and that no file can say.
 func (r *Resolved) Check() error {

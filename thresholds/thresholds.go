@@ -60,12 +60,12 @@ type Policy struct {
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
 	Undecided string `json:"undecided"`
 	// Threshold is the relative limit of times and outputs.
-	Threshold float64 `json:"threshold"`
+	Threshold float64 `json:"limit"`
 	// StepThreshold is that of the step's period, which tracing makes noisier.
-	StepThreshold float64 `json:"step_threshold"`
+	StepThreshold float64 `json:"step_limit"`
 	// WarmupThreshold and OutsideThreshold are for the warm-up, and for the time before, after and beside the steps.
-	WarmupThreshold  float64 `json:"warmup_threshold"`
-	OutsideThreshold float64 `json:"outside_threshold"`
+	WarmupThreshold  float64 `json:"warmup_limit"`
+	OutsideThreshold float64 `json:"outside_limit"`
 	// MaxAge is the largest age of a baseline without a warning, 0 for any age; in ns in JSON.
 	MaxAge time.Duration `json:"max_age"`
 	// Base is the git revision of the base build, Build the shell command that builds it in a worktree; "" for none.

@@ -23,16 +23,17 @@ func TestResolvedJudges(t *testing.T) {
 	}
 }
 
-// again are settings by key: the file of the gate with each, and the same as a flag or variable where there is one. Every
+// again are settings by key: the file of the gate with each, and the same as a flag or variable if there is one. Every
 // file has a workload with a threshold of its own, stricter than that at the top.
 var again = []struct{ key, value, rule string }{
 	{"threshold", "0.5%", ""}, {"threshold", "10%", ""}, {"step_threshold", "1%", ""}, {"step_threshold", "20%", ""},
 	{"warmup_threshold", "90%", ""}, {"outside_threshold", "1%", ""}, {"alpha", "0.1%", ""}, {"alpha", "20%", ""},
-	{"cost", "0.01%", ""}, {"cost", "5%", ""}, {"session_sd", "0.1%", ""}, {"undecided", "fail", ""}, {"max_age", "1d", ""},
-	{"shadow", "true", ""},
+	{"cost", "0.01%", ""}, {"cost", "5%", ""}, {"session_sd", "0.1%", ""}, {"undecided", "fail", ""},
+	{"max_age", "1d", ""}, {"shadow", "true", ""},
 	{"max", "", `kernel = "saxpy"` + "\nmax = \"10%\""}, {"floor", "", `kernel = "saxpy"` + "\nfloor = \"10us\""},
 	{"at_most", "", `kernel = "saxpy"` + "\nmetric = \"time\"\nat_most = \"80us\""},
-	{"severity", "", `kernel = "saxpy"` + "\nseverity = \"warn\""}, {"severity", "", `kernel = "s*"` + "\nseverity = \"ignore\""},
+	{"severity", "", `kernel = "saxpy"` + "\nseverity = \"warn\""},
+	{"severity", "", `kernel = "s*"` + "\nseverity = \"ignore\""},
 	{"drift", "", `kernel = "saxpy"` + "\nmax = \"2%\"\ndrift = \"5%\""},
 }
 

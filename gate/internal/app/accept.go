@@ -78,9 +78,11 @@ func (a Accept) Dir() (string, error) {
 	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 	switch {
 	case !filepath.IsLocal(named), inGit, baseline.Dir(root, workload, gpu) != filepath.Clean(named):
-		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", named, workload, gpu)
+		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; "+
+			"name the directory of the baselines", named, workload, gpu)
 	case linked(cmp.Or(Repository(), "."), filepath.ToSlash(named)) != "":
-		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", named)
+		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; "+
+			"name the directory of the baselines", named)
 	}
 	return At(named), nil
 }

@@ -28,7 +28,7 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 	"check again, or accept a change that fails")
 
 // What a head was judged against, see [result.Basis].
-const againstBaseline, againstBuild = "baseline", "build"
+const againstBaseline, AgainstBuild = "baseline", "build"
 
 // basisOf is the basis of a judgement by the files of a baseline.
 func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
@@ -42,27 +42,12 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 	if n < 1 || n > len(looks) {
 		return decide.Look{}
 	}
-	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1], Alpha: stats.Spend(alpha, looks)[n-1]}
+	return decide.Look{Number: n, Of: len(looks), Runs: looks[n-1], MostRuns: looks[len(looks)-1],
+		Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
-// Repeatable gives the error of a report in a file that cannot be judged again, for it lacks what the judgement depends
-// on.
-func Repeatable(said *result.Judgement, file string) error {
-	switch b := said.Basis; {
-	case b == nil || b.Policy == nil:
-		return fmt.Errorf("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
-	case b.Against == againstBuild:
-		return fmt.Errorf("the base build of %s is not kept: check again with --threshold …", file)
-	case b.Against != againstBaseline:
-		return fmt.Errorf("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
-	case len(said.HeadSessions) == 0:
-		return fmt.Errorf("%s holds no measured sessions to judge again: check again with --threshold …", file)
-	}
-	return nil
-}
-
-// Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what the
-// baseline lacks by now.
+// Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what
+// the baseline lacks by now.
 func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resolved) (*result.Judgement, error) {
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)
@@ -72,9 +57,11 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 		return nil, fmt.Errorf("the baseline that the report was judged by is not here: %w; check again", err)
 	}
 	r := again(said, b, policy)
-	others := func(all []string, own ...[]result.Remark) []string { // that the judgement itself did not make
+	others := func(all []string, own ...result.Remark) []string { // that the judgement itself did not make
 		return slices.DeleteFunc(slices.Clone(all), func(text string) bool {
-			return slices.ContainsFunc(slices.Concat(own...), func(x result.Remark) bool { return x.Sentence != "" && strings.HasSuffix(text, x.Sentence) })
+			return slices.ContainsFunc(own, func(x result.Remark) bool {
+				return x.Sentence != "" && strings.HasSuffix(text, x.Sentence)
+			})
 		})
 	}
 	ofCommand := func(x result.Remark) bool {
@@ -82,15 +69,17 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 	}
 	r.Warn(slices.DeleteFunc(slices.Clone(said.Doubts), ofCommand)...)
 	r.Note(slices.DeleteFunc(slices.Clone(said.Remarks), ofCommand)...)
-	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts)...)
-	r.Notes = append(r.Notes, others(said.Notes, said.Remarks, said.Patterns)...)
-	r.Gate, r.Spent = said.Gate, said.Spent
+	r.Warnings = append(r.Warnings, others(said.Warnings, said.Doubts...)...)
+	r.Notes = append(r.Notes, others(said.Notes, slices.Concat(said.Remarks, said.Patterns)...)...)
+	r.Gate, r.Spent, r.Drawn = said.Gate, said.Spent, said.Drawn
+	explained := map[comparison]*result.Finding{}
+	for i := range said.Findings {
+		explained[comparisonOf(&said.Findings[i])] = &said.Findings[i]
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		for k := range said.Findings {
-			if old := &said.Findings[k]; comparisonOf(f) == comparisonOf(old) {
-				f.Cause, f.Origin = cmp.Or(f.Cause, old.Cause), cmp.Or(f.Origin, old.Origin)
-			}
+		if old := explained[comparisonOf(f)]; old != nil {
+			f.Cause, f.Origin = cmp.Or(f.Cause, old.Cause), cmp.Or(f.Origin, old.Origin)
 		}
 	}
 	return r, nil
@@ -138,9 +127,10 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	}
 	if basis := said.Basis; basis != nil {
 		policy = cmp.Or(basis.Policy, policy)
-		known, _ := b.Known()
-		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(basis.Files, func(id string) bool { return slices.Contains(known, id) }) {
-			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; accept where that is checked out, or name the directory of the baselines with --baseline", dir)
+		shared := func(e baseline.Entry) bool { return slices.Contains(basis.Files, e.ID) }
+		if a.Root == "" && len(basis.Files) > 0 && !slices.ContainsFunc(b.Entries, shared) {
+			return a, fmt.Errorf("%s holds no session of the baseline that the report was judged by; "+
+				"accept where that is checked out, or name the directory of the baselines", dir)
 		}
 	}
 	judged := again(said, b, policy)

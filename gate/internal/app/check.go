@@ -234,7 +234,7 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 		r.Baseline = b.Dir
 		r.Basis = basisOf(r, b.basis, c.Kernels)
 	}
-	r.Basis.Against = againstBuild
+	r.Basis.Against = AgainstBuild
 	return c.explained(ctx, r, &build)
 }
 

@@ -173,7 +173,8 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 }
 
 // Diff judges one session against another, by the subjects of both and the policy for the directory of a workload.
-func (s Store) Diff(ctx context.Context, base, head string, policy func(workload string) *thresholds.Resolved) (*result.Judgement, error) {
+func (s Store) Diff(ctx context.Context, base, head string,
+	policy func(workload string) *thresholds.Resolved) (*result.Judgement, error) {
 	var sides [2][]model.Session
 	workload := ""
 	for i, id := range []string{base, head} {

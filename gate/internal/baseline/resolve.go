@@ -284,16 +284,17 @@ func (b *Baseline) Known() (files []string, anchor string) {
 	return files, anchor
 }
 
-// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error names
-// a file that is not there any more.
+// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error
+// names a file that is not there any more.
 func (b *Baseline) Restore(files []string, anchor string) error {
-	at := b.ids()
+	at, then := b.ids(), map[string]bool{}
 	for _, id := range files {
 		if _, there := at[id]; !there {
 			return fmt.Errorf("%s holds %s%s no longer", b.Dir, id, suffix)
 		}
+		then[id] = true
 	}
-	b.Entries = slices.DeleteFunc(b.Entries, func(e Entry) bool { return !slices.Contains(files, e.ID) })
+	b.Entries = slices.DeleteFunc(b.Entries, func(e Entry) bool { return !then[e.ID] })
 	for i := range slices.Backward(b.Entries) {
 		e := &b.Entries[i]
 		if e.ID == anchor {

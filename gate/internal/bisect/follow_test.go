@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
@@ -10,8 +11,9 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func finding(name, grid string, change float64) result.Finding {
-	x := result.Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: "256x1x1", Metric: "time"}
+// gemm is a change of the kernel with so many blocks.
+func gemm(blocks int, change float64) result.Finding {
+	x := result.Finding{Scope: measure.ScopeKernel, Name: "gemm", Grid: fmt.Sprintf("%dx1x1", blocks), Block: "256x1x1", Metric: "time"}
 	x.Change, x.Low, x.High = result.Number(change), result.Number(change-.01), result.Number(change+.01)
 	return x
 }
@@ -19,17 +21,21 @@ func finding(name, grid string, change float64) result.Finding {
 // A subject is followed with its geometry, which a commit before the change may lack; what the ends hold beside it is
 // another subject, and of several that may be meant none is followed.
 func TestFollow(t *testing.T) {
+	axpy := gemm(32, .2)
+	axpy.Name = "axpy"
+	type some = []result.Finding
 	for name, c := range map[string]struct {
 		ends, commit []result.Finding // the first of the ends is followed
 		want         float64
 	}{
-		"same":     {[]result.Finding{finding("gemm", "64x1x1", .05)}, []result.Finding{finding("gemm", "8x1x1", .2), finding("gemm", "64x1x1", .05)}, .05},
-		"geometry": {[]result.Finding{finding("gemm", "32x1x1", .05), finding("gemm", "8x1x1", 0)}, []result.Finding{finding("gemm", "8x1x1", 0), finding("gemm", "64x1x1", .01)}, .01},
-		"another":  {[]result.Finding{finding("gemm", "64x1x1", .05), finding("gemm", "8x1x1", 0)}, []result.Finding{finding("gemm", "8x1x1", .2)}, 0},
-		"several":  {[]result.Finding{finding("gemm", "32x1x1", .05)}, []result.Finding{finding("gemm", "8x1x1", .2), finding("gemm", "16x1x1", .3)}, 0},
-		"no name":  {[]result.Finding{finding("gemm", "32x1x1", .05)}, []result.Finding{finding("axpy", "32x1x1", .2)}, 0},
+		"same":     {some{gemm(64, .05)}, some{gemm(8, .2), gemm(64, .05)}, .05},
+		"geometry": {some{gemm(32, .05), gemm(8, 0)}, some{gemm(8, 0), gemm(64, .01)}, .01},
+		"another":  {some{gemm(64, .05), gemm(8, 0)}, some{gemm(8, .2)}, 0},
+		"several":  {some{gemm(32, .05)}, some{gemm(8, .2), gemm(16, .3)}, 0},
+		"no name":  {some{gemm(32, .05)}, some{axpy}, 0},
 	} {
-		b := &bisection{Bisect: &Bisect{}, out: &history.Bisection{Followed: &c.ends[0], Ends: &result.Report{Findings: c.ends}}, names: names(&c.ends[0])}
+		out := &history.Bisection{Followed: &c.ends[0], Ends: &result.Report{Findings: c.ends}}
+		b := &bisection{Bisect: &Bisect{}, out: out, names: names(&c.ends[0])}
 		got := 0.0
 		if f := b.follow(c.commit); f != nil {
 			got = float64(f.Change)
@@ -53,11 +59,18 @@ func TestKey(t *testing.T) {
 	}
 	known := map[string]bool{make(func(*Bisect) {}): true}
 	for name, change := range map[string]func(*Bisect){
-		"version": func(c *Bisect) { c.Version = "2" }, "looks": func(c *Bisect) { c.Looks = []int{9} }, "script": func(c *Bisect) { c.Script = "make" },
-		"threshold": func(c *Bisect) { c.Policy.Threshold = 0.2 }, "rule": func(c *Bisect) { c.Policy.Rules = []thresholds.Rule{{Kernel: "a", Severity: "warn"}} },
-		"step": func(c *Bisect) { c.Rule.Step = "s" }, "command": func(c *Bisect) { c.Build.Command = []string{"a"} }, "kernel": func(c *Bisect) { c.Kernel = "k" },
-		"server": func(c *Bisect) { c.Build.Server = []string{"s"} }, "unprofiled": func(c *Bisect) { c.Live.Unprofiled = 1 },
-		"memory": func(c *Bisect) { c.Live.MemoryUsage = true }, "timeout": func(c *Bisect) { c.Live.Timeout = 1 },
+		"version":    func(c *Bisect) { c.Version = "2" },
+		"looks":      func(c *Bisect) { c.Looks = []int{9} },
+		"script":     func(c *Bisect) { c.Script = "make" },
+		"threshold":  func(c *Bisect) { c.Policy.Threshold = 0.2 },
+		"rule":       func(c *Bisect) { c.Policy.Rules = []thresholds.Rule{{Kernel: "a", Severity: "warn"}} },
+		"step":       func(c *Bisect) { c.Rule.Step = "s" },
+		"command":    func(c *Bisect) { c.Build.Command = []string{"a"} },
+		"kernel":     func(c *Bisect) { c.Kernel = "k" },
+		"server":     func(c *Bisect) { c.Build.Server = []string{"s"} },
+		"unprofiled": func(c *Bisect) { c.Live.Unprofiled = 1 },
+		"memory":     func(c *Bisect) { c.Live.MemoryUsage = true },
+		"timeout":    func(c *Bisect) { c.Live.Timeout = 1 },
 	} {
 		if key := make(change); known[key] {
 			t.Errorf("%s: the same search", name)

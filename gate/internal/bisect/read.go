@@ -177,13 +177,14 @@ func names(f *result.Finding) []measure.Subject {
 	return out
 }
 
-// follow is the followed finding in a report, and learns all its names; nil if a commit lacks it. It is that of the very
-// subject, else the only one of a name that no other finding of the ends has with its geometry.
+// follow is the followed finding in a report, and learns all its names; nil if a commit lacks it. It is that of the
+// very subject, else the only one of a name that no other finding of the ends has with its geometry.
 func (b *bisection) follow(findings []result.Finding) *result.Finding {
 	var found []*result.Finding
 	for i := range findings {
 		f := &findings[i]
-		if f.Scope != b.out.Followed.Scope || f.Metric != b.out.Followed.Metric || !f.Change.Known() || !f.Low.Known() || !f.High.Known() {
+		if f.Scope != b.out.Followed.Scope || f.Metric != b.out.Followed.Metric ||
+			!f.Change.Known() || !f.Low.Known() || !f.High.Known() {
 			continue
 		}
 		if slices.Contains(b.names, f.Subject()) {
@@ -208,5 +209,6 @@ func (b *bisection) follow(findings []result.Finding) *result.Finding {
 
 // other reports whether the ends have a subject beside the followed one.
 func (b *bisection) other(s measure.Subject) bool {
-	return b.out.Ends != nil && slices.ContainsFunc(b.out.Ends.Findings, func(x result.Finding) bool { return x.Subject() == s })
+	same := func(x result.Finding) bool { return x.Subject() == s }
+	return b.out.Ends != nil && slices.ContainsFunc(b.out.Ends.Findings, same)
 }

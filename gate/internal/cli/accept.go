@@ -138,7 +138,7 @@ func acceptLine(r *result.Judgement, file string, saved, several bool) string {
 	if several {
 		words += " --workload " + thresholds.JoinCommand([]string{r.Workload})
 	}
-	if r.Basis != nil && filepath.IsAbs(filepath.FromSlash(r.Basis.Root)) { // a report of a file names none out of its tree
+	if r.Basis != nil && filepath.IsAbs(filepath.FromSlash(r.Basis.Root)) { // not in its tree
 		words += " --baseline " + commandWord(r.Basis.Root)
 	}
 	if app.Faster(r) {

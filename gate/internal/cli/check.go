@@ -132,10 +132,12 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 			v.skip = j.set.SkipUnchanged
 		}
 		if v.skip && !j.set.SkipUnchanged {
-			v.looser = append(v.looser, looser(source(v.fs, "skip-unchanged"), "true", "skip_unchanged", "workload "+j.Workload, "false"))
+			v.looser = append(v.looser, looser(source(v.fs, "skip-unchanged"), "true", "skip_unchanged",
+				"workload "+j.Workload, "false"))
 		}
 		if most := j.set.Runs.Most; v.runs.Most > 0 && v.runs.Most < most {
-			v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs", "workload "+j.Workload, j.set.Runs.String()))
+			v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs",
+				"workload "+j.Workload, j.set.Runs.String()))
 		}
 		if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
 			c.SkipUnchanged = false

@@ -18,8 +18,8 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: policyDir(p.File), Draw: v.draws(),
-		Observe: newProgress(e, false).event}
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: policyDir(p.File),
+		Draw: v.draws(), Observe: newProgress(e, false).event}
 	c.Tools = v.tools(p)
 	if c.Rule, err = v.rule(); err != nil {
 		return err

@@ -352,7 +352,8 @@ func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
 	}
 	b, err := bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
-		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv, Version: versionLine(),
+		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
+		Version: versionLine(),
 	}.Run(ctx)
 	if err != nil {
 		return err

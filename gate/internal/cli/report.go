@@ -91,8 +91,15 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
 	var all []*result.Judgement
 	for _, w := range r.Each() {
-		if err := app.Repeatable(w, file); err != nil {
-			return nil, usageError("%w", err)
+		switch b := w.Basis; {
+		case b == nil || b.Policy == nil:
+			return nil, usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
+		case b.Against == app.AgainstBuild:
+			return nil, usageError("the base build of %s is not kept: check again with --threshold …", file)
+		case w.Baseline == "":
+			return nil, usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+		case len(w.HeadSessions) == 0:
+			return nil, usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
 		}
 		policy := new(*w.Basis.Policy)
 		err := v.lay(limitNames, policy.Set)

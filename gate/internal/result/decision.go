@@ -12,8 +12,8 @@ type Basis struct {
 	Policy *thresholds.Resolved `json:"policy,omitempty"`
 	// Against is "baseline", or "build" for a base build that was measured beside the head; "" for other recordings.
 	Against string `json:"against,omitempty"`
-	// Root is the directory of all baselines, as Baseline of the report is one of them; Files are the names of those that the
-	// baseline held, and Anchor is that from which drift was measured, "" for the oldest.
+	// Root is the directory of all baselines, as Baseline of the report is one of them; Files are the names of those that
+	// the baseline held, and Anchor is that from which drift was measured, "" for the oldest.
 	Root   string   `json:"root,omitempty"`
 	Files  []string `json:"files,omitempty"`
 	Anchor string   `json:"anchor,omitempty"`

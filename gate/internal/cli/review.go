@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// editsBaselines reports whether the change under review edits what lies below the root of the baselines, or may.
+func (e *env) editsBaselines(root string) bool {
+	review := e.reviewed()
+	if review == nil {
+		return false
+	}
+	edits, known := review.Edits(e.ctx, []string{root}, nil)
+	return !known || len(edits) > 0
+}
+
+const ownTitle = "nsgate: the change edits what it is judged by"
+
+// policiesOf are the files that may be the policy on either side of a change that judges by one, "" for none.
+func policiesOf(policy string) []string {
+	if policy != "" && filepath.Base(policy) != policyFile {
+		return []string{policy}
+	}
+	return []string{policy, policyFile, filepath.Join(app.Repository(), policyFile)}
+}
+
+// eased says by which keys the policy file lets more pass than before the change under review.
+func (v *flags) eased(e *env, r *result.Judgement) (notices []github.Notice) {
+	review := e.reviewed()
+	if review == nil || v.file == nil {
+		return nil
+	}
+	text, known := review.Before(e.ctx, policiesOf(v.policy))
+	was, err := thresholds.Parse(v.policy, []byte(text))
+	if !known || err != nil || reflect.DeepEqual(was, v.file) { // one that cannot be read judged nothing
+		return nil
+	}
+	for _, w := range r.Each() {
+		for _, x := range v.file.For(w.Workload).Looser(was.For(w.Workload), measured(w)) {
+			n := github.Notice{Title: ownTitle, File: git.Within(app.Repository(), v.policy), Line: 1,
+				Message: fmt.Sprintf("this change loosens the %s of %s: %s → %s", x.Key, x.Of, x.Was, x.Is)}
+			if _, line, ok := strings.Cut(x.Where, ":"); ok {
+				n.Line, _ = strconv.Atoi(line)
+			}
+			if !slices.Contains(notices, n) {
+				notices = append(notices, n)
+			}
+		}
+	}
+	return notices
+}
+
+// measured are the metrics of a judgement that a policy may limit.
+func measured(r *result.Judgement) (out []thresholds.Measured) {
+	for i := range r.HeadSessions {
+		for _, x := range r.HeadSessions[i].Series {
+			out = append(out, thresholds.Measured{Subject: x.Subject, Metric: x.Metric})
+		}
+	}
+	return out
+}
+
+// ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
+func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice {
+	review := e.reviewed()
+	if review == nil {
+		return nil
+	}
+	var baselines []string
+	for _, w := range r.Each() {
+		switch {
+		case w.Baseline != "":
+			baselines = append(baselines, app.At(w.Baseline))
+		case w.Workload != "" && root != "": // the change may have deleted it
+			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
+		}
+	}
+	edits, known := review.Edits(e.ctx, baselines, policiesOf(policy))
+	if !known {
+		return []github.Notice{{
+			Title:   ownTitle,
+			Message: "cannot tell whether this change edits its own baseline or policy: check out the base too (fetch-depth: 2)",
+		}}
+	}
+	var notices []github.Notice
+	for _, x := range edits {
+		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s",
+			x.What, measure.Count(x.Lines, "line"), x.File)
+		file, line := x.File, 1
+		switch x.How {
+		case "untracked":
+			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and "+
+				"nobody reviewed it", x.What, x.File)
+		case "submodule":
+			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which "+
+				"this change moves or adds: review its commits too", x.What, x.File)
+		case "outside":
+			file, line = "", 0
+			message = fmt.Sprintf("cannot tell whether this change edits the %s that it is judged by: %s lies outside "+
+				"of the repository", x.What, x.File)
+		case "linked":
+			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what "+
+				"%s leads to", x.What, x.File)
+		}
+		notices = append(notices, github.Notice{Title: ownTitle, File: file, Line: line, Message: message})
+	}
+	return notices
+}
