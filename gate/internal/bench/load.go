@@ -53,7 +53,7 @@ func readGenAI(r *run) error {
 		values := statisticsOf(f[name])
 		unit, _ := values["unit"].(string)
 		switch {
-		case row == "" || m == measure.Value:
+		case row == "" || isValue(m):
 			continue
 		case values != nil:
 			r.taken[name] = true

@@ -87,7 +87,7 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 	m, row = servingMetrics[i].metric, strings.ReplaceAll(servingMetrics[i].names[0], "_", " ")
 	switch {
 	case m == measure.Duration && unit == "", m != measure.Duration && m.Name != "" && unit != "",
-		m == measure.Value && statistic != "":
+		isValue(m) && statistic != "":
 		return m, 0, "", false
 	case m.Name == "", strings.HasPrefix(statistic, "std"), statistic == "min", statistic == "max":
 		return measure.Metric{}, 0, "", true
@@ -114,9 +114,9 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 func (r *run) addServing(where, name string, v float64) error {
 	m, factor, row, _ := ofServing(name)
 	switch old := r.values[key{row: row, metric: m}]; {
-	case row == "", m == measure.Value && v == 0:
+	case row == "", isValue(m) && v == 0:
 		return nil
-	case m == measure.Value:
+	case isValue(m):
 		return r.failure(where, v)
 	case old != nil && old[0] != v*factor:
 		return r.bad(where, "the file has another value of %s", row)
@@ -139,7 +139,7 @@ func readServing(r *run) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		m, _, row, _ := ofServing(name)
-		if row == "" || m == measure.Value || string(f[name]) == "null" {
+		if row == "" || isValue(m) || string(f[name]) == "null" {
 			continue
 		}
 		v, ok := jsonNumber(f[name])
@@ -212,7 +212,7 @@ func isPlain(head []byte) bool {
 			return false
 		case float64:
 			m, _, row, _ := ofServing(name)
-			judged = judged || row != "" && m != measure.Value
+			judged = judged || row != "" && !isValue(m)
 		}
 	}
 	return judged

@@ -67,7 +67,7 @@ func (r *run) whole(f map[string]json.RawMessage) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		var v any
-		if m, _, _, _ := ofServing(name); m != measure.Value || json.Unmarshal(f[name], &v) != nil {
+		if m, _, _, _ := ofServing(name); !isValue(m) || json.Unmarshal(f[name], &v) != nil {
 			continue
 		}
 		if v == nil {

@@ -184,7 +184,7 @@ func ofColumn(title string) (name string, m measure.Metric, factor float64) {
 			return title[:i], x.metric, x.factor
 		}
 	}
-	if name, m, factor := unitBehind(title); m != measure.Value {
+	if name, m, factor := unitBehind(title); !isValue(m) {
 		return name, cmp.Or(onGPU[m], m), factor
 	}
 	return title, measure.Value, 1

@@ -27,7 +27,7 @@ func omitted(d *decide.Decision, x *result.Explanation) {
 	for i := range sessions {
 		for j := range sessions[i].Series {
 			s := &sessions[i].Series[j]
-			if s.Metric == measure.Value && s.Subject.Scope == measure.ScopeBenchmark && !judged[s.Subject] {
+			if s.Metric.Name == measure.Value.Name && s.Subject.Scope == measure.ScopeBenchmark && !judged[s.Subject] {
 				without = append(without, model.LeftOut{Name: s.Subject.Name, Why: noDirection})
 			}
 		}
