@@ -75,6 +75,7 @@ func noVerdict(e *env, what string, err error) error {
 var ways = map[model.Kind]string{
 	model.ChangedWithinHour: "--reason 'WHY'",
 	model.ExportFailed:      "--" + exeFlag + " PATH",
+	model.MetricMissing:     "--memory-usage, --gpu-metrics, --unprofiled N, " + counting,
 	model.NoBaseline:        "nsgate record, or nsgate check --patch FILE",
 	model.NoBaselineHere:    "nsgate record, or nsgate check --patch FILE",
 	model.WorkloadTimeout:   "--timeout TIME",

@@ -1,8 +1,8 @@
 package manual
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 

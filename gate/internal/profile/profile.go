@@ -8,8 +8,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
