@@ -124,7 +124,7 @@ func (v *flags) options(e *env) report.Options {
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (v *flags) publish(e *env, j *result.Judgement) error {
 	for _, w := range j.Each() {
-		way := ways[model.Kind(w.ReasonKey)]
+		way := wayOf(model.Kind(w.ReasonKey), w.Remedy)
 		if w.Measured != nil && v.patch != "" {
 			way = v.apply()
 		}

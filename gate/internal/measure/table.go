@@ -126,7 +126,10 @@ func (m Metric) Drifts(kind Scope) bool {
 func (m Metric) Is(word string) bool { return word == m.Name || strings.EqualFold(word, m.Title()) }
 
 // HowTo is how to measure the metric.
-func (m Metric) HowTo() string { return means[m.Means()].how }
+func (m Metric) HowTo() string { return m.Means().HowTo() }
+
+// HowTo is how to measure by these means.
+func (b Means) HowTo() string { return means[b].how }
 
 func measuredBy(by Means, unit string) []Metric {
 	return slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool {
