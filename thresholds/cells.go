@@ -100,12 +100,13 @@ func (r *Rule) check(t table) error {
 			continue
 		}
 		fits := slices.ContainsFunc(cells, func(c cell) bool { return k.amount.Fits(c.metric) })
+		misfits := func(c cell) bool { return !k.amount.Fits(c.metric) }
 		switch {
 		case !full && k.key != "floor":
 			return errorAt(t.lineOf(k.key), "%s bounds one metric; name it in full with metric", k.key)
-		case !full && k.amount.Unit == "" && slices.ContainsFunc(cells, func(c cell) bool { return !k.amount.Fits(c.metric) }):
-			return errorAt(t.lineOf(k.key), `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
-				k.amount.Value)
+		case !full && k.amount.Unit == "" && slices.ContainsFunc(cells, misfits):
+			return errorAt(t.lineOf(k.key), "floor: %g has no unit, and what the rule is about is measured in several; "+
+				`write a time ("1us") or a size ("64KiB"), or name the metric`, k.amount.Value)
 		case !fits && full:
 			return errorAt(t.lineOf(k.key), `%s: %s is measured in %s; write it like %q`, k.key, m.Name,
 				cmp.Or(m.Unit, "the program's own unit"), example(m))
@@ -133,7 +134,8 @@ func (r *Rule) checkBetter(t table, m measure.Metric, full bool) error {
 	case r.Better != measure.Neither && m.Better != measure.Neither && r.Better != m.Better:
 		return errorAt(t.lineOf("better"), "better: of %s %s is better; leave better out", m.Name, direction[m.Better])
 	case r.Better == measure.Neither && m.Better == measure.Neither && judges && (m.Raw() != "" || m.Name == "value"):
-		return errorAt(t.lineOf("metric"), `metric: whether more or less of %s is better is not known; add better = "higher" or better = "lower"`, m.Name)
+		return errorAt(t.lineOf("metric"), "metric: whether more or less of %s is better is not known; "+
+			`add better = "higher" or better = "lower"`, m.Name)
 	}
 	return nil
 }
@@ -145,30 +147,26 @@ func (r *Rule) strange() string {
 		for _, m := range measure.Metrics() {
 			if r.Metric.names(m) && len(m.Kinds()) > 0 {
 				kind := string(m.Kinds()[0])
-				return `metric: "` + string(r.Metric) + `" is a metric of a ` + kind + ` alone, which no rule without a selector is for; add ` +
-					kind + ` = "…", or remove the rule`
+				return `metric: "` + string(r.Metric) + `" is a metric of a ` + kind +
+					` alone, which no rule without a selector is for; add ` + kind + ` = "…", or remove the rule`
 			}
 		}
 	}
 	var names []string
 	for _, m := range measure.MetricsOf(kinds[0]) {
-		switch {
-		case m.OfLaunch():
-			continue // see below
-		case !strings.EqualFold(strings.ReplaceAll(m.Name, "_", " "), m.Title()):
-			names = append(names, m.Name+" ("+m.Title()+")")
-		default:
-			names = append(names, m.Name)
+		name := m.Name
+		if !strings.EqualFold(strings.ReplaceAll(name, "_", " "), m.Title()) {
+			name += " (" + m.Title() + ")"
+		}
+		if !m.OfLaunch() {
+			names = append(names, name)
 		}
 	}
 	if kinds[0] == measure.ScopeKernel {
-		names = append(names, "the counters of ncu (nsgate help counters)")
+		names = append(names, "counters (nsgate help counters)")
 	}
-	article := "a "
-	if kinds[0] == measure.ScopeOutput {
-		article = "an "
-	}
-	return `metric: "` + string(r.Metric) + `" is no metric of ` + article + string(kinds[0]) + "; write one of " + strings.Join(names, ", ")
+	return `metric: "` + string(r.Metric) + `" is no metric of rules for ` + string(kinds[0]) + "; write one of " +
+		strings.Join(names, ", ")
 }
 
 // covers reports whether the rule is known to match all that another would.

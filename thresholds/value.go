@@ -320,8 +320,8 @@ func parseMetric(s string) (Glob, error) {
 		}
 		return Glob(s), nil
 	}
-	if m, known := measure.MetricByName("ncu:" + s); known && strings.Contains(s, "__") {
-		return Glob(m.Name), nil // its title
+	if m, known := measure.MetricByName(s); known {
+		return Glob(m.Name), nil // where s is the title of a raw metric
 	}
 	if !slices.ContainsFunc(measure.Metrics(), Glob(s).names) {
 		var names []string

@@ -104,3 +104,19 @@ func ExampleNearest() {
 	fmt.Println(measure.Nearest("treshold", []string{"threshold", "warmup_threshold"}))
 	// Output: threshold
 }
+
+// Metrics that runs lack unless a flag or a rule asks for them.
+func ExampleMetricsOf() {
+	for _, m := range measure.MetricsOf(measure.ScopeWorkload) {
+		switch m.Means() {
+		case measure.ByMemory, measure.ByWall:
+			fmt.Println(m.Name, "by", m.Means())
+		}
+	}
+	fmt.Println(measure.MetricsOf(measure.ScopeCopy)[0].Name, measure.RunTime.Means(), measure.Attributes[0].Name,
+		measure.BySampling)
+	// Output:
+	// memory_peak by memory tracing
+	// wall_time by unprofiled runs
+	// copy_time always registers GPU metrics
+}

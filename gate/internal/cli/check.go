@@ -160,7 +160,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 			if v.by.ByLaunch() {
 				counted, without := j.Policy.OfCounters()
 				if j.Policy = counted; len(without) > 0 {
-					c.Warn(strings.Join(without, ", ") + ": ncu does not measure this, a check without " + counting + " judges it")
+					c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
 				}
 				c.Policy = j.Policy
 				if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {

@@ -93,7 +93,21 @@ var ways = map[model.Kind]string{
 
 // WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". A step that already names
 // its flags stays.
-func WayOut(kind model.Kind, next string) string { return withWay(ways[kind], next) }
+func WayOut(kind model.Kind, next string) string { return withWay(wayOf(kind, next), next) }
+
+// wayOf are the flags of a next step: of a metric that was not measured those that measure it.
+func wayOf(kind model.Kind, next string) string {
+	for by, way := range measuring {
+		if kind == model.MetricMissing && next == by.HowTo() {
+			return way
+		}
+	}
+	return ways[kind]
+}
+
+// measuring are the flags that measure what a rule is about.
+var measuring = map[measure.Means]string{measure.ByMemory: "--memory-usage", measure.BySampling: "--gpu-metrics",
+	measure.ByWall: "--unprofiled N", measure.ByCounters: counting}
 
 func withWay(way, next string) string {
 	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {

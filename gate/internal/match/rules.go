@@ -108,7 +108,8 @@ func (m Matching) Unmet() *result.Remark {
 				return result.Refuse(model.MetricMissing, "nsgate show lists what was measured: correct the rule, or remove it",
 					"%s bounds what was not measured: nothing in the head has that name", x.rule.Where)
 			}
-			return result.Refuse(model.MetricMissing, x.metric.HowTo(), "%s bounds %s, which was not measured", x.rule.Where, x.metric.Title())
+			return result.Refuse(model.MetricMissing, x.metric.HowTo(), "%s bounds %s, which was not measured", x.rule.Where,
+				x.metric.Title())
 		}
 	}
 	return nil

@@ -162,7 +162,7 @@ func (m Metric) row() knowledge {
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
 func MetricByName(name string) (Metric, bool) {
-	if raw, ok := strings.CutPrefix(name, RawPrefix); ok && rawName().MatchString(raw) {
+	if raw, ok := strings.CutPrefix(name, RawPrefix); (ok || strings.Contains(name, "__")) && rawName().MatchString(raw) {
 		return rawMetric(raw), true
 	}
 	k, ok := known[name]

@@ -46,7 +46,7 @@ const (
 	ByTimeline Means = iota // by every profiled run
 	ByMemory                // with memory tracing
 	BySampling              // with samples of the whole GPU
-	ByCounters              // by Nsight Compute
+	ByCounters              // of single launches
 	ByCode                  // not: it is read from device code
 	ByWall                  // by unprofiled runs
 	ByOutput                // by a program that prints it
@@ -55,12 +55,12 @@ const (
 
 // means are the means of measurement in words, and how to measure what needs them.
 var means = [...]struct{ name, how string }{
-	ByTimeline: {"always", "nsgate show lists what the recordings hold; record a workload that has it, or remove the rule"},
-	ByMemory:   {"memory tracing", "measure both sides with --memory-usage, or nsys profile --cuda-memory-usage=true"},
-	BySampling: {"GPU metrics", "measure both sides with --gpu-metrics, or nsys profile --gpu-metrics-devices=cuda-visible"},
-	ByCounters: {"counters of ncu", "judge it with nsgate check --profiler ncu; pages of ncu hold it with --set full"},
+	ByTimeline: {"always", "record a workload that has it, or remove the rule; nsgate show lists what was measured"},
+	ByMemory:   {"memory tracing", "measure both sides with memory tracing"},
+	BySampling: {"GPU metrics", "measure both sides with samples of the GPU's metrics"},
+	ByCounters: {"counters", "judge it by a check of counters"},
 	ByCode:     {"device code", "name the files with device code: code in [[workload]]"},
-	ByWall:     {"unprofiled runs", "measure both sides with unprofiled runs: --unprofiled 5"},
+	ByWall:     {"unprofiled runs", "measure both sides with unprofiled runs"},
 	ByOutput:   {"output", "name the output in [[workload.output]], and measure both sides"},
 	ByResults:  {"results file", "name the files in [[workload.results]], or compare files that hold it"},
 }
@@ -126,7 +126,10 @@ func (m Metric) Drifts(kind Scope) bool {
 func (m Metric) Is(word string) bool { return word == m.Name || strings.EqualFold(word, m.Title()) }
 
 // HowTo is how to measure the metric.
-func (m Metric) HowTo() string { return means[m.Means()].how }
+func (m Metric) HowTo() string { return m.Means().HowTo() }
+
+// HowTo is how to measure by these means.
+func (b Means) HowTo() string { return means[b].how }
 
 func measuredBy(by Means, unit string) []Metric {
 	return slices.DeleteFunc(slices.Clone(Metrics), func(m Metric) bool {
