@@ -141,7 +141,8 @@ func TestParseErrors(t *testing.T) {
 		{"floor", "[[rule]]\nmetric = \"time\"\nfloor = \"64KiB\"\n", `x.toml:3: floor: time is measured in ns; write it like "1us"`},
 		{"floor of counts", "[[rule]]\nmetric = \"launches\"\nfloor = \"1us\"\n", `x.toml:3: floor: launches is measured in count; write it like "3"`},
 		{"raw metric without a direction", "[[rule]]\nmetric = \"ncu:lts__t_sectors.sum.per_second\"\nmax = \"5%\"\n",
-			"x.toml:2: metric: the name of ncu:lts__t_sectors.sum.per_second does not tell whether more of it is better; bound it with at_most or at_least"},
+			"x.toml:2: metric: whether more or less of ncu:lts__t_sectors.sum.per_second is better is not known; " +
+				`add better = "higher" or better = "lower"`},
 		{"bytes per block", "[[rule]]\nmetric = \"ncu:launch__shared_mem_per_block\"\nat_most = \"5us\"\n",
 			`x.toml:3: at_most: ncu:launch__shared_mem_per_block is measured in B per block; write it like "64KiB"`},
 		{"bound", "[[rule]]\nmetric = \"dram_throughput\"\nat_least = \"70\"\n", `x.toml:3: at_least: dram_throughput is measured in %; write it like "70%"`},

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
