@@ -203,6 +203,18 @@ func (w *Workload) ResultFiles() (patterns []string) {
 	return patterns
 }
 
+// OutputKind is what an output of this name is a measure of: what a workload of the policy says, else what its name says.
+func (p *Policy) OutputKind(name string, m measure.Metric) measure.OutputKind {
+	for i := range p.Workloads {
+		for _, o := range p.Workloads[i].Outputs {
+			if o.Name == name {
+				return o.Kind()
+			}
+		}
+	}
+	return measure.Output{Name: name, Better: m.Better}.Kind()
+}
+
 // throughput is the key, and the name of the output that it stands for.
 const throughput = "throughput"
 

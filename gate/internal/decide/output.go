@@ -20,11 +20,13 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// outputs reports whether unprofiled runs say how fast both sides are: then they decide, and the profiled step explains.
+// outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then they
+// decide, and the profiled step explains.
 func (t comparison) outputs() bool {
 	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-			if t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) && t.Policy.Limit(s, m).Severity == thresholds.Fail {
+			if t.Head.HasMetric(s, m.Name) && t.Base.HasMetric(s, m.Name) && t.Policy.Limit(s, m).Severity == thresholds.Fail &&
+				t.Policy.OutputKind(s.Name, m) != measure.OfOther {
 				return true
 			}
 		}
