@@ -25,13 +25,11 @@ type whole struct {
 	change, low, high float64 // in the direction of harm
 	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
-	undecided         bool    // what is undecided forgives nothing, and may still contradict a smaller whole
+	undecided         bool    // what is undecided forgives nothing; a part that it would forgive is as undecided
 }
 
 // notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.
-func (w whole) notWorse() bool {
-	return !w.undecided && w.change+certainly*(w.high-w.change) <= w.allowed
-}
+func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= w.allowed }
 
 // probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of
 // 90 %.
@@ -145,13 +143,27 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 		if !t.worsened(e.pair, f) {
 			continue
 		}
-		wholes := g.containing(e, f)
-		for k, w := range wholes {
-			if w.notWorse() && (w.sameWork || !slices.ContainsFunc(wholes[k+1:], whole.probablyWorse)) {
-				waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change), High: result.Number(w.high)})
-				break
-			}
+		g.forgive(f, g.containing(e, f))
+	}
+}
+
+// forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A finding that
+// only an undecided whole would forgive is in doubt.
+func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
+	var doubtful *whole
+	for k, w := range wholes {
+		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
+			continue
 		}
+		if !w.undecided {
+			waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change), High: result.Number(w.high)})
+			return
+		}
+		doubtful = &w
+	}
+	if doubtful != nil && f.Outcome == result.Slower {
+		f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, true
+		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title, Change: result.Number(doubtful.change)}))
 	}
 }
 
@@ -192,9 +204,11 @@ func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) 
 			w.allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
 		}
 		onGPU := inGPUTime(f) || f.Metric == measure.GPUTime.Name
-		if m.OnHost() && onGPU && g.hostMade(m) && (g.gpuWorse || of.Outcome == result.Undecided) {
-			w.undecided = true
+		hostMade := m.OnHost() && onGPU && g.hostMade(m)
+		if hostMade && g.gpuWorse {
+			return nil
 		}
+		w.undecided = w.undecided || hostMade && of.Outcome == result.Undecided
 		return []whole{w}
 	}
 }
