@@ -258,6 +258,13 @@ func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.
 	}
 }
 
+// alikeAt draws them at another time or place.
+func alikeAt(m made, place func(*made), odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head model.Session) {
+	return func(r *rand.Rand) (base, head model.Session) {
+		return m.session(r, odd(r)), m.with(place).session(r, odd(r))
+	}
+}
+
 // spilled draws a head with sgemm replaced in some runs by a register-spilling kernel, 257 times as slow, as recorded
 // on an H200.
 func spilled(some, of int) func(*rand.Rand) (base, head model.Session) {
@@ -662,6 +669,10 @@ var attacks = []attack{
 	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                       // fail 100 %
 	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm}, // was: fail 13 %
 	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm},    // was: fail 15 %
+	{name: "two algorithms 3 to 30 % apart, 3 runs, half an hour later", quick: 200, // was: fail 15 %
+		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.start = m.start.Add(30 * time.Minute) }, bimodal), wanted: noAlarm},
+	{name: "two algorithms 3 to 30 % apart, 3 runs, another host", quick: 200, // was: fail 15 %
+		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.gpu = "b" }, bimodal), wanted: noAlarm},
 	{name: "one run of ten 10 % slow, 2 runs", limit: 0.01, gate: alike(noisy(six(), 2, 0.002), slowRuns), // undecided 34 %
 		wanted: []share{atMost(fails, 1), atMost(passesUndecided, 36)}},
 	{name: "one run of ten 10 % slow, 5 runs", limit: 0.01, gate: alike(six(), slowRuns), // was: undecided 60 %
