@@ -65,7 +65,7 @@ var classes = []class{
 	{"start-up", startupCases}, {"mean step", meanStepCases}, {"near and far", nearCases}, {"small kernels between hosts", smallKernelCases},
 	{"range with another meaning", rangeCases}, {"copies", copyCases}, {"rarely launched kernels", rareCases}, {"outputs", outputCases},
 	{"GPU metrics by rule", gpuMetricCases}, {"faster programs", fasterCases}, {"sections and the rest", sectionCases},
-	{"excused parts", excusedCases}, {"left-out runs", leftOutCases}, {"phases", phaseCases}, {"counts from zero", countCases},
+	{"excused parts", excusedCases}, {"forgiven parts", forgivenCases}, {"left-out runs", leftOutCases}, {"phases", phaseCases}, {"counts from zero", countCases},
 	{"cost", costCases}, {"thresholds", thresholdCases}, {"known board", knownBoardCases}, {"false alarms", falseAlarmCases},
 }
 
