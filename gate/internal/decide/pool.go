@@ -138,6 +138,9 @@ func (e *estimate) levels(t comparison) (gap float64) {
 		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
 	}
 	sides := slices.Concat(e.Base, e.Head)
+	if e.Metric.Unprofiled() { // a level is no outlier here
+		sides = slices.Concat(e.shown[0], e.shown[1])
+	}
 	sessions := sides
 	few := func(runs []float64) bool { return len(stats.Known(runs)) < levelRuns }
 	if e.contrast.SessionWeight == 0 || !slices.ContainsFunc(sides, func(runs []float64) bool { return !few(runs) }) {

@@ -36,7 +36,9 @@ func KindOfOutput(name string, better Direction) OutputKind {
 			w == "per" && i+1 < len(words) && slices.Contains(perWords, words[i+1])
 		all = append(all, parts...)
 	}
-	has := func(of []string) bool { return slices.ContainsFunc(all, func(w string) bool { return slices.Contains(of, w) }) }
+	has := func(of []string) bool {
+		return slices.ContainsFunc(all, func(w string) bool { return slices.Contains(of, w) })
+	}
 	rate = rate || has(rateWords)
 	switch {
 	case rate != (better == Higher), !rate && !has(timeWords):
