@@ -105,7 +105,7 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	most, share := hostEffectMost, t.share(e.pair)
 	if t.relation() == terms.SameBoard {
 		sds := hostEffectSDs
-		if e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
+		if quiet := s.kernels.S2 <= quietHosts*quietHosts; quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
 			sds = hostEffectPlain
 		}
 		most = math.Min(most, sds*math.Sqrt(s.kernels.S2))
