@@ -159,6 +159,9 @@ var outputKeys = []key[Output]{
 		func(o *Output) field { return pattern(&o.Pattern) }},
 	{"better", `"higher"`, `"lower"`, "which way it gets better",
 		func(o *Output) field { return better(&o.Better) }},
+	{"measures", "what its name says", `"run"`,
+		`what it is a time or rate of: "steps", "run", or "other" for no speed (a loss, a size)`,
+		func(o *Output) field { return word(&o.Measures, measure.OfSteps, measure.OfRun, measure.OfOther) }},
 }
 
 var ruleKeys = []key[Rule]{

@@ -6,14 +6,18 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Resolved is the policy for one workload: what judges. Only [Policy.For] makes one, and reading a saved report.
 type Resolved struct {
 	top
 	// Several is the number of workloads of the file where it has others, whose subjects rules may be about, else 0.
-	Several int      `json:"several,omitempty"`
-	of      Workload // its settings in the file, the zero value for none
+	Several int `json:"several,omitempty"`
+	// Outputs are the kinds of outputs that the file gives, by name.
+	Outputs map[string]measure.OutputKind `json:"outputs,omitempty"`
+	of      Workload                      // its settings in the file, the zero value for none
 }
 
 // top is embedded under a name of this package, so that no other can make a [Resolved] of a whole policy.
@@ -27,6 +31,16 @@ func (p *Policy) For(workload string) *Resolved {
 		r.Several = len(p.Workloads)
 	}
 	r.Places = maps.Clone(p.Places)
+	for _, w := range p.Workloads {
+		for _, o := range w.Outputs {
+			if o.Measures != "" && (w.Name == workload || workload == "") {
+				if r.Outputs == nil {
+					r.Outputs = map[string]measure.OutputKind{}
+				}
+				r.Outputs[o.Name] = o.Measures
+			}
+		}
+	}
 	w, ok := p.Workload(workload)
 	if !ok {
 		return r
@@ -38,6 +52,11 @@ func (p *Policy) For(workload string) *Resolved {
 		r.Threshold, r.Places["threshold"] = *w.Threshold, cmp.Or(w.Places["threshold"], w.Where)
 	}
 	return r
+}
+
+// OutputKind is what an output of this name is a measure of: what the file says, else what its name says.
+func (r *Resolved) OutputKind(name string, m measure.Metric) measure.OutputKind {
+	return cmp.Or(r.Outputs[name], measure.Output{Name: name, Better: m.Better}.Kind())
 }
 
 // In is the policy for sessions with these categories of NVTX ranges, by name: a copy where there are any.

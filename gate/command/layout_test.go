@@ -221,7 +221,7 @@ func TestToolNames(t *testing.T) {
 	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|testdata/tools|torch)/|_test\.go$`)
 	named := map[string]bool{ // and whether it was found
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
-		"gate/internal/insight/patterns.go": false, "gate/internal/measure/metric.go": false,
+		"gate/internal/insight/patterns.go": false, "gate/internal/measure/raw.go": false,
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
 		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
 		"gate/internal/result/cause.go": false, "gate/internal/tools/tools.go": false,

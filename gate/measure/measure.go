@@ -24,6 +24,8 @@ type (
 	Amount = measure.Amount
 	// Output is a number that a workload prints: its Name, and the Pattern of the line that holds it.
 	Output = measure.Output
+	// OutputKind says what such a number is a measure of: [OfSteps], [OfRun] or [OfOther].
+	OutputKind = measure.OutputKind
 	// PlaceError is an error in a File, at a Line.
 	PlaceError = measure.PlaceError
 )
@@ -47,6 +49,13 @@ const (
 	Lower   = measure.Lower
 	Neither = measure.Neither
 	Higher  = measure.Higher
+)
+
+// What outputs measure: a time or rate of the steps or of the run, or no speed.
+const (
+	OfSteps = measure.OfSteps
+	OfRun   = measure.OfRun
+	OfOther = measure.OfOther
 )
 
 // The metrics that have limits of their own; [MetricByName] finds the others.

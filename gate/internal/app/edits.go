@@ -167,7 +167,7 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 	}
 	way := "commit it"
 	if rule := ignoredBy(ctx, filepath.Join(lacking[0], "session.csv")); rule != "" {
-		way += " with git add --force, because git ignores it (" + rule + ")"
+		way += " with git add -f, because git ignores it (" + rule + ")"
 	}
 	return "baseline not committed as it is here, and missing in other checkouts: " + strings.Join(lacking, ", ") +
 		"; " + way

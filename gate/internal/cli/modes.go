@@ -17,11 +17,11 @@ type acting string
 
 // modes are the ways to call a command, with what to do about a flag that does nothing there.
 var modes = map[string]string{
-	"times":      "selects what ncu profiles: add " + counting + ", or --" + countFlag + " to record",
+	"times":      "selects launches to profile: add " + counting + ", or --" + countFlag + " to record",
 	"unprofiled": "does nothing where no workload is profiled: leave it out, or change the key profile",
 	"counters":   "does nothing with " + counting + ", which counts single launches: leave it out, or measure times",
 	"files":      "does nothing with recordings that were made before: leave it out, or measure the workload",
-	"pages":      "", // recordings of ncu that were made before
+	"pages":      "", // pages that were recorded before
 	"code":       "does nothing with device code: leave it out",
 }
 

@@ -258,6 +258,13 @@ func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.
 	}
 }
 
+// alikeAt draws them at another time or place.
+func alikeAt(m made, place func(*made), odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head model.Session) {
+	return func(r *rand.Rand) (base, head model.Session) {
+		return m.session(r, odd(r)), m.with(place).session(r, odd(r))
+	}
+}
+
 // spilled draws a head with sgemm replaced in some runs by a register-spilling kernel, 257 times as slow, as recorded
 // on an H200.
 func spilled(some, of int) func(*rand.Rand) (base, head model.Session) {
@@ -722,6 +729,12 @@ var attacks = []attack{
 	{name: "+2 %, sd 0.2 %, 3 runs", limit: 0.01, gate: changed(six(), 3, 0.02), wanted: []share{atLeast(fails, 99)}},
 	{name: "+5 %, sd 0.2 %, 3 runs", gate: changed(six(), 3, 0.05), wanted: found},
 	{name: "unchanged, sd 0.2 %, 5 runs", limit: 0.01, gate: both(six(), nil), wanted: noAlarm},
+
+	// Two levels in few runs. Rows of this list are drawn in its order: add new ones here.
+	{name: "two algorithms 3 to 30 % apart, 3 runs, half an hour later", quick: 200, // was: fail 15 %
+		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.start = m.start.Add(30 * time.Minute) }, bimodal), wanted: noAlarm},
+	{name: "two algorithms 3 to 30 % apart, 3 runs, another host", quick: 200, // was: fail 15 %
+		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.gpu = "b" }, bimodal), wanted: noAlarm},
 }
 
 // changed draws a head with one kernel slower, any but the tiny one.

@@ -39,14 +39,22 @@ func copies(side *recorded.Index) (all float64) {
 	return all
 }
 
-// exposedChange is the change of the copies that no kernel hides, as a part of a step; NaN where that is not known.
+// exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what the step
+// got longer by, which is the most that they cost. NaN where there is no step.
 func (t comparison) exposedChange(p pair) float64 {
 	if p.Metric.Name != measure.CopyTime.Name {
 		return math.NaN()
 	}
+	longer := func(m measure.Metric) float64 {
+		return t.Head.Typical(measure.Workload, m.Name) - t.Base.Typical(measure.Workload, m.Name)
+	}
 	period := measure.StepTime.Name
 	step := math.Max(t.Base.Typical(measure.Workload, period), t.Head.Typical(measure.Workload, period))
-	return math.Abs(t.Head.Exposed(p.Subject)-t.Base.Exposed(p.Subject)) / step
+	exposed := math.Abs(t.Head.Exposed(p.Subject) - t.Base.Exposed(p.Subject))
+	if math.IsNaN(exposed) {
+		exposed = max(longer(measure.StepTime), longer(measure.MeanStep), 0)
+	}
+	return exposed / step
 }
 
 // leastCost is the least cost at which a slower pair fails the gate. It is 0 where a rule names the pair, by its metric
@@ -62,9 +70,10 @@ func (t comparison) leastCost(p pair) float64 {
 }
 
 // cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
-// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
+// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much, unless
+// sessions of several show how much.
 func (t comparison) cost() float64 {
-	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard {
+	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard && !t.showsSessions() {
 		return t.Policy.Cost
 	}
 	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)

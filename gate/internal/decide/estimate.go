@@ -107,9 +107,9 @@ func (e *estimate) working(x float64) float64 {
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
-// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the
-// worse side by the standard deviation of the base.
-func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
+// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base but the worst spare ones,
+// on the worse side by the standard deviation of the base.
+func beyondBase(e estimate, limit, sign float64, spare int) (beyond []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.Base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
@@ -122,8 +122,8 @@ func beyondBase(e estimate, limit, sign float64) (beyond []float64) {
 	if e.pool.exact {
 		sd = 0
 	}
-	all := stats.Pooled(stats.Transform(e.Base, scale))
-	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+beyondSDs*sd)
+	all := slices.Sorted(slices.Values(stats.Pooled(stats.Transform(e.Base, scale))))
+	least := math.Max(stats.Median(all)+e.working(limit), all[len(all)-1-spare]+beyondSDs*sd)
 	for _, v := range stats.Pooled(e.Head) {
 		if scale(v) > least {
 			beyond = append(beyond, v)

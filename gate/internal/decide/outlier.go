@@ -39,8 +39,11 @@ func (t comparison) leaveOut() comparison {
 // judged is a pair without the samples of outlier runs, except for counts. Kernels say nothing of unprofiled runs.
 func (t comparison) judged(x match.Pair) pair {
 	p := pair{Pair: x, shown: [2][][]float64{x.Base, x.Head}}
-	if p.Metric.Exact || p.Metric.Unprofiled() || !p.Compared() {
+	switch {
+	case p.Metric.Exact, !p.Compared():
 		return p
+	case p.Metric.Unprofiled():
+		return winsoriseStep(p)
 	}
 	for _, x := range t.outlierRuns {
 		samples := &p.Base

@@ -130,15 +130,20 @@ func (t comparison) coarse(p pair) bool {
 }
 
 // levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a
-// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
+// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level. Sessions of
+// fewer than levelRuns runs show none by themselves, and are looked at together.
 func (e *estimate) levels(t comparison) (gap float64) {
 	step := stats.LevelStep
 	if e.Metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
 	}
 	sides := slices.Concat(e.Base, e.Head)
+	if e.Metric.Unprofiled() { // a level is no outlier here
+		sides = slices.Concat(e.shown[0], e.shown[1])
+	}
 	sessions := sides
-	if e.contrast.SessionWeight == 0 {
+	few := func(runs []float64) bool { return len(stats.Known(runs)) < levelRuns }
+	if e.contrast.SessionWeight == 0 || !slices.ContainsFunc(sides, func(runs []float64) bool { return !few(runs) }) {
 		sessions = [][]float64{slices.Concat(sides...)}
 	}
 	for _, runs := range sessions {
@@ -155,6 +160,9 @@ func (e *estimate) levels(t comparison) (gap float64) {
 	}
 	return gap
 }
+
+// levelRuns is the fewest runs that [stats.Levels] tells two levels from.
+const levelRuns = 4
 
 // levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
 const levelReach = 3

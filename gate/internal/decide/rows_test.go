@@ -71,6 +71,51 @@ func TestLevelsAndSize(t *testing.T) {
 	}
 }
 
+// A last digit that changes by one is no finding: values are printed with a resolution, as times have a tick. A change of several digits
+// is one, and so is a whole number, which may be a count.
+func TestResolution(t *testing.T) {
+	flat := func(v float64) [][]float64 { return [][]float64{{v, v, v, v, v}} }
+	for _, x := range []struct {
+		name       string
+		metric     measure.Metric
+		base, head float64
+		slower     bool
+	}{
+		{"milliseconds of seconds", measure.Duration, 0.001 * 1e9, 0.002 * 1e9, false}, // was: fail +100 %
+		{"tenths of a millisecond", measure.Duration, 1.2e6, 1.3e6, false},             // was: fail +8.3 %
+		{"five tenths", measure.Duration, 1.2e6, 1.7e6, true},
+		{"all digits", measure.Duration, 1.2345678e6, 1.3456789e6, true},
+		{"a decimal of a rate", measure.ItemRate, 1.3, 1.2, false},
+		{"a whole rate", measure.ItemRate, 1300, 1200, true},
+	} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", flat(x.base), x.metric)},
+			Head:     []model.Session{rowsOf("a", flat(x.head), x.metric)}}).Report(nil)
+		if slower := r.Verdict == result.Fail; slower != x.slower {
+			t.Errorf("%s: slower %v (%s: %s)", x.name, slower, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// One bad process of the base hides no change of all of the head.
+func TestBadProcess(t *testing.T) {
+	for _, by := range []float64{0.15, 0.2, 0.3, 0.5} {
+		for bad := range 5 {
+			base, head := []float64{1000e3, 1001e3, 999e3, 1000.5e3, 999.5e3}, []float64{}
+			for _, v := range base {
+				head = append(head, v*(1+by))
+			}
+			base[bad] *= 1.4
+			r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+				Baseline: []model.Session{rowsOf("a", [][]float64{base}, measure.Duration)},
+				Head:     []model.Session{rowsOf("a", [][]float64{head}, measure.Duration)}}).Report(nil)
+			if r.Verdict == result.Pass {
+				t.Errorf("%+.0f %%, run %d of the base is bad: %s: %s", 100*by, bad, r.Verdict, r.Reason)
+			}
+		}
+	}
+}
+
 // The GPU time of a row is that of few kernels, and one kernel may differ by 4 % between hosts.
 func TestRowOnAnotherHost(t *testing.T) {
 	rows := func(runs int, change float64) (out [][]float64) {

@@ -2,6 +2,8 @@ package decide
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -102,7 +104,11 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	}
 	most, share := hostEffectMost, t.share(e.pair)
 	if t.relation() == terms.SameBoard {
-		most = math.Min(most, hostEffectSDs*math.Sqrt(s.kernels.S2))
+		sds := hostEffectSDs
+		if quiet := s.kernels.S2 <= quietHosts*quietHosts; quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
+			sds = hostEffectPlain
+		}
+		most = math.Min(most, sds*math.Sqrt(s.kernels.S2))
 		if t.showsSessions() && e.session.S2 < quietSD*quietSD {
 			most = 0
 		}
@@ -111,4 +117,14 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 		most *= math.Min(1, s.heaviest/share)
 	}
 	return math.Max(most, t.leastCost(e.pair)/share)
+}
+
+// tensorNames are parts of the names of library kernels that compute on tensor cores.
+var tensorNames = []string{"gemm", "nvjet", "xmma", "cutlass", "mma_", "wgmma", "fprop", "bprop", "wgrad", "dgrad", "conv", "fmha", "flash", "sdpa", "attention", "cudnn", "_dot"}
+
+// tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one board
+// by more than what memory and plain arithmetic do.
+func tensorKernel(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "sgemm", "") // in single precision
+	return slices.ContainsFunc(tensorNames, func(part string) bool { return strings.Contains(name, part) })
 }

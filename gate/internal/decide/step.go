@@ -46,7 +46,7 @@ func (e *estimate) slower() (slow, beyond int) {
 	if e.natural(change) > e.Limit.Max {
 		seen := *e
 		seen.Head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
-		slow = len(beyondBase(seen, e.Limit.Max, sign))
+		slow = len(beyondBase(seen, e.Limit.Max, sign, 0))
 	}
 	middle := stats.Median(stats.Pooled(e.Base))
 	for _, v := range base {

@@ -11,12 +11,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terms"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // A part of the program that got slower does not fail the gate where a whole that contains it is certainly not worse,
 // and no larger whole is probably worse. A rule that names the metric of the part, and a bound of its value, still
-// judge it.
+// judge it. [forgivers] is the list of all that may take a slower part out of the gate.
 
 // whole is a part of the program that contains others.
 type whole struct {
@@ -24,76 +25,159 @@ type whole struct {
 	change, low, high float64 // in the direction of harm
 	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
+	undecided         bool    // what is undecided forgives nothing; a part that it would forgive is as undecided
 }
 
-func (w whole) notWorse() bool {
-	return w.change+certainly*(w.high-w.change) <= w.allowed
-}
+// notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.
+func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= w.allowed }
 
 // probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of
 // 90 %.
 func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
 
 func wholeOf(f *result.Finding, allowed float64) whole {
-	w := whole{f.Metric, f.Title(), float64(f.Change), float64(f.Low), float64(f.High), allowed, false}
+	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low), high: float64(f.High),
+		allowed: allowed}
 	if f.Direction() == measure.Higher {
 		w.change, w.low, w.high = -w.change, -w.high, -w.low
 	}
+	// An interval that lies on the good side of zero and contains the limit of a gain is certain of what counts here.
+	isOpen := f.ReasonKey == openKey
+	w.undecided = f.Outcome == result.Undecided && !(isOpen && w.high < 0)
 	return w
+}
+
+var openKey = result.Say(reason.Open{}).Key
+
+// forgiver is a row of the list of what may take a certain finding out of the gate.
+type forgiver struct {
+	name string
+	// forgives reports whether a finding is a part of the whole by what both measure.
+	forgives func(*result.Finding) bool
+	// wholes are the wholes of this kind that contain a finding, the smallest first.
+	wholes func(*forgiveness, estimate, *result.Finding) []whole
+}
+
+// forgivers are the wholes that may forgive, the smallest first. Rules that excuse a part of the GPU time are the only
+// other way, see [excuse]; the step and the outputs are never excused.
+var forgivers = []forgiver{
+	{"total time of the same launches", anything, (*forgiveness).ownTotal},
+	{"what replaces a kernel", times, (*forgiveness).replacement},
+	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
+	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
+	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
+	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
+	{"run time", inStep, ofWorkload(measure.RunTime)},
+	{"step", inStep, ofWorkload(measure.StepTime)},
+	{"mean step", inMeanStep, ofWorkload(measure.MeanStep)},
+	{"output of the steps", inOutput, outputs(measure.OfSteps)},
+	{"output of the run", inRun, outputs(measure.OfRun)},
+}
+
+func anything(*result.Finding) bool { return true }
+
+func inScope(scope measure.Scope) func(*result.Finding) bool {
+	return func(f *result.Finding) bool { return f.Scope == scope }
+}
+
+// times are the metrics of a kernel's time.
+func times(f *result.Finding) bool {
+	return f.Scope == measure.ScopeKernel && slices.Contains([]string{measure.Time.Name, measure.ReplayTime.Name, measure.Total.Name}, f.Metric)
+}
+
+// inGPUTime are the parts of the GPU time of the workload.
+func inGPUTime(f *result.Finding) bool {
+	return f.Scope != measure.ScopeSection && f.Subject() != measure.Workload &&
+		slices.Contains([]string{measure.Time.Name, measure.Total.Name, measure.GPUTime.Name, measure.Launches.Name}, f.Metric)
+}
+
+// inStep are the parts of a step's typical period: GPU time and its parts, copies, what ranks wait for one another. The
+// warm-up's GPU time is that of the first steps.
+func inStep(f *result.Finding) bool {
+	switch f.Metric {
+	case measure.CopyTime.Name, measure.Copies.Name, measure.Imbalance.Name:
+		return true
+	case measure.GPUTime.Name:
+		return f.Scope != measure.ScopeSection || f.Name == measure.Warmup.Name
+	}
+	return inGPUTime(f)
+}
+
+// inMeanStep are the parts of the mean step: those of the typical one, and that.
+func inMeanStep(f *result.Finding) bool {
+	return inStep(f) || slices.Contains([]string{measure.StepTime.Name, measure.RunTime.Name, measure.MeanToTypical.Name}, f.Metric)
+}
+
+// inOutput are the parts of a time or rate that the program prints of its steps.
+func inOutput(f *result.Finding) bool { return inMeanStep(f) || f.Metric == measure.MeanStep.Name }
+
+// inRun are the parts of a time or rate that the program prints of the whole run.
+func inRun(f *result.Finding) bool { return inOutput(f) || f.Scope == measure.ScopeSection }
+
+// forgiveness is what the wholes of a gate are made of.
+type forgiveness struct {
+	comparison
+	findings    []result.Finding
+	totals      map[measure.Subject]*result.Finding
+	work        map[string]*whole
+	rangesNamed map[string]*result.Finding
+	stayed      func() map[string]*staying
+	gpuWorse    bool // the GPU time is beyond its limit, or may be
 }
 
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
 func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
 	excuse(t, estimates, findings)
-	own, program := ownWholes(t, estimates, findings), programWholes(t, findings)
+	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
+		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}, stayed: sync.OnceValue(t.stayed)}
+	for i := range findings {
+		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
+			g.rangesNamed[f.Name] = f
+		}
+	}
+	if f := wholeFinding(findings, measure.GPUTime); f != nil {
+		g.gpuWorse = f.Outcome == result.Slower || f.Outcome == result.Undecided && wholeOf(f, 0).probablyWorse()
+	}
 	for i, e := range estimates {
 		f := &findings[i]
 		if !t.worsened(e.pair, f) {
 			continue
 		}
-		wholes := append(own(e, f), program(f)...)
-		for k, w := range wholes {
-			if w.notWorse() && (w.sameWork || !slices.ContainsFunc(wholes[k+1:], whole.probablyWorse)) {
-				waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change), High: result.Number(w.high)})
-				break
-			}
-		}
+		g.forgive(f, g.containing(e, f))
 	}
 }
 
-// ownWholes gives the wholes below the GPU time that contain a finding, the smallest first.
-func ownWholes(t comparison, estimates []estimate, findings []result.Finding) func(estimate, *result.Finding) []whole {
-	totals, work := ownTotals(t, estimates, findings), replacedWork(t, estimates, findings)
-	stayed := sync.OnceValue(t.stayed)
-	ranges := map[string]*result.Finding{}
-	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
-			ranges[f.Name] = f
+// forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A finding that
+// only an undecided whole would forgive is in doubt.
+func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
+	var doubtful *whole
+	for k, w := range wholes {
+		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
+			continue
+		}
+		if !w.undecided {
+			waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change), High: result.Number(w.high)})
+			return
+		}
+		doubtful = &w
+	}
+	if doubtful != nil && f.Outcome == result.Slower {
+		f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, true
+		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title, Change: result.Number(doubtful.change)}))
+	}
+}
+
+// containing are the wholes that contain a finding, the smallest first.
+func (g *forgiveness) containing(e estimate, f *result.Finding) (wholes []whole) {
+	if f.Scope == measure.ScopeOutput {
+		return nil
+	}
+	for _, x := range forgivers {
+		if x.forgives(f) {
+			wholes = append(wholes, x.wholes(g, e, f)...)
 		}
 	}
-	return func(e estimate, f *result.Finding) (wholes []whole) {
-		if total := totals[e.Subject]; total != nil && total != f {
-			w := wholeOf(total, float64(total.Limit))
-			w.sameWork = true
-			wholes = append(wholes, w)
-		}
-		switch f.Scope {
-		case measure.ScopeKernel:
-			if w := work[f.Role]; w != nil && (f.Metric == t.Total.Name || f.Metric == t.Time.Name) {
-				wholes = append(wholes, *w)
-			}
-			for _, name := range strings.Split(f.Role, "/") {
-				if r := ranges[name]; r != nil {
-					wholes = append(wholes, wholeOf(r, 0))
-				}
-			}
-		case measure.ScopeRange:
-			wholes = append(wholes, t.stayedIn(f, stayed()[f.Name])...)
-		case measure.ScopeSection:
-			wholes = append(wholes, t.allSections(e)...)
-		}
-		return wholes
-	}
+	return wholes
 }
 
 // worsened reports whether a finding that looks worse is judged as a part of something larger.
@@ -108,61 +192,73 @@ func waive(f *result.Finding, because result.Reason) {
 	f.Qualify(result.Say(because))
 }
 
-// programWholes gives the wholes of the program that contain a finding, from the GPU time to the outputs.
-func programWholes(t comparison, findings []result.Finding) func(*result.Finding) []whole {
-	graphs := func(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
-	type row struct {
-		of *result.Finding
-		whole
-	}
-	var rows []row
-	for _, m := range []measure.Metric{measure.GPUTime, measure.RunTime, measure.StepTime, measure.MeanStep} {
-		if f := wholeFinding(findings, m); f != nil {
-			rows = append(rows, row{f, wholeOf(f, 0)})
-			if m == measure.StepTime && graphs(t.Base) != graphs(t.Head) {
-				rows[len(rows)-1].allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
-			}
+// ofWorkload gives a metric of the whole program. Time that the host makes forgives no part of a GPU time that is worse.
+func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) []whole {
+	return func(g *forgiveness, _ estimate, f *result.Finding) []whole {
+		of := wholeFinding(g.findings, m)
+		if of == nil || of == f {
+			return nil
 		}
-	}
-	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeOutput && f.High.Known() {
-			rows = append(rows, row{f, wholeOf(f, 0)})
+		w := wholeOf(of, 0)
+		if m == measure.StepTime && graphTrace(g.Base) != graphTrace(g.Head) {
+			w.allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
 		}
-	}
-	return func(f *result.Finding) (out []whole) {
-		contained := partOf(f)
-		for _, r := range rows {
-			if r.of != f && contained(r.of) {
-				out = append(out, r.whole)
-			}
+		onGPU := inGPUTime(f) || f.Metric == measure.GPUTime.Name
+		hostMade := m.OnHost() && onGPU && g.hostMade(m)
+		if hostMade && g.gpuWorse {
+			return nil
 		}
-		return out
+		w.undecided = w.undecided || hostMade && of.Outcome == result.Undecided
+		return []whole{w}
 	}
 }
 
-// partOf gives the wholes of the program that a finding is a part of.
-func partOf(f *result.Finding) func(*result.Finding) bool {
-	none := func(*result.Finding) bool { return false }
-	isOutput := func(w *result.Finding) bool { return w.Scope == measure.ScopeOutput }
-	switch m := f.Metric; {
-	case f.Scope == measure.ScopeOutput:
-		return none
-	case f.Scope == measure.ScopeSection && f.Name == measure.Warmup.Name && m == measure.GPUTime.Name: // the first steps
-		return func(w *result.Finding) bool { return w.Metric != measure.GPUTime.Name }
-	case f.Scope == measure.ScopeSection:
-		return isOutput
-	case m == measure.MeanToTypical.Name:
-		return func(w *result.Finding) bool { return w.Metric == measure.MeanStep.Name || isOutput(w) }
-	case m == measure.MeanStep.Name:
-		return isOutput
-	case m == measure.StepTime.Name, m == measure.RunTime.Name:
-		return func(w *result.Finding) bool { return w.Metric == measure.MeanStep.Name || isOutput(w) }
-	case m == measure.CopyTime.Name, m == measure.Copies.Name, m == measure.GPUTime.Name && f.Subject() == measure.Workload:
-		return func(w *result.Finding) bool { return w.Metric != measure.GPUTime.Name }
-	case m == measure.Time.Name, m == measure.Total.Name, m == measure.GPUTime.Name, m == measure.Launches.Name:
-		return func(*result.Finding) bool { return true }
+// hostMade reports whether the CPU, and not the GPU, sets a time of the program: the run time, and the period of a step whose GPU
+// waits for the CPU.
+func (t comparison) hostMade(m measure.Metric) bool {
+	return m == measure.RunTime || terms.HostBound(t.Base, t.Head)
+}
+
+func graphTrace(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
+
+// outputs gives the numbers of a kind that the program prints.
+func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Finding) []whole {
+	return func(g *forgiveness, _ estimate, _ *result.Finding) (wholes []whole) {
+		for i := range g.findings {
+			f := &g.findings[i]
+			m, _ := measure.MetricByName(f.Metric)
+			if f.Scope == measure.ScopeOutput && f.High.Known() && g.Policy.OutputKind(f.Name, m) == kind {
+				wholes = append(wholes, wholeOf(f, 0))
+			}
+		}
+		return wholes
 	}
-	return none
+}
+
+func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
+	total := g.totals[e.Subject]
+	if total == nil || total == f {
+		return nil
+	}
+	w := wholeOf(total, float64(total.Limit))
+	w.sameWork = true
+	return []whole{w}
+}
+
+func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole {
+	if w := g.work[f.Role]; w != nil {
+		return []whole{*w}
+	}
+	return nil
+}
+
+func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
+	for _, name := range strings.Split(f.Role, "/") {
+		if r := g.rangesNamed[name]; r != nil {
+			wholes = append(wholes, wholeOf(r, 0))
+		}
+	}
+	return wholes
 }
 
 // wholeFinding is the finding on a metric of the whole workload, nil where it has no interval.
@@ -223,8 +319,8 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role := range gone {
 		if after[role] > 0 {
 			change := after[role]/before[role] - 1
-			out[role] = &whole{t.Total.Name, strings.Join(gone[role], ", ") + " and what replaces it", change, change, change,
-				limit[role], true}
+			out[role] = &whole{metric: t.Total.Name, title: strings.Join(gone[role], ", ") + " and what replaces it", change: change,
+				low: change, high: change, allowed: limit[role], sameWork: true}
 		}
 	}
 	return out
@@ -264,7 +360,8 @@ func (t comparison) stayed() map[string]*staying {
 }
 
 // stayedIn is the whole of the kernels that stayed in the range of a finding, where others moved in or out.
-func (t comparison) stayedIn(f *result.Finding, x *staying) []whole {
+func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
+	x := g.stayed()[f.Name]
 	if x == nil || !x.moved {
 		return nil
 	}
@@ -272,12 +369,13 @@ func (t comparison) stayedIn(f *result.Finding, x *staying) []whole {
 	if math.IsNaN(change) {
 		return nil
 	}
-	return []whole{{t.Total.Name, "the kernels that stayed in " + f.Name, change, change, change, float64(f.Limit), true}}
+	return []whole{{metric: g.Total.Name, title: "the kernels that stayed in " + f.Name, change: change, low: change, high: change,
+		allowed: float64(f.Limit), sameWork: true}}
 }
 
 // allSections is the time of the sections of a run together; start-up counts only for itself. A section that
-// takes the time that the others no longer take is not slower.
-func (t comparison) allSections(e estimate) []whole {
+// takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
+func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {
 			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
@@ -287,12 +385,12 @@ func (t comparison) allSections(e estimate) []whole {
 		}
 		return all
 	}
-	base, head := sum(t.Base), sum(t.Head)
-	grown := recorded.Typical(e.Head) - recorded.Typical(e.Base)
-	if change := head/base - 1; 2*(head-base) < grown {
-		return []whole{{e.Metric.Name, "all sections of the run", change, change, change, math.Inf(1), true}}
+	change := sum(g.Head)/sum(g.Base) - 1
+	if math.IsNaN(change) {
+		return nil
 	}
-	return nil
+	return []whole{{metric: e.Metric.Name, title: "all sections of the run", change: change, low: change, high: change,
+		allowed: sectionLeast, sameWork: true}}
 }
 
 // excusedPart is a kernel that the policy allows more than its default.
@@ -301,14 +399,13 @@ type excusedPart struct {
 	more       float64 // ns a step that it takes longer
 }
 
-// excuse takes parts that a rule excuses out of the wholes that contain them: kernels that the policy ignores, warns
-// of, or allows more than others.
+// excuse takes parts that a rule excuses out of the GPU times that contain them: kernels that the policy ignores, warns
+// of, or allows more than others. The step is never excused.
 func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 	parts := excusedParts(t, estimates, findings)
 	for i, e := range estimates {
 		f := &findings[i]
-		isTime := f.Metric == measure.GPUTime.Name || f.Metric == measure.StepTime.Name || f.Metric == measure.MeanStep.Name
-		if len(parts) == 0 || !isTime || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup ||
+		if len(parts) == 0 || f.Metric != measure.GPUTime.Name || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup ||
 			!t.worsened(e.pair, f) {
 			continue
 		}
@@ -344,10 +441,13 @@ func excusedParts(t comparison, estimates []estimate, findings []result.Finding)
 	return parts
 }
 
-// excused reports whether the policy allows a kernel more than its default.
+// excused reports whether a rule that names some kernels allows one more than the default; a rule for all of them excuses nothing.
 func (t comparison) excused(s measure.Subject) bool {
 	return slices.ContainsFunc([]measure.Metric{t.Time, t.Total}, func(m measure.Metric) bool {
 		l := t.Policy.Limit(s, m)
-		return l.Severity != thresholds.Fail || l.Max > t.Policy.Threshold || l.Floor > 0
+		loose := l.Severity != thresholds.Fail || l.Max > t.Policy.Threshold || l.Floor > 0
+		return loose && slices.ContainsFunc(t.Policy.Rules, func(r thresholds.Rule) bool {
+			return r.Where == l.Rule && strings.Trim(string(r.Kernel), "*?") != ""
+		})
 	})
 }

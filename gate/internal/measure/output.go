@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,7 +16,12 @@ type Output struct {
 	// Pattern is a regular expression with one group, around the number. It has to match one line of the output, once.
 	Pattern string
 	Better  Direction // Higher or Lower
+	// Measures says what the number is a measure of, "" for what its name says.
+	Measures OutputKind
 }
+
+// Kind is what the number is a measure of.
+func (o Output) Kind() OutputKind { return cmp.Or(o.Measures, KindOfOutput(o.Name, o.Better)) }
 
 // Subject is the subject of the output in a session.
 func (o Output) Subject() Subject { return Subject{Scope: ScopeOutput, Name: o.Name} }

@@ -46,6 +46,16 @@ func (r Traded) String() string {
 		"), so it does not fail the gate"
 }
 
+// OpenWhole is an undecided whole that would make up for a slower part, by Change.
+type OpenWhole struct {
+	Metric, Kernel string
+	Change         result.Number
+}
+
+func (r OpenWhole) String() string {
+	return "slower, and the " + result.Title(r.Metric) + " of " + r.Kernel + " (" + r.Change.Change() + "), which would make up for it, is undecided"
+}
+
 // Excused is a whole that is slower by parts that the policy allows. Change is that of all else in it.
 type Excused struct {
 	Names  []string

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -17,6 +18,8 @@ const (
 	replayErrorMost = 0.005
 	// waitsFrom is the least part of a step in waits for the CPU that makes the step depend on the host's CPU.
 	waitsFrom = 0.1
+	// hostBoundFrom is the sensitivity from which the CPU makes more of a step than the GPU.
+	hostBoundFrom = 0.5
 )
 
 // HostPart is the part of a change of the host's speed that a step shows, 0 to 1.
@@ -25,6 +28,17 @@ func HostPart(base, head *recorded.Index) float64 {
 		return s
 	}
 	return waiting(base, head)
+}
+
+// HostBound reports whether a step is known to wait for the CPU more than for the GPU, on either side.
+func HostBound(base, head *recorded.Index) bool {
+	if s := sensitivity(base, head); !math.IsNaN(s) {
+		return s > hostBoundFrom
+	}
+	attributed := func(side *recorded.Index) bool {
+		return slices.ContainsFunc(side.Subjects(), func(s measure.Subject) bool { return side.HasMetric(s, measure.Owned.Name) })
+	}
+	return attributed(base) && attributed(head) && waiting(base, head) == 1
 }
 
 // sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host
