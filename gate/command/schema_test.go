@@ -51,10 +51,12 @@ func TestSchemas(t *testing.T) {
 		var want bytes.Buffer
 		enc := json.NewEncoder(&want)
 		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
+		enc.SetIndent("", " ")
 		if err := enc.Encode(schema); err != nil {
 			t.Fatal(err)
 		}
+		// A line a key, without the blanks, which are a third of the bytes in the binary; nsgate schema prints them.
+		want = *bytes.NewBuffer(regexp.MustCompile(`(?m)^ +`).ReplaceAll(want.Bytes(), nil))
 		file := filepath.Join("../../cmd/nsgate/docs", "schema", name+".json")
 		got, err := os.ReadFile(file)
 		switch {

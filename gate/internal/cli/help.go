@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -234,8 +237,10 @@ func subjects(root *cobra.Command) (names []string) {
 
 func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
 	text, err := manual.Schema(args.own[0])
+	var indented bytes.Buffer
+	err = cmp.Or(err, json.Indent(&indented, text, "", "  "))
 	if err == nil {
-		_, err = e.Out.As(terminal.JSON).Write(text)
+		_, err = e.Out.As(terminal.JSON).Write(indented.Bytes())
 	}
 	return err
 }
