@@ -109,7 +109,7 @@ const (
 	// over 3 %. hostEffectSDs is the same on hosts of one board, in deviations of the kernels there: 1.9 % of a GEMM
 	// on two H100 hosts whose kernels differed by 0.2 to 0.3 %. hostEffectPlain is that of kernels without tensor cores in a
 	// gate whose kernels differ by quietHosts at most: six on ten H200 hosts of one board ranged over 0.15 to 0.7 %.
-	hostEffectMost, hostEffectSDs, hostEffectPlain, quietHosts = 0.04, 16.0, 6.0, 0.00225
+	hostEffectMost, hostEffectSDs, hostEffectPlain, quietHosts = 0.04, 16.0, 6.0, 0.0016
 	// boardWeight is the weight of the prior among several hosts of one board, whose kernels show their spread.
 	boardWeight = 2
 	// quietSD is the largest deviation between hosts of one board of a quiet kernel.

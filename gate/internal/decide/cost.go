@@ -70,10 +70,9 @@ func (t comparison) leastCost(p pair) float64 {
 }
 
 // cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
-// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much, unless
-// sessions of several show how much.
+// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
 func (t comparison) cost() float64 {
-	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard && !t.showsSessions() {
+	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard {
 		return t.Policy.Cost
 	}
 	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)

@@ -104,13 +104,16 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 	return least
 }
 
-// countBeyond counts the runs of the head beyond the limit and every run of the baseline, of five or more but one in five: one bad
-// run hides none.
+// countBeyond counts the runs of the head beyond the limit and every run of the baseline; of unprofiled runs, which kernels say nothing
+// of, but one in five: one bad process hides none.
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	measured := e.asMeasured() // an outlier is a run as well
 	runs.Base, runs.Head = measured[0], measured[1]
-	spare := int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
+	spare := 0
+	if x.metric.Unprofiled() {
+		spare = int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
+	}
 	beyond := beyondBase(runs, x.doubtful(), x.sign(), spare)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
 	if len(beyond) > 0 {
