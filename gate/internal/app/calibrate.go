@@ -30,9 +30,7 @@ type Calibrate struct {
 	Host bool
 }
 
-func (c *Calibrate) Measured() int {
-	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
-}
+func (c *Calibrate) Measured() int { return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates())) }
 
 func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 

@@ -312,8 +312,7 @@ func (c *Check) prefer(r *result.Judgement) {
 
 // look judges all runs that were measured.
 func (c *Check) look(ctx context.Context, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error),
-	look decide.Look) (*result.Judgement, error) {
+	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err

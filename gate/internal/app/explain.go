@@ -96,8 +96,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 			}
 		}
 		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
-			Timeout:   min(max(m.Limit, 0), counterTimeout),
-			Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
+			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
 	}
 	var before, after *counters.Profile
 	var err error

@@ -379,6 +379,4 @@ func (b *Baseline) Standings() []Standing {
 }
 
 // byAge orders sessions by their start, those of unknown start first.
-func byAge(a, b model.Session) int {
-	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
-}
+func byAge(a, b model.Session) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) }

@@ -277,8 +277,7 @@ func (v *flags) asked(c *app.Check, j *job) error {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
 	}
 	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, "+
-		"or take what is measured "+
-		"with --patch FILE", j.Workload, j.Root, others)
+		"or take what is measured with --patch FILE", j.Workload, j.Root, others)
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
@@ -293,8 +292,7 @@ func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
 		if len(c.Baselines) > 0 {
 			lacks = "no counters in the baseline"
 		}
-		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
-			"with, "+
+		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
 			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")

@@ -53,8 +53,7 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 			return err
 		}
 		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
-			Policy: thresholds.Default().For(""),
-			Draw:   v.draws(), Observe: newProgress(e, true).event}
+			Policy: thresholds.Default().For(""), Draw: v.draws(), Observe: newProgress(e, true).event}
 		var err error
 		r, err = c.Run(ctx)
 		return err

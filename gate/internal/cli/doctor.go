@@ -52,8 +52,7 @@ func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, v *flags,
-	models []string) (out doctor.Observations) {
+func examineRepository(ctx context.Context, v *flags, models []string) (out doctor.Observations) {
 	policy, err := v.load()
 	switch {
 	case err != nil:
@@ -84,8 +83,7 @@ func examineRepository(ctx context.Context, v *flags,
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
 			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
-				"nsgate record writes one beside it",
-				model.Models(models)))
+				"nsgate record writes one beside it", model.Models(models)))
 		}
 	}
 	if warning := app.Uncommitted(ctx, dirs); warning != "" {

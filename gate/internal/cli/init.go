@@ -206,8 +206,7 @@ func (f *finds) tables() string {
 		for _, o := range f.outputs {
 			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
 			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better "+
-				"= %q"+
-				"         # higher or lower\n", o.Name, o.Pattern, better)
+				"= %q         # higher or lower\n", o.Name, o.Pattern, better)
 		}
 		mark = "# "
 	}

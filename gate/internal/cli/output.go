@@ -212,9 +212,7 @@ func (v *flags) annotate(e *env, r *result.Report, options github.Options) error
 	return github.Publish(r, summary.String(), options)
 }
 
-func (v *flags) apply() string {
-	return thresholds.JoinCommand([]string{"git", "apply", v.patch})
-}
+func (v *flags) apply() string { return thresholds.JoinCommand([]string{"git", "apply", v.patch}) }
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
 func offered(r *result.Judgement) bool {

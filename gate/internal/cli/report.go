@@ -76,8 +76,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]
 		case w.Measured != nil:
-			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " +
-				w.Accept}
+			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " + w.Accept}
 		}
 		if w.Verdict == result.NoVerdict && len(w.Next) == 0 {
 			w.Next = append(w.Next, "check again: the report names no next step")

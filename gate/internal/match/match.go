@@ -212,8 +212,7 @@ func same(t Sides, s measure.Subject) []Pair {
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
 			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
 		if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); m != measure.MemoryPeak &&
-			s.Scope == measure.ScopeWorkload && b != h &&
-			b != "" && h != "" {
+			s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
 			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)

@@ -41,8 +41,7 @@ var matchRefusals = []align.Refusal[Matching]{
 		Says: func(m Matching) (string, string) {
 			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
 			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") +
-				" in the baseline, " +
-				measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
+				" in the baseline, " + measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
 		}},
 	{Name: "kernel without time", Kind: model.ZeroTime, When: func(m Matching) bool { return m.timeless() != nil },
 		Says: func(m Matching) (string, string) {
@@ -57,23 +56,20 @@ var matchRefusals = []align.Refusal[Matching]{
 				": the timer failed, or the profile was changed", "measure again"
 		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool {
-		return lostStep(m.Base, m.Head) ||
-			lostStep(m.Head, m.Base)
-	},
-		Says: func(m Matching) (string, string) {
-			without, with := "head", "baseline"
-			if lostStep(m.Head, m.Base) {
-				without, with = "baseline", "head"
-			}
-			return "no step was found in the " + without + ", and the " + with + " has one",
-				"name the range that both repeat as the step, or take both as one piece"
-		}},
+		return lostStep(m.Base, m.Head) || lostStep(m.Head, m.Base)
+	}, Says: func(m Matching) (string, string) {
+		without, with := "head", "baseline"
+		if lostStep(m.Head, m.Base) {
+			without, with = "baseline", "head"
+		}
+		return "no step was found in the " + without + ", and the " + with + " has one",
+			"name the range that both repeat as the step, or take both as one piece"
+	}},
 	{Name: "launches lost", Kind: model.KernelsLost, When: Matching.hiding,
 		Says: func(m Matching) (string, string) {
 			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
 			if m.lost().rows {
-				next = "print the tables of the " + m.lost().side +
-					" again, whole: " + model.PrintLaunches
+				next = "print the tables of the " + m.lost().side + " again, whole: " + model.PrintLaunches
 			}
 			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
@@ -168,6 +164,5 @@ func (m Matching) timeless() *Pair {
 // another format has no step to lose.
 func lostStep(with, without *recorded.Index) bool {
 	return with.HasMetric(measure.Workload, measure.StepTime.Name) &&
-		!without.HasMetric(measure.Workload, measure.StepTime.Name) &&
-		without.Has(measure.Steps)
+		!without.HasMetric(measure.Workload, measure.StepTime.Name) && without.Has(measure.Steps)
 }

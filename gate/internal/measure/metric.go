@@ -134,6 +134,25 @@ func row(name, unit string, better Direction, is kind, over sums, of subjects, b
 	return m
 }
 
+// perStepCount is the row of a count of a timeline, per step and summed over the ranks.
+func perStepCount(name, unit string, better Direction, of subjects, marks mark, meaning string, title ...string) Metric {
+	return row(name, unit, better, exact, perStep|overRanks, of, ByTimeline, TermCount, marks, meaning, title...)
+}
+
+// attribute is the row of a constant of a kernel.
+func attribute(name, unit string, by Means, meaning string, title ...string) Metric {
+	return row(name, unit, Neither, exact, alone, kernels, by, TermCount, 0, meaning, title...)
+}
+
+// benchmark is the row of a metric of a benchmark file that is judged; TermKernel says that the GPU took it.
+func benchmark(name, unit string, better Direction, is kind, term Term, meaning string, title ...string) Metric {
+	marks := judged | followed | main
+	if term == TermKernel {
+		marks |= onGPU
+	}
+	return row(name, unit, better, is, alone, benchmarks, ByResults, term, marks, meaning, title...)
+}
+
 // sample is the row of a metric that is sampled of the whole GPU.
 func sample(name string, better Direction, meaning string, title ...string) Metric {
 	return row(name, "%", better, share, alone, ranges|workload, BySampling, TermUtilisation, 0, meaning, title...)
@@ -141,23 +160,34 @@ func sample(name string, better Direction, meaning string, title ...string) Metr
 
 // counter is the row of a metric that Nsight Compute gives of one launch.
 func counter(name, unit string, better Direction, is kind, meaning string, title ...string) Metric {
-	term := TermKernel
-	if is == exact {
-		term = TermCount
+	return row(name, unit, better, is, alone, kernels, ByCounters, termOf(is == exact), 0, meaning, title...)
+}
+
+// limit is the row of a limit of the occupancy.
+func limit(name, by string) Metric {
+	return counter(name, "blocks/SM", Neither, exact, "blocks that an SM could hold if only "+by+" counted")
+}
+
+// stall is the row of a cause for which warps wait.
+func stall(name, why string) Metric {
+	return counter(name, "cycles/inst", Neither, rate, "cycles that a warp waits "+why)
+}
+
+// termOf is the row of error terms of a metric of Nsight Compute.
+func termOf(exact bool) Term {
+	if exact {
+		return TermCount
 	}
-	return row(name, unit, better, is, alone, kernels, ByCounters, term, 0, meaning, title...)
+	return TermKernel
 }
 
 // row is the row of a metric. That of a metric that Nsight Compute defines follows from its name.
 func (m Metric) row() knowledge {
-	if m.Raw() == "" {
-		return known[m.Name]
+	if raw := m.Raw(); raw != "" {
+		return knowledge{metric: m, title: raw, meaning: "metric of Nsight Compute", of: kernels, by: ByCounters,
+			term: termOf(m.Exact)}
 	}
-	term := TermKernel
-	if m.Exact {
-		term = TermCount
-	}
-	return knowledge{metric: m, title: m.Raw(), meaning: "metric of Nsight Compute", of: kernels, by: ByCounters, term: term}
+	return known[m.Name]
 }
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
@@ -171,18 +201,15 @@ func MetricByName(name string) (Metric, bool) {
 
 // Raw is the name that Nsight Compute has for the metric, "" for a metric of [Metrics].
 func (m Metric) Raw() string {
-	raw, ok := strings.CutPrefix(m.Name, RawPrefix)
-	if !ok {
-		return ""
+	if raw, ok := strings.CutPrefix(m.Name, RawPrefix); ok {
+		return raw
 	}
-	return raw
+	return ""
 }
 
 // Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
 // with spaces.
-func (m Metric) Title() string {
-	return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " "))
-}
+func (m Metric) Title() string { return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " ")) }
 
 // Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
 // Nsight Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting
