@@ -35,7 +35,6 @@ type key[T any] struct {
 	field   func(*T) field
 }
 
-// rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a kernel, a range, a device, an output, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},

@@ -128,10 +128,8 @@ func (r *Resolved) own(name string) bool {
 	return r.of.Name != "" && (!atTop || r.of.Places[name] != "")
 }
 
-// placeOf is where a key was set, "" for its default.
 func (r *Resolved) placeOf(key string) string { return cmp.Or(r.of.Places[key], r.Places[key]) }
 
-// ruled reports whether a limit comes from a rule.
 func (r *Resolved) ruled(l Limit) bool {
 	return slices.ContainsFunc(r.Rules, func(x Rule) bool { return x.Where == l.Rule })
 }

@@ -204,7 +204,6 @@ func deep(n *unstable.Node) *unstable.Node {
 	return nil
 }
 
-// lineOf is the line of a part of a key.
 func lineOf(data []byte, n *unstable.Node) int {
 	return 1 + bytes.Count(data[:n.Raw.Offset], []byte("\n"))
 }
@@ -224,7 +223,6 @@ func malformed(data []byte, line int, said string) string {
 	return said
 }
 
-// lineOf is the line of a key, 0 where the table lacks it.
 func (t table) lineOf(key string) int {
 	for _, e := range t.entries {
 		if e.key == key {
@@ -353,5 +351,4 @@ func (p *Policy) rule(t table) error {
 	return nil
 }
 
-// where names a place in the policy file as reports may print it.
 func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }

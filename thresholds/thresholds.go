@@ -185,7 +185,6 @@ type Server struct {
 	Places  Places        // where each of its keys was set
 }
 
-// serverTimeout is how long a server may take until it is ready.
 const serverTimeout = 5 * time.Minute
 
 // Profiled reports whether runs of the workload are profiled.
@@ -367,7 +366,6 @@ type selector struct {
 	pattern Glob
 }
 
-// selectors are the subjects that a rule may select.
 func (r *Rule) selectors() [7]selector {
 	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeCopy, r.Copy},
 		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}

@@ -45,7 +45,6 @@ type Accept struct {
 	first   bool // the baseline held nothing to judge by
 }
 
-// comparison is a metric of a subject.
 type comparison struct {
 	measure.Subject
 	metric string
@@ -132,7 +131,6 @@ func (a Accept) Run(ctx context.Context) (*Accepted, error) {
 	return a.write(dir)
 }
 
-// maxReason is the length of a reason in characters.
 const maxReason = 500
 
 // reason normalises a reason to one line, and refuses one that is empty or too long.
@@ -147,7 +145,6 @@ func reason(s string) (string, error) {
 	return s, nil
 }
 
-// write adds to the baseline in a directory what has changed.
 func (a Accept) write(dir string) (*Accepted, error) {
 	why, err := reason(cmp.Or(a.Reason, a.gotFaster()))
 	if err != nil {
@@ -202,7 +199,6 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	return e
 }
 
-// moves are the subjects that a report says have changed.
 type moves struct {
 	moved map[measure.Subject]bool // the head has them
 	gone  map[measure.Subject]bool // the head has them no longer
@@ -332,7 +328,6 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 	return patch, err
 }
 
-// lines say what is accepted, with its reason and commit.
 func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
 	all := a.changes()

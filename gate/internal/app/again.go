@@ -30,7 +30,6 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 // What a head was judged against, see [result.Basis].
 const againstBaseline, AgainstBuild = "baseline", "build"
 
-// basisOf is the basis of a judgement by the files of a baseline.
 func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
 	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
 	return &files
@@ -156,7 +155,6 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	return a, nil
 }
 
-// named are the short names of the kernels that a report judges.
 func named(r *result.Judgement) (names []string) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {

@@ -117,7 +117,6 @@ func WorkloadsIn(root string) (names []string) {
 	return names
 }
 
-// release is the name of a tag that stands for a release.
 var release = input.Pattern(`^v?\d+(\.\d+)+$`)
 
 // anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
@@ -138,7 +137,6 @@ func anchorTags(ctx context.Context, b *baseline.Baseline) {
 	}
 }
 
-// tags are the release tags of this repository.
 type tags struct {
 	byCommit map[string]string // by the first 12 digits of the commit, as sessions hold it
 	before   []string          // those that HEAD descends from, the newest first

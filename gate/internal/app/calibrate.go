@@ -14,7 +14,6 @@ import (
 // DefaultRuns is the default number of runs of each side.
 const DefaultRuns = 5
 
-// calibrationRuns is the least default number of runs of a calibration.
 const calibrationRuns = 10
 
 // FewestCalibrated is the least number of runs of a calibration: two a side.

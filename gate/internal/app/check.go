@@ -61,7 +61,6 @@ func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 // Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
 func (c *Check) Valid(ctx context.Context) error { return c.valid(c.here(ctx, c.Baselines)) }
 
-// valid is that of [Check.Valid] for baselines of which one is that of the head.
 func (c *Check) valid(in Baselines) error {
 	var dirs, have []string
 	for _, b := range in {
@@ -93,7 +92,6 @@ func (c *Check) Spread(ctx context.Context) (dir string) {
 	return ""
 }
 
-// pick keeps the sessions that the head is compared with.
 func (c *Check) pick(sessions []model.Session) []model.Session {
 	if c.Profiler == "" || c.Live != nil && c.Live.NoProfiler {
 		return sessions
@@ -209,7 +207,6 @@ func overrule(screen, r *result.Judgement) {
 	}
 }
 
-// pair measures both builds interleaved and judges the head against the base build.
 func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 	build, remove, err := c.Base.ready(ctx, c.Tell)
 	defer remove()
@@ -310,7 +307,6 @@ func (c *Check) prefer(r *result.Judgement) {
 	}
 }
 
-// look judges all runs that were measured.
 func (c *Check) look(ctx context.Context, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
@@ -342,7 +338,6 @@ func outliers(r *result.Judgement, both bool) int {
 	return max(runs["base"], runs["head"])
 }
 
-// asked refuses saved profiles of another profiler than the one that was asked for.
 func (c *Check) asked(m *Measurement, head []model.Session) error {
 	if m.finished && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
 		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",

@@ -225,7 +225,6 @@ func (c committed) baselines(ctx context.Context, root string, models []string) 
 	return out
 }
 
-// extract writes the files of a directory of the revision to another.
 func (c committed) extract(ctx context.Context, dir, to string) error {
 	files, err := git.Files(ctx, c.revision, dir)
 	switch {

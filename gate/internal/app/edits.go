@@ -247,7 +247,6 @@ func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merg
 	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch)
 }
 
-// event is the event of a workflow on GitHub, as far as it is needed.
 type event struct {
 	PullRequest struct {
 		Base struct{ SHA string } `json:"base"`

@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
-// judged is the judgement of the input with its explanations and the given warnings.
 func judged(in decide.Input, warnings []string) *result.Judgement {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
@@ -53,7 +52,6 @@ func (BaseNotNeeded) String() string {
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
 const maxDistributions = 24
 
-// draw returns the drawings of the recordings for the pictures of a report.
 func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {

@@ -55,7 +55,6 @@ type Measurement struct {
 	here func() (string, error)
 }
 
-// take adds what was measured; the error is that of the measurement.
 func (m *Measurement) take(o *Measurement, err error) error {
 	if err == nil {
 		m.add(o)

@@ -137,7 +137,6 @@ func (c *Record) Commands() []string {
 	return out
 }
 
-// measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
 	m := &Measurement{}
 	if err := m.take(by.Measure(ctx, runs, nil)); err != nil {
@@ -214,7 +213,6 @@ func without[T any](items []T, runs map[int]float64) (kept []T) {
 	return kept
 }
 
-// counted measures the session of counters that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
 	own, counters := *c.Live, *c.Counters
 	own.Counters = &counters

@@ -57,7 +57,6 @@ func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness str
 	return out, err
 }
 
-// shown are the first rows, quoted for a message.
 func shown(rows []string) string {
 	const most = 5
 	var out []string

@@ -84,7 +84,6 @@ func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counter
 	return nil
 }
 
-// untimed are the kernels of the newest session, without times.
 func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	unknown := result.Number(math.NaN())
 	seen := map[measure.Subject]bool{}
@@ -129,7 +128,6 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 	return sessions, err
 }
 
-// opened is a recording that was made before, and its sessions.
 func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
 	[]model.Session, error) {
 	r, err := openNamed(ctx, tools, rule, path)

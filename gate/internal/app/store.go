@@ -55,7 +55,6 @@ type StoredSession struct {
 	Unmeasured int `json:"unmeasured,omitempty"`
 }
 
-// open reads the baselines, and the sessions that read selects.
 func (s Store) open(ctx context.Context, read func(*baseline.Baseline) error) (out []*baseline.Baseline, err error) {
 	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {

@@ -42,7 +42,6 @@ type Entry struct {
 	unread bool // only the rows about the whole session were read, see [Open]
 }
 
-// suffix is that of every file of a session.
 const suffix = ".csv"
 
 // Dir is where below root the baseline of a workload on a model of GPU lies: root/WORKLOAD/GPU. A workload's

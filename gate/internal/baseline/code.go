@@ -15,7 +15,6 @@ const codeScope = "code"
 // codeForm is the value of such a row: registers, stack, spill, shared, constant, barriers, code and hash.
 const codeForm = "%d %d %d %d %d %d %d %s"
 
-// codeRows are the rows of device code, in its order.
 func codeRows(kernels []devicecode.Kernel) (out []row) {
 	for _, k := range kernels {
 		out = append(out, row{Scope: codeScope, Subject: escape(k.Name), Key: escape(k.Arch), Note: escape(k.File),

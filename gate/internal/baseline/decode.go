@@ -126,7 +126,6 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	return e, e.decodeBody(file, body)
 }
 
-// decodeHead reads the rows about the whole.
 func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
 	said := make(map[string]placed)
@@ -158,7 +157,6 @@ func decodeHead(file string, rows []placed) (e Entry, err error) {
 	return e, c.err
 }
 
-// parseIDs reads names of sessions, separated by spaces.
 func parseIDs(s string) ([]string, error) {
 	if s == "" {
 		return nil, nil
@@ -235,7 +233,6 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	return nil
 }
 
-// scopes lists the scopes that a row may have.
 func scopes() string {
 	var known []string
 	for _, scope := range measure.Scopes {

@@ -44,7 +44,6 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	return nameOf(e, b.Bytes()), b.Bytes(), nil
 }
 
-// nameOf is the name of an entry's file.
 func nameOf(e *Entry, text []byte) string {
 	start := "unknown"
 	if !e.Start.IsZero() {
@@ -53,7 +52,6 @@ func nameOf(e *Entry, text []byte) string {
 	return start + "-" + contentHash(text) + suffix
 }
 
-// body are the rows of the subjects, sorted.
 func (e *Entry) body() (out []row) {
 	of := make(map[measure.Subject][]model.Series)
 	for _, x := range e.Series {

@@ -165,7 +165,6 @@ func (b *Baseline) ReadSinceAnchor() error {
 	return b.read(needed)
 }
 
-// read reads all rows of the needed files.
 func (b *Baseline) read(needed []bool) error {
 	var size, metrics atomic.Int64
 	return each(len(b.Entries), func(i int) error {
@@ -220,7 +219,6 @@ func read(dir, name string, most int64) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", file, err)
 }
 
-// oneModel refuses sessions of several GPU models.
 func (b *Baseline) oneModel() error {
 	var first *Entry
 	for i := range b.Entries {

@@ -41,7 +41,6 @@ func (b *Baseline) sort() {
 	b.Entries = out
 }
 
-// ids are the indices of entries by their ID.
 func (b *Baseline) ids() map[string]int {
 	at := make(map[string]int)
 	for i := range b.Entries {
@@ -50,7 +49,6 @@ func (b *Baseline) ids() map[string]int {
 	return at
 }
 
-// known are the files that an entry names.
 func (e *Entry) known() []string {
 	out := slices.Concat(e.Beside, e.Supersedes)
 	for _, ids := range e.Replaces {
@@ -121,7 +119,6 @@ func (s *state) overtaken() []bool {
 	return out
 }
 
-// claims are the entries on a subject by one profiler.
 type claims struct {
 	live []int // kept entries that hold the subject, and that nothing replaces for it, in their order
 	gone []int // kept entries that replace it, and hold it no longer
@@ -129,13 +126,11 @@ type claims struct {
 	apart []int
 }
 
-// subjectOf is a subject as one profiler measures it.
 type subjectOf struct {
 	measure.Subject
 	profiler model.Profiler
 }
 
-// claims finds the entries in effect of every subject.
 func (s *state) claims() map[subjectOf]*claims {
 	out := make(map[subjectOf]*claims)
 	of := func(x measure.Subject, e *Entry) *claims {
@@ -206,7 +201,6 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	return slices.DeleteFunc(of, func(i int) bool { return found.Bit(i) == 0 })
 }
 
-// subjects are the subjects with samples in an entry, each once.
 func (e *Entry) subjects() (out []measure.Subject) {
 	for i, x := range e.Series {
 		if i == 0 || x.Subject != e.Series[i-1].Subject {

@@ -135,7 +135,6 @@ func (b *Baseline) holding(e *Entry) *Entry {
 	return nil
 }
 
-// samples returns the rows of an entry's metrics.
 func samples(e *Entry) []row {
 	return append((&Entry{Session: model.Session{Series: e.Series}}).body(), codeRows(e.Code)...)
 }

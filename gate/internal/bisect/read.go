@@ -35,7 +35,6 @@ type Bisect struct {
 	Getenv func(string) string
 }
 
-// bisection is a search in progress.
 type bisection struct {
 	*Bisect
 	line   []history.Commit // the good end first
@@ -48,14 +47,12 @@ type bisection struct {
 	state  state
 }
 
-// errTime ends a search whose time is up.
 var errTime = errors.New("the time is up")
 
 func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
 	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
 }
 
-// pair is a check of one build against another, interleaved.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
 	job.Live = b.Live.Of(head)

@@ -182,7 +182,6 @@ func Subset(s *model.Session, runs []int) model.Session {
 	return out
 }
 
-// measure fills in the noise of each forecast's subject.
 func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	for _, f := range forecasts {
 		x, _ := s.Find(f.Subject, f.Metric.Name)
@@ -338,7 +337,6 @@ func planned(f *decide.Forecast) bool {
 	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
-// plan finds the fewest runs for one threshold.
 func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Resolved, threshold float64) Plan {
 	at := *policy
 	at.Threshold = threshold

@@ -93,7 +93,6 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
 }
 
-// commandWord is a file as a word of a command.
 func commandWord(file string) string {
 	if strings.HasPrefix(file, "-") {
 		file = "./" + file

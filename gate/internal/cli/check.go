@@ -109,7 +109,6 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 	}
 }
 
-// request is the checks that the flags ask for, one for each workload.
 func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
 	if err := v.checkCounts(); err != nil {

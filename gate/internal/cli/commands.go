@@ -41,7 +41,6 @@ const (
 	storeNames  = "baseline workload policy"
 )
 
-// commands are the subcommands, in the order of the help.
 func commands() []*command {
 	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
@@ -142,12 +141,10 @@ func root(e *env) *cobra.Command {
 	return root
 }
 
-// unknownCommand names the command that a word may have been meant for.
 func unknownCommand(root *cobra.Command, word string) error {
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, mapped(root.Commands(), (*cobra.Command).Name)))
 }
 
-// unknownFlag names the flag that a misspelt one may have been meant for.
 func unknownFlag(c *cobra.Command, err error) error {
 	near := ""
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -177,7 +174,6 @@ type command struct {
 	run      func(ctx context.Context, e *env, v *flags, args arguments) error
 }
 
-// check refuses other arguments than the command takes.
 func (a arguments) check(c *command) error {
 	name := c.name
 	switch n := len(a.own); {

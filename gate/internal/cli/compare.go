@@ -41,7 +41,6 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	return v.publish(e, r)
 }
 
-// runDemo judges the recordings in the binary, by the defaults.
 func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	files, err := demo.Files()
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// ascii reports whether the locale says that only ASCII can be shown.
 func ascii(getenv func(string) string) bool {
 	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 	return locale == "C" || locale == "POSIX"

@@ -35,7 +35,6 @@ func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 	return nil
 }
 
-// printObservations prints a line for each observation, with the commands that mend it below.
 func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 	for _, o := range seen {
 		mark := map[doctor.Mark]string{doctor.Good: "✓", doctor.Note: "–", doctor.Bad: "✗"}[o.Mark]

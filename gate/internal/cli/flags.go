@@ -141,11 +141,9 @@ func (v *flags) table() map[string]any {
 	}
 }
 
-// shorthands are the letters of flags.
 var shorthands = map[string]string{"output": "o", "quiet": "q", "runs": "n", "threshold": "t", "verbose": "v",
 	"workload": "w"}
 
-// flagText is what help/flags.txt says of a flag.
 type flagText struct {
 	section, meaning string
 	acts             acting // where it acts
@@ -318,7 +316,6 @@ func (e *env) misspelt() error {
 	return nil
 }
 
-// collect adds the variables of all flags of commands.
 func collect(commands []*command, known *[]string) {
 	for _, c := range commands {
 		for _, name := range strings.Fields(c.flags) {

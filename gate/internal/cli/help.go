@@ -220,7 +220,6 @@ func (e *env) paged(text string) error {
 	return err
 }
 
-// subjects are the words that help knows.
 func subjects(root *cobra.Command) (names []string) {
 	names = mapped(manual.Topics(), func(t manual.Topic) string { return t.Name })
 	for _, c := range root.Commands() {
@@ -240,7 +239,6 @@ func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
 	return err
 }
 
-// explainWord prints the rows of the manual that explain a word of a report.
 func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	word := args.own[0]
 	found := manual.Explain(word)
@@ -265,12 +263,10 @@ func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	return nil
 }
 
-// behind puts two spaces before each line.
 func behind(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// search prints the lines of the manual with a word, behind their topics.
 func search(e *env, word string) error {
 	const most = 5 // lines of a topic
 	hits := manual.Search(word)
@@ -315,7 +311,6 @@ func printCompletion(_ context.Context, e *env, _ *flags, args arguments) error 
 // completed annotates a flag with the values that a shell completes.
 const completed = "completed"
 
-// completeFlags says what values the flags of a command may have.
 func completeFlags(c *cobra.Command) {
 	functions := map[string]cobra.CompletionFunc{"report": reports, "workload": workloads}
 	words := map[string][]string{"undecided": {"warn", "fail"}, "timeout": {"none"}, "warmup": {"auto", "capture"}}
@@ -332,7 +327,6 @@ func completeFlags(c *cobra.Command) {
 	})
 }
 
-// reports completes FORMAT=FILE.
 func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(word, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -344,7 +338,6 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// workloads completes the names of the policy file and of the baselines.
 func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	file := ""

@@ -118,5 +118,4 @@ func moments(files []string, workload string) (out []history.Moment, err error) 
 	return out, nil
 }
 
-// maxReports is how many files a history may take.
 const maxReports = 10000

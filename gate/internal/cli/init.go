@@ -121,7 +121,6 @@ func named(root string, command []string) (candidate, error) {
 	return c, err
 }
 
-// here is a file as it is seen from the working directory.
 func here(file string) string {
 	at, err := filepath.Abs(".")
 	if relative, wrong := filepath.Rel(at, file); err == nil && wrong == nil {
@@ -241,7 +240,6 @@ func (f *finds) next(fresh, recorded bool, policy string) (steps []string) {
 	return append(steps, "nsgate init --ci github or gitlab writes a workflow or a job")
 }
 
-// finds are the CI files and programs that init found in a repository.
 type finds struct {
 	github, gitlab bool
 	pipeline       bool        // there is a .gitlab-ci.yml, and it does not include nsgate's job
@@ -263,7 +261,6 @@ func hosted(remote, name string) bool {
 	return slices.Contains(strings.Split(host, "."), name)
 }
 
-// thirdParty are directories of other people's code.
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and

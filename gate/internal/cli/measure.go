@@ -30,7 +30,6 @@ func (v *flags) rule() (profile.Rule, error) {
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
 }
 
-// tools are the programs and metrics with which recordings are read.
 func (v *flags) tools(p *thresholds.Policy) profile.Tools {
 	return profile.Tools{Exe: v.Exe, Metrics: p.RawMetrics()}
 }
@@ -74,7 +73,6 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	return jobs, nil
 }
 
-// single is resolve of a command that takes one workload.
 func (v *flags) single(e *env, workload []string) (*job, error) {
 	jobs, err := v.resolve(e, workload)
 	if err != nil {
@@ -213,7 +211,6 @@ func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 	return w.Starts, nil
 }
 
-// build is the command of a workload and where it runs, none with --from.
 func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
 	switch {
 	case command != nil:

@@ -19,15 +19,12 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// file is a file to write a report to, and how it was asked for.
 type file struct{ format, name, flag string }
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
-// shortNames are other names of formats.
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
 
-// known refuses a format that the command does not know.
 func (v *flags) known(source, format string) error {
 	if slices.Contains(v.formats, format) {
 		return nil
@@ -85,17 +82,14 @@ func (v *flags) check(e *env) error {
 	return nil
 }
 
-// render prints a value in the format that was asked for.
 func render[V report.Value](e *env, o *flags, value V) error {
 	return report.Render(o.format, e.Out, value, o.options(e))
 }
 
-// draws reports whether a page with pictures is asked for.
 func (v *flags) draws() bool {
 	return v.format == "html" || slices.ContainsFunc(v.files, func(f file) bool { return f.format == "html" })
 }
 
-// options are how a report looks on standard output.
 func (v *flags) options(e *env) report.Options {
 	o := report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1",
 		Quiet: v.quiet, ASCII: ascii(e.getenv), ShowAll: "--verbose", Version: thisBuild().Version}
@@ -177,7 +171,6 @@ func (v *flags) writeFiles(stored *result.Report, printed report.Options) (faile
 	return failed
 }
 
-// refused is the exit code of a refusal of this kind.
 func refused(kind string) int {
 	if model.Kind(kind).Program() {
 		return ExitProgram

@@ -83,7 +83,6 @@ func (v *flags) showPolicy(e *env) error {
 	return nil
 }
 
-// shadowKey is the line of a policy file that turns shadow on.
 var shadowKey = input.Pattern(`^(\s*shadow\s*=\s*)true\b`)
 
 // promoted turns shadow off in the policy file where the bound of its failures is at most the target.
@@ -129,7 +128,6 @@ func (v *flags) promoted(e *env, p *thresholds.Policy) error {
 // policyFile is the name of the policy in the working directory or above it, up to the repository's root.
 const policyFile = "nsgate.toml"
 
-// maxPolicy is how much is read of a policy file, in bytes.
 const maxPolicy = 1 << 20
 
 // readPolicy reads a policy file, "" for the one that there is; without one it is the default.
@@ -148,7 +146,6 @@ func readPolicy(file string) (*thresholds.Policy, error) {
 	return thresholds.Parse(file, data)
 }
 
-// load reads the policy file, if there is one, and lays the flags over it.
 func (v *flags) load() (*thresholds.Policy, error) {
 	policy, err := readPolicy(v.policy)
 	if err != nil {
@@ -167,7 +164,6 @@ func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Reso
 	return r
 }
 
-// looser says that a flag or variable loosens a key of a policy or a workload.
 func looser(flag, value, key, of, was string) string {
 	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
 }
@@ -272,7 +268,6 @@ func policyDir(file string) string {
 	return filepath.Dir(file)
 }
 
-// baselineRoot is the directory of the baselines: the given one, else that next to the policy file.
 func baselineRoot(given, policy string) string {
 	if given != "" {
 		return given

@@ -63,7 +63,6 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 	return v.publish(e, r)
 }
 
-// resume adds the commands that go on from a report of a file.
 func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	file := ""
 	if len(args.own) > 0 {
@@ -259,7 +258,6 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return unwritten(name, err)
 }
 
-// writeText writes a text like [writeFile].
 func writeText(name, text string) error {
 	return writeFile(name, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -267,7 +265,6 @@ func writeText(name, text string) error {
 	})
 }
 
-// special reports whether a file is there and is a pipe, a device or the like.
 func special(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()

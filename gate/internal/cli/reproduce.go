@@ -109,7 +109,6 @@ func secretive(flag, value string) bool {
 	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
 }
 
-// limited are the flags that a number of runs replaces.
 var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
 // callsOf are the commands that settle what a check left undecided; line repeats the check, without what hidden names.

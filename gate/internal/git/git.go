@@ -23,7 +23,6 @@ import (
 // limit is how long a question to git may take.
 var limit = 10 * time.Second
 
-// maxOutput is how much of an answer of git is read, in bytes.
 const maxOutput = 64 << 20
 
 // ErrForeign is the error for a repository of another user, which git refuses to read.
@@ -102,7 +101,6 @@ func answer(ctx context.Context, question *exec.Cmd) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), fmt.Errorf("git: %w", err) // git diff has an answer where files differ
 }
 
-// bounded keeps what fits.
 type bounded struct {
 	bytes.Buffer
 	over bool

@@ -183,7 +183,6 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	return out, err
 }
 
-// changes reads the rows of git diff --numstat -z.
 func changes(rows string) (out []Change) {
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {

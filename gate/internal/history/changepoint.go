@@ -99,7 +99,6 @@ func distances(series []float64) sums {
 	return s
 }
 
-// between are the distances from the values of one range to those of another.
 func (s sums) between(a, b, c, d int) float64 { return s[b][d] - s[a][d] - s[b][c] + s[a][c] }
 
 // widest is the place in a range that divides it, or a beginning of it, into the parts that differ most, and by how

@@ -55,7 +55,6 @@ type Moment struct {
 	values map[number]point
 }
 
-// number is the metric of a trend.
 type number struct {
 	subject measure.Subject
 	metric  string
@@ -269,7 +268,6 @@ func (h *History) anchored(values []result.Number) (from float64) {
 	return from
 }
 
-// levels finds where the level of a trend changes, with the changes of the environment there.
 func (h *History) levels(t *Trend) {
 	if !t.Enough {
 		return

@@ -22,7 +22,6 @@ func around(change, noise float64) Reading {
 	return Reading{result.Number(change), result.Number(change - noise), result.Number(change + noise)}
 }
 
-// noise is half the width of the interval.
 func (r Reading) noise() float64 { return float64(r.High-r.Low) / 2 }
 
 // factor is the number of the commit relative to that of the good end.

@@ -56,7 +56,6 @@ func Words() (words []string) {
 	return slices.Compact(words)
 }
 
-// metric is the row of a metric.
 func metric(m measure.Metric) Entry {
 	var kinds []string
 	for _, kind := range m.Kinds() {

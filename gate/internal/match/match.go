@@ -81,7 +81,6 @@ func Pairs(t Sides) []Pair {
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }
 
-// moreLaunches reports whether the head launches a kernel more often.
 func (t Sides) moreLaunches(s measure.Subject) bool {
 	return t.Head.Typical(s, measure.Launches.Name) > t.Base.Typical(s, measure.Launches.Name)
 }
@@ -168,7 +167,6 @@ func groups(side *recorded.Index, subjects []measure.Subject,
 	return out
 }
 
-// list makes pairs of subjects that only one side has.
 func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []Pair {
 	var out []Pair
 	for _, s := range subjects {
@@ -194,7 +192,6 @@ func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because r
 	return out
 }
 
-// same pairs every metric of a subject that both sides have.
 func same(t Sides, s measure.Subject) []Pair {
 	var out []Pair
 	attributes := changed(t, s, s)
@@ -281,7 +278,6 @@ func totals(t Sides, old, new []measure.Subject, match string) []Pair {
 	return append(out, p)
 }
 
-// names are those of kernels, each once, the heaviest first.
 func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric) (out []string) {
 	sorted := slices.SortedStableFunc(slices.Values(kernels), func(a, b measure.Subject) int {
 		return cmp.Or(cmp.Compare(side.Typical(b, total.Name), side.Typical(a, total.Name)), cmp.Compare(a.Name, b.Name))
@@ -313,7 +309,6 @@ func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	return out
 }
 
-// changed lists the launch attributes of a kernel that changed.
 func changed(t Sides, old, new measure.Subject) []result.Remark {
 	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {

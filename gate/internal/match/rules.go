@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// unmet is a rule of the policy that judges nothing.
 type unmet struct {
 	rule   *thresholds.Rule
 	metric measure.Metric // that it names in full, the zero value for none

@@ -10,7 +10,6 @@ import (
 // between separates the short name of a kernel from the part that distinguishes it from its namesakes.
 const between = " · "
 
-// maxTerms is how many parts of a name are looked at, the first ones.
 const maxTerms = 32
 
 // Labels gives each of the normalised names of kernels its shortest distinct form. That is the short name where one

@@ -163,12 +163,10 @@ func counter(name, unit string, better Direction, is kind, meaning string, title
 	return row(name, unit, better, is, alone, kernels, ByCounters, termOf(is == exact), 0, meaning, title...)
 }
 
-// limit is the row of a limit of the occupancy.
 func limit(name, by string) Metric {
 	return counter(name, "blocks/SM", Neither, exact, "blocks that an SM could hold if only "+by+" counted")
 }
 
-// stall is the row of a cause for which warps wait.
 func stall(name, why string) Metric {
 	return counter(name, "cycles/inst", Neither, rate, "cycles that a warp waits "+why)
 }
