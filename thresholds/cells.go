@@ -68,8 +68,7 @@ func (p *Policy) Bounds(by measure.Means) []Rule {
 	})
 }
 
-// OfCounters is the policy for a profiler of counters, and the places of rules on metrics that it does not measure, which
-// that policy lacks.
+// OfCounters is the policy for a profiler of counters, and the places of rules on other metrics, which it lacks.
 func (r *Resolved) OfCounters() (counted *Resolved, without []string) {
 	c := *r
 	c.Rules = slices.DeleteFunc(slices.Clone(r.Rules), func(x Rule) bool {

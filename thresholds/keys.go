@@ -218,8 +218,8 @@ type Setting struct {
 	Where string // "default", "nsgate.toml:12", "--threshold"
 }
 
-// Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at the
-// top where it sets nothing else.
+// Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at
+// the top where it sets nothing else.
 func (p *Policy) Settings() []Setting {
 	top := p.derived(settings("", "", rootKeys, p, p.Places))
 	out := slices.Clone(top)
@@ -309,8 +309,8 @@ func (w *Workload) Set(key, text, where string) error {
 	return take([]entry{e}, workloadKeys, w, &w.Places)
 }
 
-// Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the
-// same key for itself loses to it, as it does to a flag of the command line. where says who wants it: "--threshold".
+// Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that
+// sets the same key loses to it, as to a flag of the command line. where says who wants it: "--threshold".
 func (p *Policy) Set(key, text, where string) error {
 	e := []entry{{key: key, kind: unstable.String, text: text, where: where}}
 	p.Places, p.Workloads = maps.Clone(p.Places), slices.Clone(p.Workloads) // a copy of before stays as it is

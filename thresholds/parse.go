@@ -14,18 +14,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The bounds of a file are far beyond any policy that a person would write: its size in bytes, its tables, and the
-// parts of a dotted key. The decoder takes time in proportion to the square of the parts, a judgement to the rules
-// times the kernels.
+// The bounds of a file are far beyond any policy of a person: its size in bytes, its tables, and the parts of a dotted
+// key. The decoder takes time in proportion to the square of the parts, a judgement to the rules times the kernels.
 const (
 	maxFile   = 1 << 20
 	maxTables = 2000
 	maxParts  = 8
 )
 
-// Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are of the form
-// "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that cannot be meant, a name given
-// twice and a rule that can never apply are errors.
+// Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are
+// of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that
+// cannot be meant, a name given twice and a rule that can never apply are errors.
 func Parse(file string, data []byte) (*Policy, error) {
 	p := Default()
 	p.File = file

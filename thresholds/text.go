@@ -48,8 +48,7 @@ func parseWarmup(s string) (string, error) {
 }
 
 // splitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
-// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
-// program itself.
+// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: no shell runs it.
 func splitCommand(s string) ([]string, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
 		return nil, errors.New("command holds a control character; take it out")

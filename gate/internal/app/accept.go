@@ -58,8 +58,8 @@ type Accepted struct {
 	Lines []string // what was accepted, worst first, with its reason and commit
 }
 
-// Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
-// names must be one of its own workload and GPU, in this tree, and no part of it git's own or a symbolic link.
+// Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the
+// directory that it names must be of its own workload and GPU, in this tree, and hold no part of git and no link.
 func (a Accept) Dir() (string, error) {
 	head := a.Judgement.HeadSessions
 	workload, gpu := cmp.Or(a.Judgement.Workload, "default"), head[len(head)-1].GPU
@@ -168,8 +168,8 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	return out, err
 }
 
-// entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all sums over
-// kernels. If nothing changed it is the whole session.
+// entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all
+// sums over kernels. If nothing changed it is the whole session.
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
 	m := a.moves(&s, live)
@@ -288,8 +288,8 @@ func (m moves) takes(x measure.Subject) bool {
 	return x.Scope != measure.ScopeKernel
 }
 
-// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;
-// nothing is changed. It is an error where the baseline lies outside of the repository, or the report has none.
+// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is
+// accepted above it. It is an error where the baseline lies outside of the repository, or the report has none.
 func (a Accept) Patch(ctx context.Context, repository string) (patch string, err error) {
 	if a.Judgement.Baseline == "" && a.Judgement.Measured == nil || len(a.Judgement.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")

@@ -35,8 +35,7 @@ func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.
 	return &files
 }
 
-// lookOf is a look, counted from 1, of those after some numbers of runs, which share the error of a gate; the only one
-// where there are none.
+// lookOf is a look, counted from 1, of those that share the error of a gate, else the only one.
 func lookOf(alpha float64, looks []int, n int) decide.Look {
 	if n < 1 || n > len(looks) {
 		return decide.Look{}

@@ -1,9 +1,9 @@
-// Package app holds the commands of nsgate without the command line: measure a workload and judge it ([Check]), judge recordings
-// ([Compare]), write and extend the committed baseline ([Record], [Accept]), measure the noise ([Calibrate]), sum up a recording
-// ([Show]), examine this machine ([Examine]).
+// Package app holds the commands of nsgate without the command line: measure a workload and judge it ([Check]), judge
+// recordings ([Compare]), write and extend the committed baseline ([Record], [Accept]), measure the noise
+// ([Calibrate]), sum up a recording ([Show]), examine this machine ([Examine]).
 //
-// A refusal is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a baseline that is
-// damaged) or the end of ctx.
+// A refusal is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a baseline
+// that is damaged) or the end of ctx.
 package app
 
 import (
@@ -24,19 +24,19 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
-// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base build, both
-// are measured interleaved, and that decides.
+// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base
+// build, both are measured interleaved, and that decides.
 type Check struct {
 	Job
-	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once, whatever
-	// the baselines say.
+	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once,
+	// whatever the baselines say.
 	Base   *Base
 	Paired bool
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one. The measurement goes on to
 	// the next while something is undecided. The looks share the chance of a false alarm.
 	Looks []int
-	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs: after the
-	// first look it is known how many fit.
+	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs:
+	// after the first look it is known how many fit.
 	Budget time.Duration
 	// Profiler selects the sessions of the baselines to compare the head with; "" is the profiler of the head.
 	Profiler model.Profiler
@@ -160,8 +160,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	return r, err
 }
 
-// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
-// pair decides what that leaves undecided. Without a baseline of this machine's GPU the head can become the first one.
+// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes
+// one look, and pair decides the rest. Without a baseline of this machine's GPU the head can become the first one.
 func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	own := c.own()
 	models, first := c.Live.Models(ctx)
@@ -236,7 +236,7 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
-// and may be wrong in its share of the policy's error only. sides splits the recorded runs into baseline and head sessions.
+// and may be wrong in its share of the policy's error only. sides splits the runs into baseline and head sessions.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Judgement, error) {
 	var r *result.Judgement
@@ -326,7 +326,7 @@ func (c *Check) look(ctx context.Context, all *Measurement,
 	return judged(in, all.Warnings), nil
 }
 
-// outliers is the number of outlier runs of the side that has more of them; both is false where only the head can be measured again.
+// outliers is the number of outlier runs of the side that has more of them; without both that of the head.
 func outliers(r *result.Judgement, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.OutlierRuns {

@@ -28,7 +28,7 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	return out, nil
 }
 
-// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; what keeps it from that is a warning.
+// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; a refusal is a warning.
 func (m *Live) countBeside(ctx context.Context, out *Measurement) error {
 	own := *m
 	own.Counters = new(m.Selection)

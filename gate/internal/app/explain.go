@@ -50,8 +50,8 @@ func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build)
 	return r, err
 }
 
-// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these places by
-// finding. What keeps it from that is a hint. The error is that of ctx.
+// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these
+// places by finding. What keeps it from that is a hint. The error is that of ctx.
 func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[int]*result.Origin, error) {
 	wanted := why.Targets(r, c.Explain == ExplainAlways)
 	if len(wanted) == 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
-// Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used is a
-// *model.Refusal; another error says that the path does not exist, or that a baseline or report there is damaged.
+// Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used
+// is a *model.Refusal; another error says that the path does not exist, or that a baseline or report there is damaged.
 func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*result.Summary, error) {
 	r, all, err := opened(ctx, tools, rule, path)
 	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {

@@ -22,8 +22,7 @@ type Baseline struct {
 	Entries []Entry // oldest first, each after the files that it names
 }
 
-// Entry is the content of one file: a session and its relation to others. The removal of another file has no series and
-// no runs.
+// Entry is one file: a session and its relation to others. The removal of another file has no series or runs.
 type Entry struct {
 	// Session has the file's name without its suffix as ID.
 	model.Session
@@ -60,7 +59,7 @@ func Dir(root, workload, gpuModel string) string {
 	return filepath.Join(root, name, gpu)
 }
 
-// Workload is the name of the workload with the baselines in a directory: that in one of their files, else the directory's.
+// Workload is the workload with the baselines in a directory: that in one of the files, else the directory's.
 func Workload(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -8,8 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture,
-// the note its file.
+// codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture.
 const codeScope = "code"
 
 // codeForm is the value of such a row: registers, stack, spill, shared, constant, barriers, code and hash.

@@ -75,8 +75,7 @@ func decodeEntry(dir, name string, text []byte,
 	return e, err
 }
 
-// decodeFirst decodes the rows about the whole session, which come first, and those of subjects unless the file is that
-// of a recorded session.
+// decodeFirst decodes the rows about the whole session, which come first, and unless it was recorded those of subjects.
 func decodeFirst(file string, text []byte) (Entry, error) {
 	end := 0
 	for line := range bytes.Lines(text) {

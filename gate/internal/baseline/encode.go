@@ -97,8 +97,7 @@ func (e *Entry) body() (out []row) {
 // maxID is the length in bytes above which an id is cut.
 const maxID = 80
 
-// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is so long that rows could not be
-// read.
+// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is too long to be read.
 func shorten(s measure.Subject) string {
 	id := s.Name
 	if s.Scope == measure.ScopeKernel {

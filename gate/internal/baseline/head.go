@@ -205,8 +205,7 @@ func (e *Entry) readRuns(c *cells, said map[string]placed) {
 	}
 }
 
-// formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is
-// known.
+// formatStarts is when the runs of a session began, in s after its start, "-" where not known; "" where none is.
 func formatStarts(s *model.Session) string {
 	known := false
 	starts := join(s.Runs, func(r model.Run) string {

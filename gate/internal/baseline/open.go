@@ -205,8 +205,7 @@ const (
 
 var maxValues = 5 << 20
 
-// read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a regular file of the same
-// directory.
+// read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a file of the same directory.
 func read(dir, name string, most int64) ([]byte, error) {
 	text, err := input.ReadWithin(dir, name, most)
 	if err == nil {

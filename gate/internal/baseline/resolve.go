@@ -177,8 +177,7 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are entries of a subject from two branches that do not know each other. At least one of the branches
-// replaces the subject.
+// contested are entries of a subject from two branches that do not know each other. At least one replaces the subject.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
 	if !slices.ContainsFunc(of, changes) {
@@ -241,8 +240,8 @@ func (b *Baseline) InEffect() []model.Session {
 }
 
 // SinceAnchor is every session since the last anchor, replaced or not, the oldest first, for measuring drift. It begins
-// with the state of the anchor: the newest whole session then, with its accepted changes. Without an anchor it begins
-// with the oldest session.
+// with the anchor's state: the newest whole session then, with its accepted changes. Without one it begins with the
+// oldest.
 func (b *Baseline) SinceAnchor() []model.Session {
 	s, last := b.state(), b.anchor()
 	var out []model.Session

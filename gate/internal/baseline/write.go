@@ -115,8 +115,7 @@ func (b *Baseline) inForce() (ids []string) {
 	return ids
 }
 
-// holding is the entry in force that holds the very same samples as a new one and replaces all that this would, nil for
-// none.
+// holding is the entry in force that holds the same samples as a new one and replaces all that this would, or nil.
 func (b *Baseline) holding(e *Entry) *Entry {
 	if e.Removes != "" {
 		return nil

@@ -21,8 +21,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
-// Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
-// says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
+// Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; their
+// report says why. The error is a mistake of the caller or the end of ctx; the next Run goes on from there.
 func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload, Culprits: []history.Culprit{}}}
 	if c.MaxTime > 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
-// commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
-// have. At the end each culprit is measured interleaved with the commit before it, which gives its change and cause.
+// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ. Then commits
+// between them are built in worktrees and measured interleaved with both ends: how much of the change do they have?
+// At the end each culprit is measured interleaved with the commit before it, which gives its change and cause.
 type Bisect struct {
 	app.Job
 	// Build is the workload in the checkout here; each commit's is the same in its worktree.
@@ -108,7 +108,7 @@ func (b *bisection) read(ctx context.Context, i int) error {
 	return nil
 }
 
-// ask measures a commit interleaved with the good end, then with the bad one, with more runs while the reading is undecided.
+// ask measures a commit interleaved with the good end, then with the bad one, with more runs while it is undecided.
 func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	build, remove, err := b.at(ctx, commit)
 	defer remove()

@@ -53,8 +53,8 @@ func Calibrate(sessions []model.Session, policy *thresholds.Resolved, runs int, 
 	return c
 }
 
-// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none where the session
-// says nothing about gates. See [Calibrate].
+// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none
+// where the session says nothing about gates. See [Calibrate].
 func NoiseOf(s model.Session, policy *thresholds.Resolved, runs int) []Noise {
 	c, last, forecasts := foretell([]model.Session{s}, policy, runs, 0)
 	if last == nil {
@@ -330,8 +330,7 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Re
 	}
 }
 
-// planned reports whether a plan has to find a slowdown of a comparison: of the workload, and of kernels from 5 % of
-// GPU time on.
+// planned reports whether a plan must find a slowdown: of the workload, and of kernels from 5 % of GPU time.
 func planned(f *decide.Forecast) bool {
 	const heavyShare = 0.05
 	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)

@@ -216,8 +216,7 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 }
 
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
-// baseline is not the first where there is one of a name that nothing has any more: the change under review has deleted
-// or renamed it.
+// baseline is not the first where the change under review has deleted or renamed one.
 func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 	var known []string // directories of baselines
 	for _, w := range c.Policy.Workloads {

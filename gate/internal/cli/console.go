@@ -50,8 +50,8 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code. It returns
-// other errors.
+// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code or another
+// error.
 func noVerdict(e *env, what string, err error) error {
 	list, code := []error{err}, ExitNoVerdict
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -90,8 +90,7 @@ var ways = map[model.Kind]string{
 	model.Unsteady:          "--warmup N, --warmup capture",
 }
 
-// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". A step that already names
-// its flags stays.
+// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". One with flags stays.
 func WayOut(kind model.Kind, next string) string { return withWay(wayOf(kind, next), next) }
 
 // wayOf are the flags of a next step: of a metric that was not measured those that measure it.

@@ -219,8 +219,7 @@ func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
 	}
 }
 
-// typed marks flags that no variable sets, because it is meant for another command. from is the variable that set a
-// flag.
+// typed marks flags that no variable sets, because it is meant for another command. from is that of a flag.
 const (
 	typed = "typed"
 	from  = "from"

@@ -83,7 +83,7 @@ func overview(root *cobra.Command, e *env) string {
 // few is up to how many flags --help shows all of them.
 const few = 12
 
-// commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, unless all is set.
+// commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, or all.
 func commandHelp(c *cobra.Command, columns int, all bool) string {
 	n := 0
 	c.Flags().VisitAll(func(*pflag.Flag) { n++ })

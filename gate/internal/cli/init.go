@@ -98,8 +98,7 @@ func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
 	return failed
 }
 
-// named is the workload of a command: its name is that of the script or program, and its directory the working
-// directory.
+// named is the workload of a command: its name that of the script or program, its directory the working directory.
 func named(root string, command []string) (candidate, error) {
 	program := command[0]
 	if i := slices.IndexFunc(command, func(s string) bool { return strings.HasSuffix(s, ".py") }); i >= 0 {
@@ -165,8 +164,7 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 	return true, nil
 }
 
-// record records the baseline, writes numbers that every run printed as comments into the policy that init has just
-// written, and names them.
+// record records the baseline, and writes numbers that every run printed as comments into the new policy.
 func (f *finds) record(ctx context.Context, e *env, policy string) error {
 	v := (&command{flags: measureNames}).bindFlags("record", pflag.NewFlagSet("record", pflag.ContinueOnError))
 	if err := record(ctx, e, v, arguments{}); err != nil || len(v.suggested) == 0 {
@@ -264,8 +262,8 @@ func hosted(remote, name string) bool {
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and
-// Python programs that import a GPU library and have a main guard or the name of a program (train.py). It sees at most
-// the first 20,000 files.
+// Python files that import a GPU library with a main guard or the name of a program (train.py). It sees 20,000 files at
+// most.
 func look(root string) *finds {
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell

@@ -261,8 +261,7 @@ func (v *flags) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) 
 	return 0, nil
 }
 
-// gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs
-// around the workload.
+// gather is the directory for the recordings of ranks, made where missing; "" if the profiler runs around the workload.
 func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):

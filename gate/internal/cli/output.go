@@ -241,8 +241,8 @@ func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *t
 	return all.String(), nil
 }
 
-// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI
-// host's workspace or where .git is.
+// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root,
+// which is the CI host's workspace or where .git is.
 func locate(e *env) story.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
 		return story.NewLocator(input.Tree(top))

@@ -84,8 +84,8 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	r.Reproduce = e.again("")
 }
 
-// again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
-// under that of --policy.
+// again judges a saved report by other limits, each workload under the policy that held and the given keys, or
+// --policy.
 func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
 	var all []*result.Judgement
 	for _, w := range r.Each() {
@@ -129,8 +129,7 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 	return several, nil
 }
 
-// open writes the page of a report beside the last report, shows it in the browser where there is one, and prints the
-// verdict and the file.
+// open writes the page of a report beside the last report, shows it in a browser, and prints the verdict and the file.
 func (v *flags) open(e *env, r *result.Judgement) error {
 	dir := filepath.Dir(lastFile(e.ctx))
 	if dir == "." {
@@ -221,8 +220,7 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 // harmlessStep matches a step of a file that may be shown: without operators of a shell and addresses.
 var harmlessStep = input.Pattern(`^(?:[^|&$<>\x60\\~*\x00-\x1f:]|:[^/])*$`)
 
-// found is the judgement of a saved report, without what the command adds anew and steps that a shell would run in
-// parts; nil for none.
+// found is the judgement of a saved report, without what the command adds and steps that a shell would run.
 func found(r *result.Report) *result.Judgement {
 	if r == nil {
 		return nil

@@ -32,13 +32,12 @@ var ErrForeign = errors.New("the repository belongs to another user, so git refu
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
 
-// cleared are variables that tie git to the repository and index of a hook, make it run programs, or read
-// a path as a pattern.
+// cleared are variables that tie git to the repository and index of a hook, run programs, or read a path as a pattern.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS",
 	"GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"}
 
-// Command is a call of git in a directory ("" for the current one), which takes paths literally, for who runs it himself.
+// Command is a call of git in a directory ("" for the current one), which takes paths literally.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(options, exempt(dir), args)...)
 	cmd.Dir = dir
@@ -47,8 +46,7 @@ func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environment is that of this process without the variables that tie git to the repository of a hook; git asks for no
-// password in it.
+// Environment is that of this process without those that tie git to the repository of a hook. git asks for no password.
 func Environment() []string {
 	env := os.Environ()
 	for _, name := range cleared {

@@ -28,8 +28,7 @@ type changePoint struct {
 // changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series
 // is split where its parts differ most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's
 // t test says that they do. In that first pass the test is ten times weaker; then the weakest points are removed, one
-// by one, until the rest is significant (Fleming et al., Hunter, 2023, sections 4.2 and 4.3), by the variance within
-// all parts.
+// by one, until the rest is significant (Fleming et al., Hunter, 2023, 4.2 and 4.3), by the variance within all.
 func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }

@@ -101,8 +101,7 @@ func (x *path) changes(sessions []model.Session) (n int) {
 	return n
 }
 
-// Separate leaves out sessions that were measured again within the hour, unless the later one holds only an accepted
-// part.
+// Separate leaves out sessions measured again within the hour, unless the later holds only an accepted part.
 func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
@@ -230,9 +229,9 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of independent normal steps is h or higher after n of them. The sum is the
-// largest of the sums over the last 1 to n steps. For few steps their probabilities add up closely, for many the limit
-// of Siegmund (1979) holds.
+// chance bounds the probability that a CUSUM of n independent normal steps is h or higher. The sum is the largest of
+// the sums over the last 1 to n steps. For few steps their probabilities add up, for many Siegmund's limit (1979)
+// holds.
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1
@@ -244,8 +243,7 @@ func chance(h float64, n int) float64 {
 	return min(1, few, math.Exp(-2*reference*(h+overshoot)))
 }
 
-// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the
-// others.
+// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the others' names.
 func worst(paths []path) (path, []string) {
 	kernel := func(x path) float64 {
 		if x.subject == measure.Workload {

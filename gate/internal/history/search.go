@@ -37,8 +37,7 @@ func (r Reading) Agree(other Reading) bool {
 	return math.Abs(float64(r.Change-other.Change)) <= r.noise()+other.noise()
 }
 
-// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between
-// them.
+// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle.
 func (r Reading) Nearer(whole Reading) string {
 	switch share := whole.Change / 2; {
 	case share > 0 && r.High < share, share < 0 && r.Low > share:
@@ -77,8 +76,7 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 // Search holds the readings of a line of commits, 0 the good end; nil for a commit without one.
 //
 // Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how
-// much of the whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there
-// may be several.
+// much of the whole change a commit has. A step between neighbours that is a good part of the whole is a culprit.
 type Search struct {
 	Readings []*Reading
 	Skipped  []bool // the commit cannot be read: it does not build, say

@@ -9,8 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key of the
-// policy.
+// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key.
 type Entry struct {
 	Topic string
 	Word  string

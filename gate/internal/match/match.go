@@ -92,8 +92,7 @@ func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
 		list(t, new, result.New, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
 }
 
-// inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally
-// often one by one.
+// inOrder sorts kernels of one place and reports whether both sides have as many, each launched equally often.
 func (t Sides) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
@@ -226,8 +225,7 @@ func oneSided(t Sides, s measure.Subject, m measure.Metric, gone bool) Pair {
 	return p
 }
 
-// wanted reports whether a rule names a metric of a kernel in full, one that the counter, which measured both sides,
-// could have measured.
+// wanted reports whether a rule names a metric of a kernel in full, one that the counter of both sides measures.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime {
 		return false
@@ -290,8 +288,7 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where
-// it has several.
+// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without several geometries.
 func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {

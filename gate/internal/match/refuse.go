@@ -11,8 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// matchRefusals are the refusals to judge matched sides: a rule has nothing to judge, or the sides have too little in
-// common.
+// matchRefusals are the refusals to judge matched sides: a rule has nothing to judge, or the sides differ too much.
 var matchRefusals = []align.Refusal[Matching]{
 	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
 		Says: func(m Matching) (string, string) {
@@ -98,8 +97,8 @@ func (m Matching) unmet(sampled bool) *unmet {
 	return &m.rules[i]
 }
 
-// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark that has no metric in common;
-// nil where there are none.
+// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark that has no metric in
+// common; nil where there are none.
 func (m Matching) otherUnit() (base, head *model.Series) {
 	for _, p := range m.Pairs {
 		h := m.Head.Find(p.Subject, p.Metric.Name)
@@ -136,8 +135,7 @@ func (m Matching) unrelated() bool {
 	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.Pairs, common) && !m.sameCounts()
 }
 
-// sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this
-// is no chance.
+// sameCounts reports whether both sides have as many steps, or launches in one, and enough of them for no chance.
 func (m Matching) sameCounts() bool {
 	const enough = 5
 	equal := func(base, head float64) bool { return base >= enough && base == head }

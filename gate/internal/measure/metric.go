@@ -205,13 +205,11 @@ func (m Metric) Raw() string {
 	return ""
 }
 
-// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
-// with spaces.
+// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric is its name with spaces.
 func (m Metric) Title() string { return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " ")) }
 
 // Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
-// Nsight Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting
-// longer.
+// Nsight Compute's only the duration. Its other metrics are causes and rates that change without anyone waiting longer.
 func (m Metric) Judged() bool {
 	if k, ok := known[m.Name]; ok {
 		return k.is&judged != 0
@@ -223,8 +221,7 @@ func (m Metric) Judged() bool {
 // gate only where a rule names the metric.
 func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 
-// OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and
-// between hosts.
+// OnHost reports whether a time depends on the CPU as well as on the GPU, and so varies more between runs and hosts.
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
@@ -233,8 +230,7 @@ func (m Metric) Unprofiled() bool { return m.row().by >= ByWall }
 // OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
 func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
 
-// OutsideSteps reports whether a time is outside of the steps of a process. Such a time varies by tens of per cent
-// between runs.
+// OutsideSteps reports whether a time is outside of the steps. It varies by tens of per cent between runs.
 func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 
 // Followed reports whether the history of the metric is kept: of the outputs, the workload and the kernels.
@@ -249,8 +245,7 @@ func (m Metric) OfLaunch() bool { return m.row().by == ByCounters }
 // PerStep reports whether the value is a sum over a step or its period, so that it grows with the work of a step.
 func (m Metric) PerStep() bool { return known[m.Name].sums&perStep != 0 }
 
-// OverRanks reports whether the values of a job's ranks add up: a rank without a value has none of it, which counts as
-// 0.
+// OverRanks reports whether the values of a job's ranks add up: a rank without a value has none, which counts as 0.
 func (m Metric) OverRanks() bool { return known[m.Name].sums&overRanks != 0 }
 
 // Floor is the smallest measurable change of a metric.
@@ -277,6 +272,5 @@ func (m Metric) Floor() Floor {
 }
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes
-// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes of one
-// program.
+// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes.
 const SmallKernel = 10_000

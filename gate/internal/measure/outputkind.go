@@ -25,8 +25,8 @@ var (
 	loopWord = []string{"step", "steps", "it", "iter", "iteration", "batch", "epoch", "token", "frame", "sample", "kernel", "launch"}
 )
 
-// KindOfOutput is the kind of an output by its name, which ends in its unit: "tokens/s", "ms/step", "training time (s)". A
-// speed has the direction of one: a rate gets better upwards, a time downwards.
+// KindOfOutput is the kind of an output by its name, which ends in its unit: "tokens/s", "ms/step", "training time
+// (s)". A speed has the direction of one: a rate gets better upwards, a time downwards.
 func KindOfOutput(name string, better Direction) OutputKind {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/' })
 	all, rate := []string{}, false

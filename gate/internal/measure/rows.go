@@ -106,8 +106,7 @@ var (
 	CodeBytes     = attribute("code_bytes", "B", ByCode, "size of the instructions", "code size")
 )
 
-// The metrics of unprofiled runs: profiling slows the CPU down, so that unprofiled runs decide and profiled runs
-// explain.
+// The metrics of unprofiled runs: profiling slows the CPU down, so that they decide and profiled runs explain.
 var (
 	Rate = row("rate", "", Higher, rate, alone, outputs, ByOutput, TermOutput, judged|followed|main,
 		"number that the workload prints, of which more is better", "output")
@@ -136,8 +135,7 @@ var (
 )
 
 // The metrics that are sampled of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
-// how the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or
-// worse.
+// how the GPU was used and are judged if a rule names them. Rates of bytes have no direction.
 var (
 	SMActive       = sample("sm_active", Higher, "time in which an SM has a warp", "SM active")
 	SMIssue        = sample("sm_issue", Higher, "cycles in which an SM issues an instruction", "SM issue")

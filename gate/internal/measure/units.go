@@ -23,8 +23,7 @@ var (
 	seconds   = sizes{"": 1e9, "m": 1e6, "milli": 1e6, "µ": 1e3, "μ": 1e3, "u": 1e3, "micro": 1e3, "n": 1, "nano": 1}
 )
 
-// nouns are what is measured: the base unit of metrics, the spellings and prefixes, and the units in which values are
-// printed, smallest first.
+// nouns are the base units of metrics with spellings, prefixes, and printed units, smallest first.
 var nouns = []struct {
 	base, names string
 	prefixes    []sizes
@@ -63,8 +62,7 @@ var spelled, lowered, printed = func() (exact, lower map[string]sized, sizes map
 	return exact, lower, sizes
 }()
 
-// unitOf finds a unit by any of its spellings, in lower or upper case where no other unit differs in nothing else: Gb is no
-// GB, but bits.
+// unitOf finds a unit by any of its spellings, in any case where no other unit differs in nothing else: Gb are bits.
 func unitOf(spelling string) (sized, bool) {
 	if u, known := spelled[spelling]; known {
 		return u, true
@@ -107,8 +105,8 @@ func thing(noun string) int {
 	})
 }
 
-// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000 ns).
-// An unknown unit is not ok.
+// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000
+// ns). An unknown unit is not ok.
 func BaseUnit(spelling string) (factor float64, base string, ok bool) {
 	u, ok := unitOf(strings.TrimSpace(spelling))
 	return u.factor, u.base, ok

@@ -1,5 +1,4 @@
-// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation
-// of the sides.
+// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation.
 package terms
 
 import (
