@@ -218,8 +218,8 @@ type Setting struct {
 	Where string // "default", "nsgate.toml:12", "--threshold"
 }
 
-// Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at
-// the top where it sets nothing else.
+// Settings lists what holds for every key: at the top, in each workload and in each rule. Workloads inherit what they
+// leave out.
 func (p *Policy) Settings() []Setting {
 	top := p.derived(settings("", "", rootKeys, p, p.Places))
 	out := slices.Clone(top)

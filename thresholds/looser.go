@@ -36,8 +36,7 @@ func choice[T ~string](key string, v T, words ...T) slack {
 // least is the slack of a number of what is measured: less of it lets more pass.
 func least(key string, n int) slack { return slack{key, -float64(n), strconv.Itoa(n)} }
 
-// slacks are those of the keys of a workload and its policy. What else a file says (base, build, the program and how it
-// runs) has no value that lets more pass.
+// slacks are those of the keys of a workload and its policy. No other key has a value that lets more pass.
 func (r *Resolved) slacks() []slack {
 	host := func(s measure.Subject) float64 { return r.initial(s, measure.StepTime).Max }
 	days := r.MaxAge.Hours() / 24

@@ -83,8 +83,7 @@ type Policy struct {
 	Workloads []Workload `json:"-"`
 }
 
-// Places says where keys were set: "nsgate.toml:12", without directory, for it is printed in reports, or "--threshold".
-// A key that it lacks has its default.
+// Places says where keys were set: "nsgate.toml:12", without directory, or "--threshold". Others are defaults.
 type Places map[string]string
 
 // Of is the place of a key, "default" where it was not set.
@@ -109,8 +108,8 @@ type Rule struct {
 	// Better is the direction of a metric that has none of its own.
 	Better measure.Direction `json:"better,omitempty"`
 
-	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A
-	// nil AtMost or AtLeast is no bound.
+	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule;
+	// AtMost and AtLeast to none.
 	Max      *float64        `json:"max,omitempty"`
 	Floor    *measure.Amount `json:"floor,omitempty"`
 	AtMost   *measure.Amount `json:"at_most,omitempty"`
@@ -343,8 +342,7 @@ func (r *Rule) tagged(s measure.Subject, categories map[string]string) bool {
 		(r.Category == "" || known && r.Category.Match(category))
 }
 
-// names reports whether the rule applies to the metric of a kind of subjects. The step is judged by its typical and its
-// mean period, which are limited together.
+// names reports whether the rule applies to the metric of a kind of subjects. The step's periods are limited together.
 func (r *Rule) names(kind measure.Scope, m measure.Metric) bool {
 	switch {
 	case r.Metric == "":

@@ -44,8 +44,8 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 		Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
-// Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what
-// the baseline lacks by now.
+// Again judges a saved report again under a policy: its sessions by the baseline as it was then. It is an error where
+// that is gone.
 func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resolved) (*result.Judgement, error) {
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)

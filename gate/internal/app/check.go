@@ -28,8 +28,7 @@ import (
 // build, both are measured interleaved, and that decides.
 type Check struct {
 	Job
-	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once,
-	// whatever the baselines say.
+	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once.
 	Base   *Base
 	Paired bool
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one. The measurement goes on to

@@ -90,8 +90,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
-// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal:
-// nothing that was measured is refused.
+// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal.
 func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path string) (*profile.Recording, error) {
 	r, err := t.Open(ctx, path)
 	if err == nil && rule != (profile.Rule{}) && r.Whole() {

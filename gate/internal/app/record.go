@@ -56,8 +56,7 @@ type Recorded struct {
 	New, Gone []string
 	// Suggested are numbers that every run printed once, and that the policy may name as outputs.
 	Suggested []measure.Output
-	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given.
-	// With a reason it can be accepted.
+	// Unwritten is the report of a session that was refused because it changed within the hour without a reason.
 	Unwritten *result.Judgement
 }
 

@@ -98,7 +98,7 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 }
 
 // Scrub writes the sessions of a recording, in the form of a baseline, to a directory that holds none yet. That form
-// has the names of kernels and ranges, and no environment, command line, path or host name. What cannot be used is a
+// has the names of kernels and ranges, and no environment, command line, path or host name. Errors may be a
 // *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
 	_, sessions, err := opened(ctx, tools, rule, path)

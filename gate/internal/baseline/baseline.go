@@ -1,7 +1,7 @@
 // Package baseline reads and writes the committed sessions: a directory with one CSV file a session, TIME-HASH.csv,
-// which is written once and never changed. Its hash is that of its contents, so a merge of branches is a union of
-// files. The manual's page on baselines describes the format. Reading accepts CRLF and a byte order mark, and nothing
-// else that writing does not give.
+// which is written once and never changed. Its hash is of its contents, so a merge is a union of files. The manual's
+// page on baselines describes the format. Reading accepts CRLF and a byte order mark, and nothing else that writing
+// does not give.
 package baseline
 
 import (

@@ -240,8 +240,7 @@ func (b *Baseline) InEffect() []model.Session {
 }
 
 // SinceAnchor is every session since the last anchor, replaced or not, the oldest first, for measuring drift. It begins
-// with the anchor's state: the newest whole session then, with its accepted changes. Without one it begins with the
-// oldest.
+// with the anchor's state: the newest whole session then, with its accepted changes; else with the oldest.
 func (b *Baseline) SinceAnchor() []model.Session {
 	s, last := b.state(), b.anchor()
 	var out []model.Session
@@ -277,8 +276,8 @@ func (b *Baseline) Known() (files []string, anchor string) {
 	return files, anchor
 }
 
-// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error
-// names a file that is not there any more.
+// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. It is an error
+// where a file is gone.
 func (b *Baseline) Restore(files []string, anchor string) error {
 	at, then := b.ids(), map[string]bool{}
 	for _, id := range files {

@@ -50,8 +50,7 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code or another
-// error.
+// noVerdict prints a refusal as "not recorded: …", with what "recorded", and returns its exit code, or another error.
 func noVerdict(e *env, what string, err error) error {
 	list, code := []error{err}, ExitNoVerdict
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -262,8 +262,7 @@ func hosted(remote, name string) bool {
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and
-// Python files that import a GPU library with a main guard or the name of a program (train.py). It sees 20,000 files at
-// most.
+// Python files that import a GPU library with a main guard or the name of a program (train.py). It sees 20,000 files.
 func look(root string) *finds {
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell

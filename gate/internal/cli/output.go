@@ -212,8 +212,8 @@ func offered(r *result.Judgement) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return app.Changed(w) || w.Measured != nil })
 }
 
-// patchOf is the patch of the baselines that accept would make. again, where not nil, is the policy for judging the
-// sessions of a report file again.
+// patchOf is the patch of the baselines that accept would make. again is nil, or the policy to judge a report file
+// again.
 func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {

@@ -156,8 +156,8 @@ func (v *flags) load() (*thresholds.Policy, error) {
 	return &laid, v.lay(limitNames, laid.Set)
 }
 
-// resolved is the policy for a workload, and notes what flags and variables loosen in it. The defaults are no promise:
-// a flag may loosen them in silence.
+// resolved is the policy for a workload, and notes what flags and variables loosen in it. A flag may loosen defaults in
+// silence.
 func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
 	v.loosened(r, v.file.For(workload))
@@ -259,8 +259,8 @@ func stranger(name string) (uid int, err error) {
 	return -1, nil
 }
 
-// policyDir is the directory of a policy file, the working directory without one. Baselines lie there, and the
-// workloads of the file run there.
+// policyDir is the directory of a policy file, the working directory without one. Baselines lie and workloads run
+// there.
 func policyDir(file string) string {
 	if file == "" {
 		return "."

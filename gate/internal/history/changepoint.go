@@ -81,7 +81,7 @@ func divide(series []float64, p float64) []int {
 }
 
 // sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the
-// first i and the first j values.
+// first i and j.
 type sums [][]float64
 
 func distances(series []float64) sums {

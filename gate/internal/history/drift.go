@@ -229,9 +229,8 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of n independent normal steps is h or higher. The sum is the largest of
-// the sums over the last 1 to n steps. For few steps their probabilities add up, for many Siegmund's limit (1979)
-// holds.
+// chance bounds the probability that a CUSUM of n independent normal steps is h or higher. For few steps their
+// probabilities add up, for many Siegmund's limit (1979) holds.
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1

@@ -116,8 +116,8 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit to read next: the middle one within the largest change that is not yet between neighbours. It is
-// not ok where nothing is left to read.
+// Next is the commit to read next: the middle one within the largest change between commits that are no neighbours; ok
+// where one is left.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {

@@ -1,5 +1,5 @@
-// Package match pairs what the baseline and the head of a comparison both have, and says what has no partner: subjects
-// of one side, and rules of the policy.
+// Package match pairs what the baseline and the head of a comparison both have, and what has no partner: subjects and
+// rules.
 package match
 
 import (
@@ -15,11 +15,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same
-// name with another geometry, the same short name, the same short name but for the numbers of a code generator, the
-// kernels of one geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below
-// the first level pairs are judged by total time, because their launches need not do equal work. Subjects that the
-// policy ignores are left out.
+// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
+// with another geometry, the same short name, the same short name but for the numbers of a code generator, the kernels
+// of one geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below the first
+// level pairs are judged by total time, for their launches need not do equal work. Ignored subjects are left out.
 func Pairs(t Sides) []Pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {

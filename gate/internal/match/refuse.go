@@ -97,8 +97,8 @@ func (m Matching) unmet(sampled bool) *unmet {
 	return &m.rules[i]
 }
 
-// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark that has no metric in
-// common; nil where there are none.
+// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark without a common metric,
+// or nil.
 func (m Matching) otherUnit() (base, head *model.Series) {
 	for _, p := range m.Pairs {
 		h := m.Head.Find(p.Subject, p.Metric.Name)
@@ -120,9 +120,8 @@ func (m Matching) otherUnit() (base, head *model.Series) {
 	return nil, nil
 }
 
-// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its
-// short name or its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and
-// still repeats or launches as often.
+// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel by name or place,
+// no range, no step, no structure. A rewrite may rename and regroup every kernel, and still launches as often.
 func (m Matching) unrelated() bool {
 	if m.Base.Sessions[0].Step != "" || m.Time == measure.ReplayTime {
 		return false // both repeat the same step; counters are of the kernels that were named
@@ -144,8 +143,7 @@ func (m Matching) sameCounts() bool {
 			m.Head.Typical(measure.Workload, measure.Launches.Name))
 }
 
-// timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time
-// of zero is no measurement.
+// timeless is a kernel that takes no time on one side and a good deal on the other, or nil: zero is no measurement.
 func (m Matching) timeless() *Pair {
 	const ticks = 10 // of the timer; shorter times may be read as zero
 	least := ticks * math.Max(m.Tick, 1)
@@ -158,8 +156,7 @@ func (m Matching) timeless() *Pair {
 	return nil
 }
 
-// lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of
-// another format has no step to lose.
+// lostStep reports whether one side has a step and the other has none, so that nothing would judge it.
 func lostStep(with, without *recorded.Index) bool {
 	return with.HasMetric(measure.Workload, measure.StepTime.Name) &&
 		!without.HasMetric(measure.Workload, measure.StepTime.Name) && without.Has(measure.Steps)

@@ -68,8 +68,8 @@ func subjects(sessions []model.Session) (out []measure.Subject) {
 	return append(out, measure.Workload)
 }
 
-// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy: of a rule that
-// bounds values, whether they are bounded.
+// applies reports whether a rule is about anything in sessions, whatever stands before it, and bounds values if it has
+// bounds.
 func applies(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) bool {
 	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
 	limits := func(s measure.Subject, m measure.Metric) bool {

@@ -217,8 +217,8 @@ func (m Metric) Judged() bool {
 	return m.Better != Neither && m.Raw() == ""
 }
 
-// Informational reports whether the metric counts operations and not their cost: an increase is reported, and fails a
-// gate only where a rule names the metric.
+// Informational reports whether the metric counts operations and not their cost: an increase fails a gate only by a
+// rule that names it.
 func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 
 // OnHost reports whether a time depends on the CPU as well as on the GPU, and so varies more between runs and hosts.

@@ -46,7 +46,7 @@ const anonymous = "(anonymous namespace)"
 var unstable = []rule{
 	// nvcc's anonymous namespaces hold a hash, some the compiler's process id:
 	// _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711 and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. A
-	// digit stands before them if mangled.
+	// digit may stand before them.
 	newRule("_GLOBAL__N_", `\b_GLOBAL__N_\w*`, anonymous),
 	// nvcc's namespace around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
 	newRule("_INTERNAL_", `\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`, ""),

@@ -106,7 +106,7 @@ func thing(noun string) int {
 }
 
 // BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000
-// ns). An unknown unit is not ok.
+// ns).
 func BaseUnit(spelling string) (factor float64, base string, ok bool) {
 	u, ok := unitOf(strings.TrimSpace(spelling))
 	return u.factor, u.base, ok
@@ -132,8 +132,8 @@ func SameUnit(a, b string) bool {
 // unitText matches a unit that a file may give its values.
 var unitText = input.Pattern(`^[\pL%°µ1][\pL\pN%°µ/²³^.* _-]{0,31}$`)
 
-// In is the metric in a unit of its own: that of a rate of things, or of a value without a direction. ok is false for a
-// unit that the metric does not have.
+// In is the metric in a unit of its own: that of a rate of things, or of a value without a direction. ok is false for
+// another unit.
 func (m Metric) In(base string) (in Metric, ok bool) {
 	switch {
 	case base == m.Unit:

@@ -53,8 +53,7 @@ func sensitivity(base, head *recorded.Index) float64 {
 	return math.Min(most, 1)
 }
 
-// NotReplayed says why any program's spread between hosts is expected: a side was not replayed exactly. Nil where both
-// were.
+// NotReplayed says why any program's spread between hosts is expected: a side was not replayed exactly; else nil.
 func NotReplayed(base, head *recorded.Index) []result.Remark {
 	for i, side := range []*recorded.Index{base, head} {
 		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {
