@@ -200,6 +200,14 @@ func (b Baselines) Here(models []string, first bool) (out Baselines) {
 	return out
 }
 
+// Near are the baselines [Baselines.Here] where there are several: asking for the GPU takes time.
+func (b Baselines) Near(ctx context.Context, m *Live) Baselines {
+	if len(b) < 2 {
+		return b
+	}
+	return b.Here(m.Models(ctx))
+}
+
 // Profilers names what the baselines were measured with.
 func (b Baselines) Profilers() string {
 	var names []string

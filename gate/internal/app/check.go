@@ -58,7 +58,7 @@ type Check struct {
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
 // Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
-func (c *Check) Valid(ctx context.Context) error { return c.valid(c.here(ctx, c.Baselines)) }
+func (c *Check) Valid(ctx context.Context) error { return c.valid(c.Baselines.Near(ctx, c.Live)) }
 
 func (c *Check) valid(in Baselines) error {
 	var dirs, have []string
@@ -73,17 +73,9 @@ func (c *Check) valid(in Baselines) error {
 	return nil
 }
 
-// here are those of some baselines that the head may be judged by, see [Baselines.Here].
-func (c *Check) here(ctx context.Context, in Baselines) Baselines {
-	if len(in) < 2 {
-		return in
-	}
-	return in.Here(c.Live.Models(ctx))
-}
-
 // Spread is the directory of a baseline that has too few runs to judge a single run by their spread, "" for none.
 func (c *Check) Spread(ctx context.Context) (dir string) {
-	for _, b := range c.here(ctx, c.own()) {
+	for _, b := range c.own().Near(ctx, c.Live) {
 		if (&recorded.Index{Sessions: b.Sessions}).Runs() < decide.SpreadRuns {
 			return b.Dir
 		}
@@ -381,7 +373,7 @@ func (c *Check) nameKernels(ctx context.Context) {
 		return
 	}
 	counters := *m.Counters
-	for _, b := range c.here(ctx, c.own()) {
+	for _, b := range c.own().Near(ctx, c.Live) {
 		for _, name := range kernels(b.Sessions) {
 			if !slices.Contains(counters.Kernels, name) {
 				counters.Kernels = append(counters.Kernels, name)

@@ -89,17 +89,15 @@ var ways = map[model.Kind]string{
 	model.Unsteady:          "--warmup N, --warmup capture",
 }
 
-// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". One with flags stays.
-func WayOut(kind model.Kind, next string) string { return withWay(wayOf(kind, next), next) }
-
-// wayOf are the flags of a next step: of a metric that was not measured those that measure it.
-func wayOf(kind model.Kind, next string) string {
+// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)", of a metric that was not
+// measured with those that measure it. A step that already names its flags stays.
+func WayOut(kind model.Kind, next string) string {
 	for by, way := range measuring {
 		if kind == model.MetricMissing && next == by.HowTo() {
-			return way
+			return withWay(way, next)
 		}
 	}
-	return ways[kind]
+	return withWay(ways[kind], next)
 }
 
 // measuring are the flags that measure what a rule is about.

@@ -155,20 +155,14 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 		if v.by.ByLaunch() {
 			return timeOnly(s.Where)
 		}
+		signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
+		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: signals[s.Stop]}
 		j.build.Server = s.Command
-		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
-		if s.Stop == "SIGTERM" {
-			own.Server.Stop = syscall.SIGTERM
-		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout,
 		MayLackSamples: !v.GPUMetrics}
-	near := j.Baselines
-	if len(near) > 1 {
-		near = near.Here(j.Live.Models(ctx))
-	}
-	j.Live.NoNVTX = near.NoNVTX()
+	j.Live.NoNVTX = j.Baselines.Near(ctx, j.Live).NoNVTX()
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command

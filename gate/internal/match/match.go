@@ -64,24 +64,25 @@ func Pairs(t Sides) []Pair {
 	}
 	pairs = append(pairs, list(t, gone, result.Gone, result.Say(reason.Gone))...)
 	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
-	for i, p := range pairs {
-		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
-		if b := pairs[i].Limit.Better; b != measure.Neither {
-			pairs[i].Metric.Better = b
-		}
-		if p.Metric == measure.Total && math.IsInf(pairs[i].Limit.Max, 1) && !pairs[i].Limit.Bounded() && t.moreLaunches(p.Subject) {
-			pairs[i].Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
-		}
-		if p.Subject == measure.Before && p.Metric == measure.GPUTime &&
-			(varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
-			pairs[i].Limit = t.Policy.Varying(pairs[i].Limit)
-		}
+	for i := range pairs {
+		t.limit(&pairs[i])
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }
 
-func (t Sides) moreLaunches(s measure.Subject) bool {
-	return t.Head.Typical(s, measure.Launches.Name) > t.Base.Typical(s, measure.Launches.Name)
+// limit sets the limit of a pair, and the direction of its metric where a rule gives it.
+func (t Sides) limit(p *Pair) {
+	p.Limit = t.Policy.Limit(p.Subject, p.Metric)
+	if p.Limit.Better != measure.Neither {
+		p.Metric.Better = p.Limit.Better
+	}
+	launches := func(side *recorded.Index) float64 { return side.Typical(p.Subject, measure.Launches.Name) }
+	if p.Metric == measure.Total && math.IsInf(p.Limit.Max, 1) && !p.Limit.Bounded() && launches(t.Head) > launches(t.Base) {
+		p.Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
+	}
+	if p.Subject == measure.Before && p.Metric == measure.GPUTime && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
+		p.Limit = t.Policy.Varying(p.Limit)
+	}
 }
 
 // replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
