@@ -243,8 +243,8 @@ func (p *Policy) workload(t table) error {
 		return errorAt(t.lineOf("name"), "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
 	}
 	if w.Throughput != "" {
-		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput, Better: measure.Higher},
-			Where: w.Places[throughput]})
+		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput,
+			Better: measure.Higher}, Where: w.Places[throughput]})
 	}
 	p.Workloads = append(p.Workloads, w)
 	return nil
@@ -335,7 +335,8 @@ func (p *Policy) rule(t table) error {
 	if (r.Domain != "" || r.Category != "") && selectors > 0 && r.Range == "" {
 		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the other selector")
 	}
-	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil && r.Better == 0 {
+	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil &&
+		r.Drift == nil && r.Better == 0 {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift, better or severity")
 	}
 	if err := r.check(t); err != nil {

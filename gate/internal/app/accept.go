@@ -99,7 +99,8 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 		out = append(out, model.Refuse(model.NotAcceptable, "check again when it passes, or accept the report nevertheless",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
 	case !a.Improved && !Changed(r) && r.Measured == nil:
-		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
+		out = append(out, model.Refuse(model.NotAcceptable,
+			"record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
 	if outdated := a.outdated(); outdated != nil {

@@ -165,8 +165,8 @@ func named(r *result.Judgement) (names []string) {
 
 // outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.
 func (a Accept) outdated() error {
-	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Judgement.Verdict == result.Fail ||
-		len(a.changes()) > 0 {
+	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first ||
+		a.Judgement.Verdict == result.Fail || len(a.changes()) > 0 {
 		return nil
 	}
 	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {

@@ -59,8 +59,8 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 			"finished profiles do not say whether something else used the GPU or its clocks were held down")
 	}
 	if all.Throttled != "" {
-		return nil, model.Refuse(model.Throttled, "let it cool down, see to its cooling and power supply, and calibrate again",
-			"%s", all.Throttled)
+		return nil, model.Refuse(model.Throttled,
+			"let it cool down, see to its cooling and power supply, and calibrate again", "%s", all.Throttled)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
 	_, head, err := all.sessions(ctx, c.Rule, like.Sessions)

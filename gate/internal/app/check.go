@@ -66,7 +66,8 @@ func (c *Check) valid(in Baselines) error {
 		dirs, have = append(dirs, b.Dir), append(have, kernels(c.pick(b.Sessions))...)
 	}
 	for _, name := range c.Kernels {
-		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
+		selected := func(k string) bool { return profiler.Selects([]string{name}, k) }
+		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, selected) {
 			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", list(dirs), name, list(have))
 		}
 	}
@@ -134,7 +135,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		r, err = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
-			"take what was measured here as the first baseline, or check with the profiler of the baseline", "the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
+			"take what was measured here as the first baseline, or check with the profiler of the baseline",
+			"the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
 	default:
 		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
 			"take what was measured here as the first baseline, if this is the code to compare with",

@@ -18,7 +18,8 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 		if base != nil {
 			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
 		}
-		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)})
+		text := fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)
+		tell(m.Observe, Event{Stage: run.Begun, Text: text})
 	})
 	if err != nil {
 		return nil, err

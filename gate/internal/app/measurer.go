@@ -196,8 +196,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		*sampled = true
 		result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe))
-		if refusal := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &refusal) && refusal.Kind == model.NoGPUMetrics {
-			out.Warnings = append(out.Warnings, refusal.Reason)
+		if r := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &r) && r.Kind == model.NoGPUMetrics {
+			out.Warnings = append(out.Warnings, r.Reason)
 			return out, nil
 		}
 		if err != nil {

@@ -114,8 +114,8 @@ func Refused(err error, policy *thresholds.Resolved) *Calibration {
 func newCalibration(policy *thresholds.Resolved) *Calibration {
 	return &Calibration{
 		Schema: CalibrationSchema, SecondsPerRun: result.Unknown, Threshold: result.Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
-		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown, UndecidedBound: result.Unknown, Confidence: boundConfidence},
-		MDE: []MDE{}, Plan: []Plan{},
+		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown,
+			UndecidedBound: result.Unknown, Confidence: boundConfidence}, MDE: []MDE{}, Plan: []Plan{},
 	}
 }
 

@@ -90,7 +90,8 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
 			strings.Join(all, ", "))
 	}
-	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
+	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)",
+		strings.Join(all, ", "))
 }
 
 func commandWord(file string) string {

@@ -120,8 +120,8 @@ func recorded(sessions []model.Session) string {
 	if s.Unprofiled > 0 {
 		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
-	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"), also,
-		gpu, measure.Count(len(kernels), "kernel"), unit)
+	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"),
+		also, gpu, measure.Count(len(kernels), "kernel"), unit)
 }
 
 func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {

@@ -103,8 +103,8 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 			}
 			continue
 		}
-		disable = append(disable, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=", "-c", "filter."+m[1]+".process=",
-			"-c", "filter."+m[1]+".required=false")
+		disable = append(disable, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=",
+			"-c", "filter."+m[1]+".process=", "-c", "filter."+m[1]+".required=false")
 	}
 	return disable, nil
 }

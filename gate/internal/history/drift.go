@@ -78,8 +78,8 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 func drift(paths []path, sessions []model.Session) (reason.Drifting, path) {
 	w, also := worst(paths)
 	first := sessions[w.at[0]]
-	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: reason.Interval{Low: w.by(-1), High: w.by(1)},
-		Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
+	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0),
+		Interval: reason.Interval{Low: w.by(-1), High: w.by(1)}, Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
 	if !first.Start.IsZero() {
 		x.Since = first.Start.UTC().Format("2006-01-02")
 	}

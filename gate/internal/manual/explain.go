@@ -64,7 +64,7 @@ func metric(m measure.Metric) Entry {
 	if plain(m.Name) != plain(m.Title()) {
 		e.Word = m.Name + " (" + m.Title() + ") of " + strings.Join(kinds, ", ")
 	}
-	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher", measure.Neither: "a rule says"}
+	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher"}
 	judges := "where a rule names it"
 	if m.Judged() {
 		judges = "always"
@@ -80,7 +80,7 @@ func metric(m measure.Metric) Entry {
 	if m.Better == measure.Neither {
 		keys += ", better"
 	}
-	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", better[m.Better]},
+	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", cmp.Or(better[m.Better], "a rule says")},
 		{"measured", m.Means().String()}, {"judged", judges}, {"rule keys", keys}}
 	return e
 }

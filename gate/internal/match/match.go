@@ -76,11 +76,12 @@ func (t Sides) limit(p *Pair) {
 	if p.Limit.Better != measure.Neither {
 		p.Metric.Better = p.Limit.Better
 	}
-	launches := func(side *recorded.Index) float64 { return side.Typical(p.Subject, measure.Launches.Name) }
-	if p.Metric == measure.Total && math.IsInf(p.Limit.Max, 1) && !p.Limit.Bounded() && launches(t.Head) > launches(t.Base) {
+	more := t.Head.Typical(p.Subject, measure.Launches.Name) > t.Base.Typical(p.Subject, measure.Launches.Name)
+	if more && p.Metric == measure.Total && math.IsInf(p.Limit.Max, 1) && !p.Limit.Bounded() {
 		p.Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
 	}
-	if p.Subject == measure.Before && p.Metric == measure.GPUTime && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
+	startup := p.Subject == measure.Before && p.Metric == measure.GPUTime
+	if startup && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
 		p.Limit = t.Policy.Varying(p.Limit)
 	}
 }

@@ -29,7 +29,7 @@ var matchRefusals = []align.Refusal[Matching]{
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
 				"profile with " + by + "; where the GPU does not count it, remove the rule"
 		}},
-	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { base, _ := m.otherUnit(); return base != nil },
+	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { b, _ := m.otherUnit(); return b != nil },
 		Says: func(m Matching) (string, string) {
 			base, head := m.otherUnit()
 			in := func(x *model.Series) string { return x.Metric.Title() + " in " + measure.Quote(x.Metric.Unit) }

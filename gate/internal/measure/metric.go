@@ -134,8 +134,8 @@ func row(name, unit string, better Direction, is kind, over sums, of subjects, b
 	return m
 }
 
-// perStepCount is the row of a count of a timeline, per step and summed over the ranks.
-func perStepCount(name, unit string, better Direction, of subjects, marks mark, meaning string, title ...string) Metric {
+// stepCount is the row of a count of a timeline, per step and summed over the ranks.
+func stepCount(name, unit string, better Direction, of subjects, marks mark, meaning string, title ...string) Metric {
 	return row(name, unit, better, exact, perStep|overRanks, of, ByTimeline, TermCount, marks, meaning, title...)
 }
 

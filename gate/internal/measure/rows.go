@@ -6,7 +6,7 @@ var (
 		"GPU time of one launch: the 10 % trimmed mean over the steady launches of a run")
 	Spread = row("time_spread", "ns", Neither, time, alone, kernels, ByTimeline, TermKernel, 0,
 		"robust standard deviation (scaled MAD) of the steady launches of one run")
-	Launches = perStepCount("launches", "count", Lower, kernels|workload|sections, judged|informs|once,
+	Launches = stepCount("launches", "count", Lower, kernels|workload|sections, judged|informs|once,
 		"number of launches, per step")
 	Total = row("total", "ns", Lower, time, perStep|overRanks, kernels, ByTimeline, TermKernel,
 		judged|followed|ticks|main, "summed GPU time of all steady launches, per step, outliers included", "total time")
@@ -14,18 +14,18 @@ var (
 		judged|followed|main|drifts, "summed kernel time, per step", "GPU time")
 	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, copies, ByTimeline, TermCopy, judged|main,
 		"summed GPU time of one kind of copy or memset, per step")
-	CopyBytes = perStepCount("copy_bytes", "B", Lower, copies, judged|informs,
+	CopyBytes = stepCount("copy_bytes", "B", Lower, copies, judged|informs,
 		"bytes that one kind of copy or memset moved, per step", "bytes copied")
-	Copies = perStepCount("copies", "count", Lower, copies, judged|informs|once,
+	Copies = stepCount("copies", "count", Lower, copies, judged|informs|once,
 		"number of copies or memsets of one kind, per step")
-	SyncCalls = perStepCount("sync_calls", "count", Lower, workload|calls, judged|informs|once,
+	SyncCalls = stepCount("sync_calls", "count", Lower, workload|calls, judged|informs|once,
 		"CUDA calls that make the host wait for the GPU, per step: by name, or copies that are not asynchronous",
 		"synchronising calls")
-	Allocations = perStepCount("allocations", "count", Lower, workload, judged|informs|once,
+	Allocations = stepCount("allocations", "count", Lower, workload, judged|informs|once,
 		"CUDA calls that allocate device or pinned memory, per step")
-	PageableBytes = perStepCount("pageable_bytes", "B", Lower, workload, judged|informs,
+	PageableBytes = stepCount("pageable_bytes", "B", Lower, workload, judged|informs,
 		"bytes copied from or to pageable memory, per step: such copies wait for one another", "pageable bytes")
-	SmallKernels = perStepCount("small_kernels", "count", Lower, workload, judged|informs|once,
+	SmallKernels = stepCount("small_kernels", "count", Lower, workload, judged|informs|once,
 		"launches of kernels under 10 µs, per step: launching one costs the host about as much", "small kernels")
 	StepTime = row("step_time", "ns", Lower, time, perStep, workload, ByTimeline, TermStep, judged|onHost|followed,
 		"period of a typical step on the GPU, idle time included: the mean over the middle half of the steps")
@@ -66,14 +66,14 @@ var (
 		ByTimeline, TermStep, ranks, "time of a step with a collective, waiting included, and no computing kernel")
 	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
 		ByTimeline, TermStep, ranks, "time of a step with a collective and a computing kernel")
-	UnmatchedCollectives = perStepCount("unmatched_collectives", "count", Neither, workload, ranks,
+	UnmatchedCollectives = stepCount("unmatched_collectives", "count", Neither, workload, ranks,
 		"collectives per step and rank whose counterparts in the other ranks are not known")
-	LostLaunches = perStepCount("lost_launches", "count", Neither, workload, 0,
+	LostLaunches = stepCount("lost_launches", "count", Neither, workload, 0,
 		"launches per step whose kernel records the profiler lost", "launches without a record")
-	SilentCalls = perStepCount("silent_calls", "count", Neither, workload, 0,
+	SilentCalls = stepCount("silent_calls", "count", Neither, workload, 0,
 		"CUDA calls per step without a launch, copy or memset, of a recording that lists no calls",
 		"CUDA calls without work of the GPU")
-	MessageBytes = perStepCount("message_bytes", "B", Neither, kernels, ranks,
+	MessageBytes = stepCount("message_bytes", "B", Neither, kernels, ranks,
 		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth", "bytes of messages")
 	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, ranks,
 		"period of a rank's own steps", "step time of the rank")

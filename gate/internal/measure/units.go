@@ -31,8 +31,8 @@ var nouns = []struct {
 }{
 	{"ns", "s sec secs second seconds", []sizes{seconds}, "ns µs ms s"},
 	{"B", "B byte bytes Byte Bytes", []sizes{thousands, binary}, "B kB MB GB TB"},
-	{"B/s", "B/s B/sec B/second Bps byte/s bytes/s byte/sec bytes/sec byte/second bytes/second", []sizes{thousands, binary},
-		"B/s kB/s MB/s GB/s TB/s"},
+	{"B/s", "B/s B/sec B/second Bps byte/s bytes/s byte/sec bytes/sec byte/second bytes/second",
+		[]sizes{thousands, binary}, "B/s kB/s MB/s GB/s TB/s"},
 	{"FLOP/s", "FLOP/s FLOPS FLOPS/s FLOP/sec", []sizes{thousands}, "FLOP/s MFLOP/s GFLOP/s TFLOP/s"},
 	{"Hz", "Hz hz hertz", []sizes{thousands}, "Hz kHz MHz GHz"},
 	{"%", "%", []sizes{single}, ""},
