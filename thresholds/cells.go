@@ -14,7 +14,6 @@ type cell struct {
 	metric measure.Metric
 }
 
-// kinds are the kinds of subjects that the rule is for.
 func (r *Rule) kinds() (kinds []measure.Scope) {
 	for _, x := range r.selectors() {
 		switch {
@@ -27,7 +26,6 @@ func (r *Rule) kinds() (kinds []measure.Scope) {
 	return append(kinds, measure.ScopeWorkload)
 }
 
-// cells are the cells of the table of metrics that the rule is about.
 func (r *Rule) cells() (out []cell) {
 	metrics := measure.Metrics()
 	if m, ok := measure.MetricByName(string(r.Metric)); ok && m.Raw() != "" {
@@ -70,8 +68,7 @@ func (p *Policy) Bounds(by measure.Means) []Rule {
 	})
 }
 
-// OfCounters is the policy for a profiler of counters, and the places of rules on metrics that it does not measure, which
-// that policy lacks.
+// OfCounters is the policy for a profiler of counters, and the places of rules on other metrics, which it lacks.
 func (r *Resolved) OfCounters() (counted *Resolved, without []string) {
 	c := *r
 	c.Rules = slices.DeleteFunc(slices.Clone(r.Rules), func(x Rule) bool {
@@ -188,7 +185,6 @@ func (r *Rule) covers(o *Rule) bool {
 	})
 }
 
-// example is an amount of the kind that the metric needs.
 func example(m measure.Metric) string {
 	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "2TFLOP/s", "1.5GHz"} {
 		if a, err := measure.ParseAmount(s); err == nil && a.Fits(m) {

@@ -35,7 +35,6 @@ type key[T any] struct {
 	field   func(*T) field
 }
 
-// rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a kernel, a range, a device, an output, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},
@@ -47,24 +46,22 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return percentage(&p.WarmupThreshold, parseLimit) }},
 	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of the parts before, after and beside the steps",
 		func(p *Policy) field { return percentage(&p.OutsideThreshold, parseLimit) }},
-	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
-		func(p *Policy) field {
-			return percentage(&p.Alpha, func(s string) (v float64, err error) {
-				if v, err = measure.ParsePercent(s); err == nil && (v == 0 || v >= 0.5) {
-					err = fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
-				}
-				return v, err
-			})
-		}},
-	{"cost", `"0.15%"`, `"0.5%"`, "part of a step or run that a slowdown must add to fail",
-		func(p *Policy) field {
-			return percentage(&p.Cost, func(s string) (v float64, err error) {
-				if v, err = measure.ParsePercent(s); err == nil && v > 1 {
-					err = fmt.Errorf(`%q is more than all of a step; the default is "0.15%%"`, s)
-				}
-				return v, err
-			})
-		}},
+	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate", func(p *Policy) field {
+		return percentage(&p.Alpha, func(s string) (v float64, err error) {
+			if v, err = measure.ParsePercent(s); err == nil && (v == 0 || v >= 0.5) {
+				err = fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
+			}
+			return v, err
+		})
+	}},
+	{"cost", `"0.15%"`, `"0.5%"`, "part of a step or run that a slowdown must add to fail", func(p *Policy) field {
+		return percentage(&p.Cost, func(s string) (v float64, err error) {
+			if v, err = measure.ParsePercent(s); err == nil && v > 1 {
+				err = fmt.Errorf(`%q is more than all of a step; the default is "0.15%%"`, s)
+			}
+			return v, err
+		})
+	}},
 	{"session_sd", `"0.5%"`, `"1%"`, "spread between GPU hosts, until it is measured",
 		func(p *Policy) field { return percentage(&p.SessionSD, measure.ParsePercent) }},
 	{"undecided", `"warn"`, `"fail"`, "result of undecided comparisons: exit code 0 or 3",
@@ -74,21 +71,18 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return boolean(&p.Shadow) }},
 	{"max_age", `"90d"`, `"30d"`, "age of the newest session from which reports warn",
 		func(p *Policy) field { return age(&p.MaxAge) }},
-	{"base", "none", `"origin/main"`,
-		"git revision of the base build",
+	{"base", "none", `"origin/main"`, "git revision of the base build",
 		func(p *Policy) field { return parsed("text", &p.Base, anyText, verbatim) }},
 	{"build", "none", `"make"`, "shell command that builds the base build",
 		func(p *Policy) field { return parsed("text", &p.Build, anyText, verbatim) }},
 }
 
 var workloadKeys = []key[Workload]{
-	{"name", "required", `"kernels"`, "its name in the baseline and for --workload",
-		func(w *Workload) field {
-			return parsed("name", &w.Name, func(s string) (string, error) { return s, checkName(s) }, verbatim)
-		}},
+	{"name", "required", `"kernels"`, "its name in the baseline and for --workload", func(w *Workload) field {
+		return parsed("name", &w.Name, func(s string) (string, error) { return s, checkName(s) }, verbatim)
+	}},
 	{"command", "none: only finished profiles are judged", `"./kernels --steps 60"`,
-		"program and arguments; no shell is involved",
-		func(w *Workload) field { return command(&w.Command) }},
+		"program and arguments; no shell is involved", func(w *Workload) field { return command(&w.Command) }},
 	{"launcher", "none", `"srun -N2"`, "starts the command as a job of many processes",
 		func(w *Workload) field { return command(&w.Launcher) }},
 	{"gather", "none", `"/shared/nsgate"`,
@@ -98,14 +92,13 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("ranks", &w.Ranks, parseRanks, printRanks) }},
 	{"dir", "where this file lies", `"build"`, "working directory, relative to this file",
 		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
-	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`, `longest time of one run, or "none"`,
-		func(w *Workload) field { return timeout(&w.Timeout) }},
+	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`,
+		`longest time of one run, or "none"`, func(w *Workload) field { return timeout(&w.Timeout) }},
 	{"warmup", `"auto"`, `3`, `steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
 		func(w *Workload) field { return warmup(&w.Warmup) }},
 	{"step", "found by itself", `"step"`, "NVTX range that repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
-	{"runs", `of a check 3 to 5, of a baseline 5`, `7`,
-		"fresh processes; `\"5..10\"`: 10 if undecided",
+	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; `\"5..10\"`: 10 if undecided",
 		func(w *Workload) field { return runs(&w.Runs) }},
 	{"starts", "half of the CPUs", `4`, "runs that start at the same time; each waits at the GPU for its turn",
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
@@ -157,8 +150,7 @@ var outputKeys = []key[Output]{
 	{"pattern", "required", `'throughput: ([0-9.]+)'`,
 		"matches one printed line of an unprofiled run, once; the group is the number",
 		func(o *Output) field { return pattern(&o.Pattern) }},
-	{"better", `"higher"`, `"lower"`, "which way it gets better",
-		func(o *Output) field { return better(&o.Better) }},
+	{"better", `"higher"`, `"lower"`, "which way it gets better", func(o *Output) field { return better(&o.Better) }},
 	{"measures", "what its name says", `"run"`,
 		`what it is a time or rate of: "steps", "run", or "other" for no speed (a loss, a size)`,
 		func(o *Output) field { return word(&o.Measures, measure.OfSteps, measure.OfRun, measure.OfOther) }},
@@ -190,8 +182,7 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return optional("percentage", &r.Max, measure.ParsePercent, measure.Percent) }},
 	{"floor", "none", `"1us"`, "absolute change up to which nothing is a finding",
 		func(r *Rule) field { return amount(&r.Floor) }},
-	{"at_most", "none", `"2ms"`, "largest value of the head itself",
-		func(r *Rule) field { return amount(&r.AtMost) }},
+	{"at_most", "none", `"2ms"`, "largest value of the head itself", func(r *Rule) field { return amount(&r.AtMost) }},
 	{"at_least", "none", `"1us"`, "smallest value of the head itself",
 		func(r *Rule) field { return amount(&r.AtLeast) }},
 	{"drift", "none: a warning beyond max", `"5%"`,
@@ -227,8 +218,8 @@ type Setting struct {
 	Where string // "default", "nsgate.toml:12", "--threshold"
 }
 
-// Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at the
-// top where it sets nothing else.
+// Settings lists what holds for every key: at the top, in each workload and in each rule. Workloads inherit what they
+// leave out.
 func (p *Policy) Settings() []Setting {
 	top := p.derived(settings("", "", rootKeys, p, p.Places))
 	out := slices.Clone(top)
@@ -318,8 +309,8 @@ func (w *Workload) Set(key, text, where string) error {
 	return take([]entry{e}, workloadKeys, w, &w.Places)
 }
 
-// Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the
-// same key for itself loses to it, as it does to a flag of the command line. where says who wants it: "--threshold".
+// Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that
+// sets the same key loses to it, as to a flag of the command line. where says who wants it: "--threshold".
 func (p *Policy) Set(key, text, where string) error {
 	e := []entry{{key: key, kind: unstable.String, text: text, where: where}}
 	p.Places, p.Workloads = maps.Clone(p.Places), slices.Clone(p.Workloads) // a copy of before stays as it is

@@ -36,8 +36,7 @@ func choice[T ~string](key string, v T, words ...T) slack {
 // least is the slack of a number of what is measured: less of it lets more pass.
 func least(key string, n int) slack { return slack{key, -float64(n), strconv.Itoa(n)} }
 
-// slacks are those of the keys of a workload and its policy. What else a file says (base, build, the program and how it
-// runs) has no value that lets more pass.
+// slacks are those of the keys of a workload and its policy. No other key has a value that lets more pass.
 func (r *Resolved) slacks() []slack {
 	host := func(s measure.Subject) float64 { return r.initial(s, measure.StepTime).Max }
 	days := r.MaxAge.Hours() / 24
@@ -128,10 +127,8 @@ func (r *Resolved) own(name string) bool {
 	return r.of.Name != "" && (!atTop || r.of.Places[name] != "")
 }
 
-// placeOf is where a key was set, "" for its default.
 func (r *Resolved) placeOf(key string) string { return cmp.Or(r.of.Places[key], r.Places[key]) }
 
-// ruled reports whether a limit comes from a rule.
 func (r *Resolved) ruled(l Limit) bool {
 	return slices.ContainsFunc(r.Rules, func(x Rule) bool { return x.Where == l.Rule })
 }

@@ -14,18 +14,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The bounds of a file are far beyond any policy that a person would write: its size in bytes, its tables, and the
-// parts of a dotted key. The decoder takes time in proportion to the square of the parts, a judgement to the rules
-// times the kernels.
+// The bounds of a file are far beyond any policy of a person: its size in bytes, its tables, and the parts of a dotted
+// key. The decoder takes time in proportion to the square of the parts, a judgement to the rules times the kernels.
 const (
 	maxFile   = 1 << 20
 	maxTables = 2000
 	maxParts  = 8
 )
 
-// Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are of the form
-// "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that cannot be meant, a name given
-// twice and a rule that can never apply are errors.
+// Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are
+// of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that
+// cannot be meant, a name given twice and a rule that can never apply are errors.
 func Parse(file string, data []byte) (*Policy, error) {
 	p := Default()
 	p.File = file
@@ -204,7 +203,6 @@ func deep(n *unstable.Node) *unstable.Node {
 	return nil
 }
 
-// lineOf is the line of a part of a key.
 func lineOf(data []byte, n *unstable.Node) int {
 	return 1 + bytes.Count(data[:n.Raw.Offset], []byte("\n"))
 }
@@ -224,7 +222,6 @@ func malformed(data []byte, line int, said string) string {
 	return said
 }
 
-// lineOf is the line of a key, 0 where the table lacks it.
 func (t table) lineOf(key string) int {
 	for _, e := range t.entries {
 		if e.key == key {
@@ -246,8 +243,8 @@ func (p *Policy) workload(t table) error {
 		return errorAt(t.lineOf("name"), "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
 	}
 	if w.Throughput != "" {
-		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput, Better: measure.Higher},
-			Where: w.Places[throughput]})
+		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput,
+			Better: measure.Higher}, Where: w.Places[throughput]})
 	}
 	p.Workloads = append(p.Workloads, w)
 	return nil
@@ -338,7 +335,8 @@ func (p *Policy) rule(t table) error {
 	if (r.Domain != "" || r.Category != "") && selectors > 0 && r.Range == "" {
 		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the other selector")
 	}
-	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil && r.Better == 0 {
+	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil &&
+		r.Drift == nil && r.Better == 0 {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift, better or severity")
 	}
 	if err := r.check(t); err != nil {
@@ -353,5 +351,4 @@ func (p *Policy) rule(t table) error {
 	return nil
 }
 
-// where names a place in the policy file as reports may print it.
 func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }

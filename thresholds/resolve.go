@@ -23,8 +23,8 @@ type Resolved struct {
 // top is embedded under a name of this package, so that no other can make a [Resolved] of a whole policy.
 type top = Policy
 
-// For is the policy for one workload: its own threshold, if it has one, is the limit of times. An unknown name, "" for
-// none, leaves what stands at the top.
+// For is the policy for one workload: its own threshold, if it has one, is the limit of times. Others have what stands
+// at the top.
 func (p *Policy) For(workload string) *Resolved {
 	r := &Resolved{top: *p}
 	if len(p.Workloads) > 1 {

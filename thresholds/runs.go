@@ -10,8 +10,7 @@ import (
 // MaxRuns is the largest number of runs that is accepted.
 const MaxRuns = 1000
 
-// Runs is the number of fresh processes a session: First, and up to Most while a comparison is undecided. Zero is
-// unset.
+// Runs is the number of fresh processes a session: First, and up to Most while a comparison is undecided. Zero: unset.
 type Runs struct{ First, Most int }
 
 // FixedRuns is a fixed number of runs, the zero value for 0.

@@ -31,7 +31,6 @@ func heading(table string) string {
 	return "[[" + table + "]]"
 }
 
-// unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {
 	for _, table := range tableNames {
 		if name == table || what == "key" && "workload."+name == table {

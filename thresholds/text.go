@@ -48,8 +48,7 @@ func parseWarmup(s string) (string, error) {
 }
 
 // splitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
-// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
-// program itself.
+// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: no shell runs it.
 func splitCommand(s string) ([]string, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
 		return nil, errors.New("command holds a control character; take it out")
@@ -75,9 +74,9 @@ func splitCommand(s string) ([]string, error) {
 	return words, nil
 }
 
-// JoinCommand writes words as one command line, which a POSIX shell splits into the same words, and a policy file as
-// well if no word has a control character or begins a command of a CI runner: these are quoted with $'…', which bash,
-// zsh, ksh and POSIX.1-2024 know.
+// JoinCommand writes words as one command line, which a POSIX shell splits into the same words, and a policy file too
+// if no word has a control character or begins a command of a CI runner: they are quoted with $'…', as in bash and
+// POSIX.1-2024.
 func JoinCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -83,8 +83,7 @@ type Policy struct {
 	Workloads []Workload `json:"-"`
 }
 
-// Places says where keys were set: "nsgate.toml:12", without directory, for it is printed in reports, or "--threshold". A
-// key that it lacks has its default.
+// Places says where keys were set: "nsgate.toml:12", without directory, or "--threshold". Others are defaults.
 type Places map[string]string
 
 // Of is the place of a key, "default" where it was not set.
@@ -109,8 +108,8 @@ type Rule struct {
 	// Better is the direction of a metric that has none of its own.
 	Better measure.Direction `json:"better,omitempty"`
 
-	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
-	// AtMost or AtLeast is no bound.
+	// The limits of the rule. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule;
+	// AtMost and AtLeast to none.
 	Max      *float64        `json:"max,omitempty"`
 	Floor    *measure.Amount `json:"floor,omitempty"`
 	AtMost   *measure.Amount `json:"at_most,omitempty"`
@@ -127,9 +126,9 @@ type Workload struct {
 	Name string // letters, digits, ".", "_" and "-"
 	// Command is the program with its arguments, nil where only finished profiles are judged.
 	Command []string
-	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the file, where its ranks
-	// leave what they record under profilers of their own; "" where one profiler runs around the launcher. Ranks are those to record,
-	// ascending, nil for all.
+	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the file,
+	// where its ranks leave what they record under profilers of their own; "" where one profiler runs around the launcher.
+	// Ranks are those to record, ascending, nil for all.
 	Launcher []string
 	Gather   string
 	Ranks    []int
@@ -185,7 +184,6 @@ type Server struct {
 	Places  Places        // where each of its keys was set
 }
 
-// serverTimeout is how long a server may take until it is ready.
 const serverTimeout = 5 * time.Minute
 
 // Profiled reports whether runs of the workload are profiled.
@@ -214,8 +212,7 @@ func (w *Workload) ResultFiles() (patterns []string) {
 // throughput is the key, and the name of the output that it stands for.
 const throughput = "throughput"
 
-// countLimit is the default limit of counts and bytes. They have no noise as times have, so a stricter or looser limit
-// of times leaves it alone.
+// countLimit is the default limit of counts and bytes, which lack the noise of times: their limit leaves it alone.
 const countLimit = 0.03
 
 // copyLimit is the default limit of the time of copies, and the least: a stricter limit of times leaves it alone. How
@@ -345,8 +342,7 @@ func (r *Rule) tagged(s measure.Subject, categories map[string]string) bool {
 		(r.Category == "" || known && r.Category.Match(category))
 }
 
-// names reports whether the rule applies to the metric of a kind of subjects. The step is judged by its typical and its
-// mean period, which are limited together.
+// names reports whether the rule applies to the metric of a kind of subjects. The step's periods are limited together.
 func (r *Rule) names(kind measure.Scope, m measure.Metric) bool {
 	switch {
 	case r.Metric == "":
@@ -367,7 +363,6 @@ type selector struct {
 	pattern Glob
 }
 
-// selectors are the subjects that a rule may select.
 func (r *Rule) selectors() [7]selector {
 	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeCopy, r.Copy},
 		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
@@ -410,8 +405,7 @@ func (r *Rule) Selects(s measure.Subject, categories map[string]string) bool {
 // Bounds reports whether the rule bounds the value of the head itself.
 func (r *Rule) Bounds() bool { return r.AtMost != nil || r.AtLeast != nil }
 
-// relaxes reports whether a rule without a selector holds for sections: they have limits of their own, which a rule for
-// all else may only relax.
+// relaxes reports whether a rule without a selector holds for sections: they have own limits, which it may only relax.
 func (r *Rule) relaxes() bool { return r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn) }
 
 // RawMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.

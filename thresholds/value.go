@@ -18,7 +18,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// entry is a key of the file with its value.
 type entry struct {
 	key   string
 	line  int
@@ -71,7 +70,6 @@ func anyText(s string) (string, error) { return s, nil }
 
 func verbatim[T ~string](v T) string { return string(v) }
 
-// percentage is a field for a fraction.
 func percentage(to *float64, parse func(string) (float64, error)) field {
 	return parsed("percentage", to, parse, measure.Percent)
 }
@@ -89,7 +87,6 @@ func parseLimit(s string) (float64, error) {
 	return v, err
 }
 
-// pattern is a field for the pattern of an output.
 func pattern(to *string) field {
 	return parsed("regular expression", to, func(s string) (string, error) {
 		_, err := (measure.Output{Pattern: s}).Compile()
@@ -129,7 +126,6 @@ func timeout(to *time.Duration) field {
 	})
 }
 
-// age is a field for a number of days.
 func age(to *time.Duration) field {
 	const day = 24 * time.Hour
 	return parsed("days", to, func(s string) (time.Duration, error) {
@@ -142,12 +138,10 @@ func age(to *time.Duration) field {
 	}, func(d time.Duration) string { return strconv.Itoa(int(d/day)) + "d" })
 }
 
-// warmup is a field for a warm-up rule.
 func warmup(to *string) field {
 	return orNumber(parsed("number of steps or text", to, parseWarmup, verbatim))
 }
 
-// runs is a field for a number of runs or a range of them.
 func runs(to *Runs) field {
 	return orNumber(parsed("number of runs or text", to, ParseRuns, Runs.String))
 }
@@ -166,7 +160,6 @@ func orNumber(f field) field {
 
 const wholeNumber = "whole number"
 
-// whole is a field for a whole number from low to high.
 func whole(to *int, low, high int) field {
 	return field{wholeNumber, func(e entry) (err error) {
 		n := 0
@@ -186,7 +179,6 @@ func whole(to *int, low, high int) field {
 	}}
 }
 
-// boolean is a field for true or false.
 func boolean(to *bool) field {
 	return field{"true or false", func(e entry) error {
 		if e.kind != unstable.Bool {
@@ -333,7 +325,6 @@ func parseMetric(s string) (Glob, error) {
 	return Glob(s), nil
 }
 
-// kindOf names what stands where something else is expected.
 func kindOf(k unstable.Kind) string {
 	switch k {
 	case unstable.String:

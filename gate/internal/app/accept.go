@@ -45,7 +45,6 @@ type Accept struct {
 	first   bool // the baseline held nothing to judge by
 }
 
-// comparison is a metric of a subject.
 type comparison struct {
 	measure.Subject
 	metric string
@@ -59,8 +58,8 @@ type Accepted struct {
 	Lines []string // what was accepted, worst first, with its reason and commit
 }
 
-// Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
-// names must be one of its own workload and GPU, in this tree, and no part of it git's own or a symbolic link.
+// Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the
+// directory that it names must be of its own workload and GPU, in this tree, and hold no part of git and no link.
 func (a Accept) Dir() (string, error) {
 	head := a.Judgement.HeadSessions
 	workload, gpu := cmp.Or(a.Judgement.Workload, "default"), head[len(head)-1].GPU
@@ -97,11 +96,11 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	}
 	switch {
 	case a.Improved && answer(r) != string(result.Pass):
-		out = append(out, model.Refuse(model.NotAcceptable,
-			"check again when it passes, or accept the report nevertheless",
+		out = append(out, model.Refuse(model.NotAcceptable, "check again when it passes, or accept the report nevertheless",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
 	case !a.Improved && !Changed(r) && r.Measured == nil:
-		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
+		out = append(out, model.Refuse(model.NotAcceptable,
+			"record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
 	if outdated := a.outdated(); outdated != nil {
@@ -133,7 +132,6 @@ func (a Accept) Run(ctx context.Context) (*Accepted, error) {
 	return a.write(dir)
 }
 
-// maxReason is the length of a reason in characters.
 const maxReason = 500
 
 // reason normalises a reason to one line, and refuses one that is empty or too long.
@@ -148,7 +146,6 @@ func reason(s string) (string, error) {
 	return s, nil
 }
 
-// write adds to the baseline in a directory what has changed.
 func (a Accept) write(dir string) (*Accepted, error) {
 	why, err := reason(cmp.Or(a.Reason, a.gotFaster()))
 	if err != nil {
@@ -172,8 +169,8 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	return out, err
 }
 
-// entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all sums over
-// kernels. If nothing changed it is the whole session.
+// entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all
+// sums over kernels. If nothing changed it is the whole session.
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
 	m := a.moves(&s, live)
@@ -203,7 +200,6 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	return e
 }
 
-// moves are the subjects that a report says have changed.
 type moves struct {
 	moved map[measure.Subject]bool // the head has them
 	gone  map[measure.Subject]bool // the head has them no longer
@@ -293,8 +289,8 @@ func (m moves) takes(x measure.Subject) bool {
 	return x.Scope != measure.ScopeKernel
 }
 
-// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;
-// nothing is changed. It is an error where the baseline lies outside of the repository, or the report has none.
+// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is
+// accepted above it. It is an error where the baseline lies outside of the repository, or the report has none.
 func (a Accept) Patch(ctx context.Context, repository string) (patch string, err error) {
 	if a.Judgement.Baseline == "" && a.Judgement.Measured == nil || len(a.Judgement.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
@@ -333,7 +329,6 @@ func (a Accept) Patch(ctx context.Context, repository string) (patch string, err
 	return patch, err
 }
 
-// lines say what is accepted, with its reason and commit.
 func (a Accept) lines(why string, whole bool) (out []string) {
 	const most = 20
 	all := a.changes()

@@ -30,14 +30,12 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 // What a head was judged against, see [result.Basis].
 const againstBaseline, AgainstBuild = "baseline", "build"
 
-// basisOf is the basis of a judgement by the files of a baseline.
 func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
 	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
 	return &files
 }
 
-// lookOf is a look, counted from 1, of those after some numbers of runs, which share the error of a gate; the only one
-// where there are none.
+// lookOf is a look, counted from 1, of those that share the error of a gate, else the only one.
 func lookOf(alpha float64, looks []int, n int) decide.Look {
 	if n < 1 || n > len(looks) {
 		return decide.Look{}
@@ -46,8 +44,8 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 		Alpha: stats.Spend(alpha, looks)[n-1]}
 }
 
-// Again judges a saved report again under a policy: its sessions by the baseline as it was then. The error says what
-// the baseline lacks by now.
+// Again judges a saved report again under a policy: its sessions by the baseline as it was then. It is an error where
+// that is gone.
 func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resolved) (*result.Judgement, error) {
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)
@@ -156,7 +154,6 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	return a, nil
 }
 
-// named are the short names of the kernels that a report judges.
 func named(r *result.Judgement) (names []string) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {
@@ -168,8 +165,8 @@ func named(r *result.Judgement) (names []string) {
 
 // outdated is the doubt that the sessions of a report that fails do not differ from the baseline as it is now.
 func (a Accept) outdated() error {
-	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first || a.Judgement.Verdict == result.Fail ||
-		len(a.changes()) > 0 {
+	if a.claim == nil || a.claim.Verdict != result.Fail || a.claim.Paired || a.first ||
+		a.Judgement.Verdict == result.Fail || len(a.changes()) > 0 {
 		return nil
 	}
 	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {

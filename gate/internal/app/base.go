@@ -41,8 +41,8 @@ func (b *Base) In(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// Separate is an error for a base of a revision whose command leads into the head's checkout: head would be compared with
-// head. Where only the environment, as getenv says, does, that is a warning.
+// Separate is an error for a base of a revision whose command leads into the head's checkout: head would be compared
+// with head. Where only the environment, as getenv says, does, that is a warning.
 func (b *Base) Separate(getenv func(string) string) error {
 	if b.revision == nil {
 		return nil
@@ -77,7 +77,7 @@ func (b *Base) commit() string {
 	return b.revision.Commit[:12]
 }
 
-// ready checks the base out and builds it, if it is a revision. The caller calls remove when it is done, also after an error.
+// ready checks the base out and builds it, if it is a revision. The caller calls remove, also after an error.
 func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove func(), err error) {
 	build, remove = b.Build, func() {}
 	if b.revision == nil {
@@ -111,8 +111,8 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	return build, remove, err
 }
 
-// Checkout checks a commit out and builds it. With getenv it refuses a command that leads into this checkout, see [Base.Separate]. The
-// caller calls remove when it is done, also after an error.
+// Checkout checks a commit out and builds it. With getenv it refuses a command that leads into this checkout, see
+// [Base.Separate]. The caller calls remove when it is done, also after an error.
 func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) string, observe func(Event)) (build Build, remove func(), err error) {
 	if err := b.At(ctx, commit); err != nil {
 		return Build{}, func() {}, err

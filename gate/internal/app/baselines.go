@@ -35,7 +35,7 @@ type Baseline struct {
 // Baselines are those of one workload, by directory.
 type Baselines []Baseline
 
-// ReadBaselines reads the baselines of a workload below root, one for each GPU model. None is no error, a damaged one is.
+// ReadBaselines reads the baselines of a workload below root, one for each GPU model. A damaged one is an error.
 func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error) {
 	all, err := openBaselines(ctx, BaselinesOf(root, workload), (*baseline.Baseline).ReadSinceAnchor)
 	var out Baselines
@@ -85,8 +85,8 @@ func BaselinesOf(root, workload string) string {
 	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
-// BaselineAt is the directory of all baselines, and the workload, of a directory with those of one workload alone, or with
-// its baseline on the GPU of a directory's name; "" for any other.
+// BaselineAt is the directory of all baselines, and the workload, of a directory with those of one workload alone, or
+// with its baseline on the GPU of a directory's name; "" for any other.
 func BaselineAt(dir string) (root, workload, gpu string) {
 	holds := func(pattern string) bool {
 		found, _ := new(input.Search).Paths(dir, pattern)
@@ -117,11 +117,10 @@ func WorkloadsIn(root string) (names []string) {
 	return names
 }
 
-// release is the name of a tag that stands for a release.
 var release = input.Pattern(`^v?\d+(\.\d+)+$`)
 
-// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
-// release, as far as git knows tags here.
+// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own
+// commit is a release, as far as git knows tags here.
 func anchorTags(ctx context.Context, b *baseline.Baseline) {
 	for i := range b.Entries {
 		e := &b.Entries[i]
@@ -138,7 +137,6 @@ func anchorTags(ctx context.Context, b *baseline.Baseline) {
 	}
 }
 
-// tags are the release tags of this repository.
 type tags struct {
 	byCommit map[string]string // by the first 12 digits of the commit, as sessions hold it
 	before   []string          // those that HEAD descends from, the newest first
@@ -187,8 +185,8 @@ func (b Baselines) ForGPU(model string) (Baseline, bool) {
 	return Baseline{}, false
 }
 
-// Here are the baselines for the models of [Live.Models]: that of the first with one, or those of each and of all together
-// where the first is not known; all where no model is.
+// Here are the baselines for the models of [Live.Models]: that of the first with one, or those of each and of all
+// together where the first is not known; all where no model is.
 func (b Baselines) Here(models []string, first bool) (out Baselines) {
 	if len(models) == 0 {
 		return b
@@ -202,6 +200,14 @@ func (b Baselines) Here(models []string, first bool) (out Baselines) {
 	return out
 }
 
+// Near are the baselines [Baselines.Here] where there are several: asking for the GPU takes time.
+func (b Baselines) Near(ctx context.Context, m *Live) Baselines {
+	if len(b) < 2 {
+		return b
+	}
+	return b.Here(m.Models(ctx))
+}
+
 // Profilers names what the baselines were measured with.
 func (b Baselines) Profilers() string {
 	var names []string
@@ -213,7 +219,7 @@ func (b Baselines) Profilers() string {
 	return list(names)
 }
 
-// Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 where that is unknown.
+// Timeout is how long a run may take: ten times the longest of the baselines, at least five minutes; 0 if unknown.
 func (b Baselines) Timeout() time.Duration {
 	const times, least = 10, 5 * time.Minute
 	if b.Longest() == 0 {
@@ -232,8 +238,7 @@ func (b Baselines) Longest() (longest time.Duration) {
 	return longest
 }
 
-// NoNVTX reports whether the newest session was measured without NVTX ranges, because the profiler loses events with
-// them.
+// NoNVTX reports whether the newest session was measured without NVTX ranges, which lose events.
 func (b Baselines) NoNVTX() bool { return b.newest().Mode == model.WithoutNVTX }
 
 func (b Baselines) newest() (newest model.Session) {

@@ -61,8 +61,7 @@ func (b *budget) plan(looks []int) []int {
 	return slices.Compact([]int{b.first, last})
 }
 
-// cost is the time of a session of so many further runs a side. The time of the profiler grows with the runs, and is
-// not less than it was.
+// cost is the time of a session of so many further runs a side. The time of the profiler grows with the runs.
 func (b *budget) cost(runs int) result.Number {
 	n := result.Number(runs)
 	return n*b.round + b.over*max(1, n/result.Number(b.first))
@@ -99,7 +98,7 @@ func (b *budget) tell(r *result.Judgement, taken int) {
 
 var _ = result.Keyed("time-is-up", TimeIsUp{}, "The comparison is undecided, and its budget of time is spent.")
 
-// TimeIsUp is an undecided comparison whose budget is spent. Needed runs a side, 0 where unknown, would take Seconds in all.
+// TimeIsUp is an undecided comparison whose budget is spent. Needed runs a side, 0 if unknown, would take Seconds.
 type TimeIsUp struct {
 	Budget       string
 	Runs, Needed int

@@ -14,7 +14,6 @@ import (
 // DefaultRuns is the default number of runs of each side.
 const DefaultRuns = 5
 
-// calibrationRuns is the least default number of runs of a calibration.
 const calibrationRuns = 10
 
 // FewestCalibrated is the least number of runs of a calibration: two a side.
@@ -30,9 +29,7 @@ type Calibrate struct {
 	Host bool
 }
 
-func (c *Calibrate) Measured() int {
-	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
-}
+func (c *Calibrate) Measured() int { return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates())) }
 
 func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 
@@ -62,8 +59,8 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 			"finished profiles do not say whether something else used the GPU or its clocks were held down")
 	}
 	if all.Throttled != "" {
-		return nil, model.Refuse(model.Throttled, "let it cool down, see to its cooling and power supply, and calibrate again",
-			"%s", all.Throttled)
+		return nil, model.Refuse(model.Throttled,
+			"let it cool down, see to its cooling and power supply, and calibrate again", "%s", all.Throttled)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
 	_, head, err := all.sessions(ctx, c.Rule, like.Sessions)

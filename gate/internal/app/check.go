@@ -1,9 +1,9 @@
-// Package app holds the commands of nsgate without the command line: measure a workload and judge it ([Check]), judge recordings
-// ([Compare]), write and extend the committed baseline ([Record], [Accept]), measure the noise ([Calibrate]), sum up a recording
-// ([Show]), examine this machine ([Examine]).
+// Package app holds the commands of nsgate without the command line: measure a workload and judge it ([Check]), judge
+// recordings ([Compare]), write and extend the committed baseline ([Record], [Accept]), measure the noise
+// ([Calibrate]), sum up a recording ([Show]), examine this machine ([Examine]).
 //
-// A refusal is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a baseline that is
-// damaged) or the end of ctx.
+// A refusal is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a baseline
+// that is damaged) or the end of ctx.
 package app
 
 import (
@@ -24,19 +24,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
-// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base build, both
-// are measured interleaved, and that decides.
+// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base
+// build, both are measured interleaved, and that decides.
 type Check struct {
 	Job
-	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once, whatever
-	// the baselines say.
+	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once.
 	Base   *Base
 	Paired bool
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one. The measurement goes on to
 	// the next while something is undecided. The looks share the chance of a false alarm.
 	Looks []int
-	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs: after the
-	// first look it is known how many fit.
+	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs:
+	// after the first look it is known how many fit.
 	Budget time.Duration
 	// Profiler selects the sessions of the baselines to compare the head with; "" is the profiler of the head.
 	Profiler model.Profiler
@@ -59,33 +58,25 @@ type Check struct {
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
 // Valid says what keeps Run from trying the check: a kernel that the baseline lacks, where there is no base build.
-func (c *Check) Valid(ctx context.Context) error { return c.valid(c.here(ctx, c.Baselines)) }
+func (c *Check) Valid(ctx context.Context) error { return c.valid(c.Baselines.Near(ctx, c.Live)) }
 
-// valid is that of [Check.Valid] for baselines of which one is that of the head.
 func (c *Check) valid(in Baselines) error {
 	var dirs, have []string
 	for _, b := range in {
 		dirs, have = append(dirs, b.Dir), append(have, kernels(c.pick(b.Sessions))...)
 	}
 	for _, name := range c.Kernels {
-		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, func(k string) bool { return profiler.Selects([]string{name}, k) }) {
+		selected := func(k string) bool { return profiler.Selects([]string{name}, k) }
+		if c.Base == nil && len(have) > 0 && !slices.ContainsFunc(have, selected) {
 			return fmt.Errorf("the baseline %s has no kernel %q; it has %s", list(dirs), name, list(have))
 		}
 	}
 	return nil
 }
 
-// here are those of some baselines that the head may be judged by, see [Baselines.Here].
-func (c *Check) here(ctx context.Context, in Baselines) Baselines {
-	if len(in) < 2 {
-		return in
-	}
-	return in.Here(c.Live.Models(ctx))
-}
-
 // Spread is the directory of a baseline that has too few runs to judge a single run by their spread, "" for none.
 func (c *Check) Spread(ctx context.Context) (dir string) {
-	for _, b := range c.here(ctx, c.own()) {
+	for _, b := range c.own().Near(ctx, c.Live) {
 		if (&recorded.Index{Sessions: b.Sessions}).Runs() < decide.SpreadRuns {
 			return b.Dir
 		}
@@ -93,7 +84,6 @@ func (c *Check) Spread(ctx context.Context) (dir string) {
 	return ""
 }
 
-// pick keeps the sessions that the head is compared with.
 func (c *Check) pick(sessions []model.Session) []model.Session {
 	if c.Profiler == "" || c.Live != nil && c.Live.NoProfiler {
 		return sessions
@@ -145,7 +135,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 		r, err = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
-			"take what was measured here as the first baseline, or check with the profiler of the baseline", "the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
+			"take what was measured here as the first baseline, or check with the profiler of the baseline",
+			"the baseline of workload %s is of %s alone", c.Workload, c.Baselines.Profilers()))
 	default:
 		r, err = c.first(ctx, model.Refuse(model.NoBaseline,
 			"take what was measured here as the first baseline, if this is the code to compare with",
@@ -162,8 +153,8 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	return r, err
 }
 
-// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
-// pair decides what that leaves undecided. Without a baseline of this machine's GPU the head can become the first one.
+// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes
+// one look, and pair decides the rest. Without a baseline of this machine's GPU the head can become the first one.
 func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 	own := c.own()
 	models, first := c.Live.Models(ctx)
@@ -209,7 +200,6 @@ func overrule(screen, r *result.Judgement) {
 	}
 }
 
-// pair measures both builds interleaved and judges the head against the base build.
 func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 	build, remove, err := c.Base.ready(ctx, c.Tell)
 	defer remove()
@@ -239,7 +229,7 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
-// and may be wrong in its share of the policy's error only. sides splits the recorded runs into baseline and head sessions.
+// and may be wrong in its share of the policy's error only. sides splits the runs into baseline and head sessions.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Judgement, error) {
 	var r *result.Judgement
@@ -310,10 +300,8 @@ func (c *Check) prefer(r *result.Judgement) {
 	}
 }
 
-// look judges all runs that were measured.
 func (c *Check) look(ctx context.Context, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error),
-	look decide.Look) (*result.Judgement, error) {
+	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Judgement, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
@@ -331,7 +319,7 @@ func (c *Check) look(ctx context.Context, all *Measurement,
 	return judged(in, all.Warnings), nil
 }
 
-// outliers is the number of outlier runs of the side that has more of them; both is false where only the head can be measured again.
+// outliers is the number of outlier runs of the side that has more of them; without both that of the head.
 func outliers(r *result.Judgement, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.OutlierRuns {
@@ -343,7 +331,6 @@ func outliers(r *result.Judgement, both bool) int {
 	return max(runs["base"], runs["head"])
 }
 
-// asked refuses saved profiles of another profiler than the one that was asked for.
 func (c *Check) asked(m *Measurement, head []model.Session) error {
 	if m.finished && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
 		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",
@@ -388,7 +375,7 @@ func (c *Check) nameKernels(ctx context.Context) {
 		return
 	}
 	counters := *m.Counters
-	for _, b := range c.here(ctx, c.own()) {
+	for _, b := range c.own().Near(ctx, c.Live) {
 		for _, name := range kernels(b.Sessions) {
 			if !slices.Contains(counters.Kernels, name) {
 				counters.Kernels = append(counters.Kernels, name)

@@ -28,8 +28,7 @@ import (
 )
 
 // Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git
-// revisions: "main:.nsgate/WORKLOAD/GPU", or "main" where that has one of the other side's GPU, or at the other side's
-// place.
+// revisions: "main:.nsgate/WORKLOAD/GPU", or "main" with one of the other side's GPU or place.
 type Compare struct {
 	Base, Head string
 	// Home is the directory in which a git revision has its baselines, "" for the working directory.
@@ -45,11 +44,11 @@ type Compare struct {
 	Observe func(Event)
 }
 
-// Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
-// does not exist, or that a baseline or report there is damaged.
+// Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a
+// path does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*result.Judgement, error) { return Refused(c.judge(ctx)) }
 
-// open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
+// open reads both sides, at once if neither depends on the other. With an error it returns a base that was read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
 	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
 		r, err := openNamed(ctx, c.Tools, c.Rule, path)
@@ -91,8 +90,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
-// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal:
-// nothing that was measured is refused.
+// openNamed opens what the caller named. Where that neither is nor holds a recording the error is no *model.Refusal.
 func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path string) (*profile.Recording, error) {
 	r, err := t.Open(ctx, path)
 	if err == nil && rule != (profile.Rule{}) && r.Whole() {
@@ -140,7 +138,7 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 	return r, nil
 }
 
-// settled says what sides without a steady state would be with the first half of their steps as warm-up; nothing for other sides.
+// settled says what sides without a steady state would be with the first half of their steps as warm-up.
 func (c Compare) settled(r *result.Judgement, base, head *profile.Recording, cut []model.Session) []string {
 	if r.ReasonKey != string(model.Unsteady) || r.Head.Step == "" {
 		return nil
@@ -210,8 +208,7 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 	return r, nil
 }
 
-// baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none
-// is known.
+// baselines are the directories of the revision below root that hold a baseline of one of the models, of any without.
 func (c committed) baselines(ctx context.Context, root string, models []string) []string {
 	var out []string
 	files := ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root)
@@ -225,7 +222,6 @@ func (c committed) baselines(ctx context.Context, root string, models []string) 
 	return out
 }
 
-// extract writes the files of a directory of the revision to another.
 func (c committed) extract(ctx context.Context, dir, to string) error {
 	files, err := git.Files(ctx, c.revision, dir)
 	switch {

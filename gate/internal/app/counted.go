@@ -18,7 +18,8 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 		if base != nil {
 			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
 		}
-		tell(m.Observe, Event{Stage: run.Begun, Text: fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)})
+		text := fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)
+		tell(m.Observe, Event{Stage: run.Begun, Text: text})
 	})
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	return out, nil
 }
 
-// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; what keeps it from that is a warning.
+// countBeside counts the kernels that [Live.Bounds] are about in one run of the head; a refusal is a warning.
 func (m *Live) countBeside(ctx context.Context, out *Measurement) error {
 	own := *m
 	own.Counters = new(m.Selection)

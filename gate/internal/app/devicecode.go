@@ -144,7 +144,7 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	return err
 }
 
-// checkCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
+// checkCode compares the device code here with that of the baselines' newest session, without a GPU.
 func checkCode(ctx context.Context, c *Check) (*result.Judgement, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {

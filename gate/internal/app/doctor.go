@@ -15,9 +15,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
-// Examine looks at what measuring on this machine takes: the profilers, the GPUs, the host, the room for reports. exe
-// is the executable of the usual profiler, "" for that on the PATH. models are those of the GPUs, as baselines call
-// them.
+// Examine looks at what measuring here takes: the profilers, the GPUs, the host, the room for reports. exe is the
+// executable of the usual profiler, "" for that on the PATH. models are those of the GPUs, as in baselines.
 func Examine(ctx context.Context, exe string) (seen doctor.Observations, models []string) {
 	for _, p := range tools.Profilers {
 		seen = append(seen, p.Examine(ctx, exe)...)
@@ -36,8 +35,7 @@ func Examine(ctx context.Context, exe string) (seen doctor.Observations, models 
 	return seen, models
 }
 
-// examineHost says what the CPUs are, how many of them the control group allows, and what else uses them at this
-// moment.
+// examineHost says what the CPUs are, how many of them the control group allows, and what else uses them now.
 func examineHost(h host.Host, seen *doctor.Observations) {
 	name, sockets := h.CPU()
 	if name != "" {

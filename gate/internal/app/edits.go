@@ -99,8 +99,7 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 	return edits, true
 }
 
-// Before is the text of the first of some files that the change found, "" where it found none. known is false where git
-// does not know that.
+// Before is the text of the first file that the change found, "" for none. known is false where git does not know.
 func (r *Review) Before(ctx context.Context, files []string) (text string, known bool) {
 	for _, file := range files {
 		name := git.Within(r.repository.Top, file)
@@ -225,8 +224,7 @@ func linked(root, name string) string {
 
 // leftAt is the commit where the change under review left its target, "" where git does not know it: the base that the
 // host names, else by the host's own merge, if checked out, which has the target as its first parent (a merge by the
-// author proves nothing), by the target's commit in the host's event, or by its branch, which the code of a change may
-// move.
+// author proves nothing), by the target's commit in the host's event, or by its branch.
 func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merge string) string {
 	ask := func(args ...string) string {
 		out, _ := in.Output(ctx, args...)
@@ -247,7 +245,6 @@ func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merg
 	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch)
 }
 
-// event is the event of a workflow on GitHub, as far as it is needed.
 type event struct {
 	PullRequest struct {
 		Base struct{ SHA string } `json:"base"`

@@ -50,8 +50,8 @@ func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build)
 	return r, err
 }
 
-// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these places by
-// finding. What keeps it from that is a hint. The error is that of ctx.
+// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these
+// places by finding. What keeps it from that is a hint. The error is that of ctx.
 func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[int]*result.Origin, error) {
 	wanted := why.Targets(r, c.Explain == ExplainAlways)
 	if len(wanted) == 0 {
@@ -96,8 +96,7 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 			}
 		}
 		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
-			Timeout:   min(max(m.Limit, 0), counterTimeout),
-			Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
+			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
 	}
 	var before, after *counters.Profile
 	var err error

@@ -16,8 +16,7 @@ import (
 )
 
 // Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log
-// of the baselines still holds, and further moments. None is no error. shallow is true where the clone may lack a part
-// of the log.
+// of the baselines still holds, and further moments. shallow is true where the clone may lack a part of the log.
 func Histories(ctx context.Context, root, workload string, further []history.Moment) (histories []*history.History,
 	shallow bool, err error) {
 	baselines, err := openBaselines(ctx, BaselinesOf(root, workload), (*baseline.Baseline).ReadAll)
@@ -66,7 +65,7 @@ func Histories(ctx context.Context, root, workload string, further []history.Mom
 	return histories, ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
-// pastBaselines are the sessions below a directory as each commit left them, without commits whose files cannot be read.
+// pastBaselines are the sessions below a directory as each commit left them, without unreadable commits.
 func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err error) {
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
 		if short, err := filepath.Rel(here, dir); err == nil {

@@ -47,14 +47,12 @@ func (j *Job) Warn(text string) { j.Tell(Event{Stage: run.Warning, Text: text}) 
 
 func (j *Job) hint(text string) { j.Tell(Event{Stage: run.Hint, Text: text}) }
 
-// tell passes an event to an observer, which may be nil.
 func tell(observe func(Event), e Event) {
 	if observe != nil {
 		observe(e)
 	}
 }
 
-// spend adds the time of a session to that of the sessions before.
 func spend(s *result.Spent, r *run.Result) {
 	s.Total += result.Number(r.Elapsed)
 	s.InRuns += result.Number(r.InRuns())
@@ -126,7 +124,6 @@ func (m *Measurement) place(s *model.Session) {
 	}
 }
 
-// kernels lists the short names of the kernels of sessions, without repetition.
 func kernels(sessions []model.Session) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -157,7 +154,6 @@ func keepKernels(kernels []string, sessions []model.Session) []model.Session {
 	return sessions
 }
 
-// list joins names in order, without repetition.
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

@@ -16,14 +16,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
-// judged is the judgement of the input with its explanations and the given warnings.
 func judged(in decide.Input, warnings []string) *result.Judgement {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
 	return j
 }
 
-// Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets everything else through.
+// Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets the rest through.
 func Refused(r *result.Judgement, err error, base ...model.Session) (*result.Judgement, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
 		r, err = insight.Refuse(decide.Input{Baseline: base}, refusal), nil
@@ -53,7 +52,6 @@ func (BaseNotNeeded) String() string {
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
 const maxDistributions = 24
 
-// draw returns the drawings of the recordings for the pictures of a report.
 func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
@@ -71,8 +69,7 @@ func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank), Head: profile.Draw(r.Head, head, kernels, rank)}
 }
 
-// drawStored adds the typical step that the baseline in dir stores to a report with pictures. A file that cannot be
-// read is a warning.
+// drawStored adds the typical step of the baseline in dir to a report with pictures. An unreadable file is a warning.
 func drawStored(r *result.Judgement, dir string, sessions []model.Session) {
 	if r.Drawn == nil || r.Drawn.Base != nil {
 		return

@@ -55,7 +55,6 @@ type Measurement struct {
 	here func() (string, error)
 }
 
-// take adds what was measured; the error is that of the measurement.
 func (m *Measurement) take(o *Measurement, err error) error {
 	if err == nil {
 		m.add(o)
@@ -113,15 +112,14 @@ type Live struct {
 	// [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
 	run.Options
 	Head Build
-	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
+	// Unprofiled is how many unprofiled runs to take for each profiled one, interleaved with them: 1 for as many.
 	Unprofiled float64
 	// NoProfiler takes unprofiled runs alone, as many as profiled ones were asked for.
 	NoProfiler bool
 	// ExplainRows profiles a run of each build where a row of a benchmark file got slower.
 	ExplainRows bool
 	Filter      []string // of [bench.Filter]
-	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them beside the timed ones.
-	// Selection says how.
+	// Bounds are the rules that bound counters of kernels: one run of the head is counted for them, by Selection.
 	Bounds    []thresholds.Rule
 	Selection profiler.Selection
 	// MayLackSamples makes it a warning that the GPU's metrics cannot be sampled.
@@ -198,8 +196,8 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		*sampled = true
 		result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe))
-		if refusal := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &refusal) && refusal.Kind == model.NoGPUMetrics {
-			out.Warnings = append(out.Warnings, refusal.Reason)
+		if r := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &r) && r.Kind == model.NoGPUMetrics {
+			out.Warnings = append(out.Warnings, r.Reason)
 			return out, nil
 		}
 		if err != nil {
@@ -247,8 +245,8 @@ func (m *Live) Of(head Build) *Live {
 	return &one
 }
 
-// Models are the GPU models that a workload sees here, and whether the first is that of the GPU which it takes by itself;
-// none if they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
+// Models are the GPU models that a workload sees here, and whether the first is that of the GPU which it takes by
+// itself; none if they are not known, or if a workload gets a part of a GPU (MIG); of nil none.
 func (m *Live) Models(ctx context.Context) (models []string, first bool) {
 	if m == nil {
 		return nil, false
@@ -292,8 +290,8 @@ func (m *Live) counterPlan() run.CounterPlan {
 		Timeout: cmp.Or(m.Limit, max(m.Timeout, counterTimeout)), AllowBusy: m.AllowBusy}
 }
 
-// Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments between. DIR and XXXXXX
-// stand for names that are chosen later.
+// Commands are the lines of a shell that Measure would run for looks after these numbers of runs, with comments
+// between. DIR and XXXXXX stand for names that are chosen later.
 func (m *Live) Commands(looks []int, base *Build) []string {
 	if m.Counters != nil {
 		plan := m.counterPlan()
@@ -356,8 +354,7 @@ func shell(commands [][]string) (lines []string) {
 }
 
 // Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the
-// arguments ask for one. A program that measures with a [Live] calls it first in main, because the profiler starts that
-// program again.
+// arguments ask for one. A program with a [Live] calls it first in main: the profiler starts it again.
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false

@@ -7,8 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 )
 
-// Placed is a directory as reports have it: relative to the repository, outside of one to the working directory, and
-// absolute where it lies in neither.
+// Placed is a directory as reports have it: relative to the repository, else to the working directory, else absolute.
 func Placed(dir string) string {
 	if dir == "" {
 		return ""

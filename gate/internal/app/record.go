@@ -30,8 +30,7 @@ import (
 type Record struct {
 	Job
 	Runs int // fresh processes, at least one
-	// Counters, where not nil, counts kernels as well, the heaviest ones where it names none. The
-	// Live must be given.
+	// Counters, where not nil, counts kernels as well, the heaviest ones where it names none; it needs Live.
 	Counters *profiler.Selection
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
@@ -57,8 +56,7 @@ type Recorded struct {
 	New, Gone []string
 	// Suggested are numbers that every run printed once, and that the policy may name as outputs.
 	Suggested []measure.Output
-	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given. With a reason
-	// it can be accepted.
+	// Unwritten is the report of a session that was refused because it changed within the hour without a reason.
 	Unwritten *result.Judgement
 }
 
@@ -137,7 +135,6 @@ func (c *Record) Commands() []string {
 	return out
 }
 
-// measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
 	m := &Measurement{}
 	if err := m.take(by.Measure(ctx, runs, nil)); err != nil {
@@ -159,8 +156,8 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 	return head, err
 }
 
-// withoutOutliers measures runs that are outliers as a whole a second time and leaves them out: a baseline with such a run would hide
-// changes for as long as it is committed. Runs that are outliers again, or that cannot be measured again, are a *model.Refusal.
+// withoutOutliers measures runs that are outliers as a whole a second time and leaves them out: a baseline with
+// such a run would hide changes. Runs that are outliers again, or that cannot be measured again, are a *model.Refusal.
 func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measurement, head, like []model.Session) ([]model.Session, error) {
 	const next = "let the machine come to rest, and record again"
 	if len(head) != 1 {
@@ -214,7 +211,6 @@ func without[T any](items []T, runs map[int]float64) (kept []T) {
 	return kept
 }
 
-// counted measures the session of counters that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
 	own, counters := *c.Live, *c.Counters
 	own.Counters = &counters
@@ -296,7 +292,7 @@ func storable(own []model.Session, policy *thresholds.Resolved) error {
 	return nil
 }
 
-// fits notes the differences from the baseline. It refuses sessions of other work, and changes within the hour without a reason.
+// fits notes the differences from the baseline. It refuses other work, and changes within the hour without a reason.
 func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(old) == 0 || c.Replace && c.Reason != "" {
 		return nil

@@ -14,8 +14,7 @@ import (
 )
 
 // further is how runs are taken after the look r, nil before the first. Beside a base build, whose runs do the same,
-// they execute the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, they execute
-// all rows.
+// they execute the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, all rows.
 func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) (*Measurement, error) {
 	rows, all := c.undecidedRows(r)
 	if len(rows) == 0 {
@@ -57,7 +56,6 @@ func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness str
 	return out, err
 }
 
-// shown are the first rows, quoted for a message.
 func shown(rows []string) string {
 	const most = 5
 	var out []string
@@ -96,8 +94,7 @@ func (c *Check) undecidedRows(r *result.Judgement) (rows []string, of int) {
 	return rows, len(all)
 }
 
-// only leaves of runs the results of rows. The time of a run with fewer rows is no measure. It is an error where a run
-// lacks a row.
+// only leaves of runs the results of rows. The time of such a run is no measure. A run that lacks a row is an error.
 func only(rows []string, sides ...[]model.Unprofiled) error {
 	for _, x := range slices.Concat(sides...) {
 		for _, row := range rows {

@@ -37,8 +37,7 @@ var shadowLine = input.Pattern(`^([0-9a-f]{12}),(pass|fail|no-verdict),\d{4}-\d\
 // Score counts the commits of the default branch that a gate in shadow would have failed.
 type Score struct{ Failed, Commits int }
 
-// Bound is the largest rate of failures that the score does not exclude with 95 % confidence (Clopper and Pearson
-// 1934).
+// Bound is the largest rate of failures that the score does not exclude with 95 % confidence (Clopper-Pearson).
 func (s Score) Bound() float64 { return stats.RateBound(s.Failed, s.Commits, shadowLevel) }
 
 // More is the number of further commits without a failure that bring the bound to a target, 0 where it is there.

@@ -21,8 +21,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
-// Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used is a
-// *model.Refusal; another error says that the path does not exist, or that a baseline or report there is damaged.
+// Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used
+// is a *model.Refusal; another error says that the path does not exist, or that a baseline or report there is damaged.
 func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*result.Summary, error) {
 	r, all, err := opened(ctx, tools, rule, path)
 	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
@@ -84,7 +84,6 @@ func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counter
 	return nil
 }
 
-// untimed are the kernels of the newest session, without times.
 func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	unknown := result.Number(math.NaN())
 	seen := map[measure.Subject]bool{}
@@ -99,7 +98,7 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 }
 
 // Scrub writes the sessions of a recording, in the form of a baseline, to a directory that holds none yet. That form
-// has the names of kernels and ranges, and no environment, command line, path or host name. What cannot be used is a
+// has the names of kernels and ranges, and no environment, command line, path or host name. Errors may be a
 // *model.Refusal.
 func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, dir string) ([]model.Session, error) {
 	_, sessions, err := opened(ctx, tools, rule, path)
@@ -129,7 +128,6 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 	return sessions, err
 }
 
-// opened is a recording that was made before, and its sessions.
 func opened(ctx context.Context, tools profile.Tools, rule profile.Rule, path string) (*profile.Recording,
 	[]model.Session, error) {
 	r, err := openNamed(ctx, tools, rule, path)

@@ -55,7 +55,6 @@ type StoredSession struct {
 	Unmeasured int `json:"unmeasured,omitempty"`
 }
 
-// open reads the baselines, and the sessions that read selects.
 func (s Store) open(ctx context.Context, read func(*baseline.Baseline) error) (out []*baseline.Baseline, err error) {
 	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {
@@ -115,7 +114,7 @@ func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) S
 	return s
 }
 
-// find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error that lists them.
+// find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error.
 func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := s.open(ctx, func(*baseline.Baseline) error { return nil })
 	if err != nil {
@@ -224,8 +223,7 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 	return added[0].File, nil
 }
 
-// Rename gives the baselines of a workload another name, and returns their directory before and after. The name must be
-// free.
+// Rename gives the baselines of a workload another name, and returns their directory before and after. It must be free.
 func (s Store) Rename(ctx context.Context, from, to string) (before, after string, err error) {
 	if err := new(thresholds.Workload).Set("name", to, ""); err != nil {
 		return "", "", err

@@ -60,7 +60,6 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	return err
 }
 
-// hash is that of the files as they are now and that of the settings.
 func (in *Inputs) hash(dir string) (string, error) {
 	all := sha256.New()
 	in.files = 0

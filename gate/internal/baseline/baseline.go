@@ -1,7 +1,7 @@
 // Package baseline reads and writes the committed sessions: a directory with one CSV file a session, TIME-HASH.csv,
-// which is written once and never changed. Its hash is that of its contents, so a merge of branches is a union of
-// files. The manual's page on baselines describes the format. Reading accepts CRLF and a byte order mark, and nothing
-// else that writing does not give.
+// which is written once and never changed. Its hash is of its contents, so a merge is a union of files. The manual's
+// page on baselines describes the format. Reading accepts CRLF and a byte order mark, and nothing else that writing
+// does not give.
 package baseline
 
 import (
@@ -22,8 +22,7 @@ type Baseline struct {
 	Entries []Entry // oldest first, each after the files that it names
 }
 
-// Entry is the content of one file: a session and its relation to others. The removal of another file has no series and
-// no runs.
+// Entry is one file: a session and its relation to others. The removal of another file has no series or runs.
 type Entry struct {
 	// Session has the file's name without its suffix as ID.
 	model.Session
@@ -42,7 +41,6 @@ type Entry struct {
 	unread bool // only the rows about the whole session were read, see [Open]
 }
 
-// suffix is that of every file of a session.
 const suffix = ".csv"
 
 // Dir is where below root the baseline of a workload on a model of GPU lies: root/WORKLOAD/GPU. A workload's
@@ -61,7 +59,7 @@ func Dir(root, workload, gpuModel string) string {
 	return filepath.Join(root, name, gpu)
 }
 
-// Workload is the name of the workload with the baselines in a directory: that in one of their files, else the directory's.
+// Workload is the workload with the baselines in a directory: that in one of the files, else the directory's.
 func Workload(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -121,7 +121,6 @@ func parseNumber(s string) (float64, error) {
 // maxTick is the coarsest timer of a GPU to believe, in ns: changes below the tick are no findings.
 const maxTick = 2000
 
-// parseTick reads the resolution of a GPU's timer.
 func parseTick(s string) (float64, error) {
 	f, err := parseNumber(s)
 	if err == nil && f > maxTick {

@@ -8,14 +8,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
-// codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture,
-// the note its file.
+// codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture.
 const codeScope = "code"
 
 // codeForm is the value of such a row: registers, stack, spill, shared, constant, barriers, code and hash.
 const codeForm = "%d %d %d %d %d %d %d %s"
 
-// codeRows are the rows of device code, in its order.
 func codeRows(kernels []devicecode.Kernel) (out []row) {
 	for _, k := range kernels {
 		out = append(out, row{Scope: codeScope, Subject: escape(k.Name), Key: escape(k.Arch), Note: escape(k.File),

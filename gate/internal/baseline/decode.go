@@ -75,8 +75,7 @@ func decodeEntry(dir, name string, text []byte,
 	return e, err
 }
 
-// decodeFirst decodes the rows about the whole session, which come first, and those of subjects unless the file is that
-// of a recorded session.
+// decodeFirst decodes the rows about the whole session, which come first, and unless it was recorded those of subjects.
 func decodeFirst(file string, text []byte) (Entry, error) {
 	end := 0
 	for line := range bytes.Lines(text) {
@@ -126,7 +125,6 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	return e, e.decodeBody(file, body)
 }
 
-// decodeHead reads the rows about the whole.
 func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
 	said := make(map[string]placed)
@@ -158,7 +156,6 @@ func decodeHead(file string, rows []placed) (e Entry, err error) {
 	return e, c.err
 }
 
-// parseIDs reads names of sessions, separated by spaces.
 func parseIDs(s string) ([]string, error) {
 	if s == "" {
 		return nil, nil
@@ -235,7 +232,6 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	return nil
 }
 
-// scopes lists the scopes that a row may have.
 func scopes() string {
 	var known []string
 	for _, scope := range measure.Scopes {

@@ -44,7 +44,6 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	return nameOf(e, b.Bytes()), b.Bytes(), nil
 }
 
-// nameOf is the name of an entry's file.
 func nameOf(e *Entry, text []byte) string {
 	start := "unknown"
 	if !e.Start.IsZero() {
@@ -53,7 +52,6 @@ func nameOf(e *Entry, text []byte) string {
 	return start + "-" + contentHash(text) + suffix
 }
 
-// body are the rows of the subjects, sorted.
 func (e *Entry) body() (out []row) {
 	of := make(map[measure.Subject][]model.Series)
 	for _, x := range e.Series {
@@ -99,8 +97,7 @@ func (e *Entry) body() (out []row) {
 // maxID is the length in bytes above which an id is cut.
 const maxID = 80
 
-// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is so long that rows could not be
-// read.
+// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is too long to be read.
 func shorten(s measure.Subject) string {
 	id := s.Name
 	if s.Scope == measure.ScopeKernel {

@@ -21,7 +21,6 @@ type headKey struct {
 	read  func(c *cells, cell string, e *Entry)
 }
 
-// headKeys are the keys in the order of the file.
 var headKeys = []headKey{
 	{name: "what", write: (*Entry).Kind},
 	text("workload", func(e *Entry) *string { return &e.Workload }),
@@ -99,7 +98,6 @@ func form(name string, of func(*Entry) *string, pattern, what string) headKey {
 
 func verbatim(s string) string { return s }
 
-// ids is a key for names of sessions.
 func ids(name string, of func(*Entry) *[]string) headKey {
 	return headKey{name, func(e *Entry) string { return strings.Join(*of(e), " ") },
 		func(c *cells, cell string, e *Entry) { *of(e) = parse(c, name, cell, parseIDs) }}
@@ -132,7 +130,6 @@ func (e *Entry) Kind() string {
 	return recorded
 }
 
-// head are the rows about the whole.
 func (e *Entry) head() (out []row) {
 	for _, k := range headKeys {
 		if e.Removes != "" && !slices.Contains(ofRemoval, k.name) {
@@ -162,7 +159,6 @@ func formed(pattern, what string) func(string) (string, error) {
 	}
 }
 
-// parseID reads the name of a session.
 var parseID = formed(`^[-0-9A-Za-z]{1,64}$`, "a session id (letters, digits and hyphens)")
 
 // parseBoard keeps serial numbers and UUIDs out.
@@ -173,7 +169,6 @@ func parseBoard(s string) (string, error) {
 	return s, nil
 }
 
-// readRuns reads the cells about single runs.
 func (e *Entry) readRuns(c *cells, said map[string]placed) {
 	n := parse(c, "runs", said["runs"].row.Value, parseCount)
 	if n < 1 || n > maxRuns {
@@ -210,8 +205,7 @@ func (e *Entry) readRuns(c *cells, said map[string]placed) {
 	}
 }
 
-// formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is
-// known.
+// formatStarts is when the runs of a session began, in s after its start, "-" where not known; "" where none is.
 func formatStarts(s *model.Session) string {
 	known := false
 	starts := join(s.Runs, func(r model.Run) string {

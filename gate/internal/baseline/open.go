@@ -165,7 +165,6 @@ func (b *Baseline) ReadSinceAnchor() error {
 	return b.read(needed)
 }
 
-// read reads all rows of the needed files.
 func (b *Baseline) read(needed []bool) error {
 	var size, metrics atomic.Int64
 	return each(len(b.Entries), func(i int) error {
@@ -206,8 +205,7 @@ const (
 
 var maxValues = 5 << 20
 
-// read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a regular file of the same
-// directory.
+// read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a file of the same directory.
 func read(dir, name string, most int64) ([]byte, error) {
 	text, err := input.ReadWithin(dir, name, most)
 	if err == nil {
@@ -220,7 +218,6 @@ func read(dir, name string, most int64) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", file, err)
 }
 
-// oneModel refuses sessions of several GPU models.
 func (b *Baseline) oneModel() error {
 	var first *Entry
 	for i := range b.Entries {

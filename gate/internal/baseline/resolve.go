@@ -41,7 +41,6 @@ func (b *Baseline) sort() {
 	b.Entries = out
 }
 
-// ids are the indices of entries by their ID.
 func (b *Baseline) ids() map[string]int {
 	at := make(map[string]int)
 	for i := range b.Entries {
@@ -50,7 +49,6 @@ func (b *Baseline) ids() map[string]int {
 	return at
 }
 
-// known are the files that an entry names.
 func (e *Entry) known() []string {
 	out := slices.Concat(e.Beside, e.Supersedes)
 	for _, ids := range e.Replaces {
@@ -121,7 +119,6 @@ func (s *state) overtaken() []bool {
 	return out
 }
 
-// claims are the entries on a subject by one profiler.
 type claims struct {
 	live []int // kept entries that hold the subject, and that nothing replaces for it, in their order
 	gone []int // kept entries that replace it, and hold it no longer
@@ -129,13 +126,11 @@ type claims struct {
 	apart []int
 }
 
-// subjectOf is a subject as one profiler measures it.
 type subjectOf struct {
 	measure.Subject
 	profiler model.Profiler
 }
 
-// claims finds the entries in effect of every subject.
 func (s *state) claims() map[subjectOf]*claims {
 	out := make(map[subjectOf]*claims)
 	of := func(x measure.Subject, e *Entry) *claims {
@@ -182,8 +177,7 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are entries of a subject from two branches that do not know each other. At least one of the branches
-// replaces the subject.
+// contested are entries of a subject from two branches that do not know each other. At least one replaces the subject.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
 	if !slices.ContainsFunc(of, changes) {
@@ -206,7 +200,6 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	return slices.DeleteFunc(of, func(i int) bool { return found.Bit(i) == 0 })
 }
 
-// subjects are the subjects with samples in an entry, each once.
 func (e *Entry) subjects() (out []measure.Subject) {
 	for i, x := range e.Series {
 		if i == 0 || x.Subject != e.Series[i-1].Subject {
@@ -247,8 +240,7 @@ func (b *Baseline) InEffect() []model.Session {
 }
 
 // SinceAnchor is every session since the last anchor, replaced or not, the oldest first, for measuring drift. It begins
-// with the state of the anchor: the newest whole session then, with its accepted changes. Without an anchor it begins
-// with the oldest session.
+// with the anchor's state: the newest whole session then, with its accepted changes; else with the oldest.
 func (b *Baseline) SinceAnchor() []model.Session {
 	s, last := b.state(), b.anchor()
 	var out []model.Session
@@ -284,8 +276,8 @@ func (b *Baseline) Known() (files []string, anchor string) {
 	return files, anchor
 }
 
-// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. The error
-// names a file that is not there any more.
+// Restore leaves what a baseline held when its files and its last anchor were [Baseline.Known] as these. It is an error
+// where a file is gone.
 func (b *Baseline) Restore(files []string, anchor string) error {
 	at, then := b.ids(), map[string]bool{}
 	for _, id := range files {
@@ -379,6 +371,4 @@ func (b *Baseline) Standings() []Standing {
 }
 
 // byAge orders sessions by their start, those of unknown start first.
-func byAge(a, b model.Session) int {
-	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
-}
+func byAge(a, b model.Session) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) }

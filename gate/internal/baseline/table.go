@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// placed is a row with its file and line.
 type placed struct {
 	row   row
 	cells cells
@@ -61,7 +60,6 @@ func table(file string, text []byte) ([]placed, error) {
 	}
 }
 
-// syntax prefixes an error of the CSV reader with file and line.
 func syntax(file string, err error) error {
 	var pe *csv.ParseError
 	switch {

@@ -115,8 +115,7 @@ func (b *Baseline) inForce() (ids []string) {
 	return ids
 }
 
-// holding is the entry in force that holds the very same samples as a new one and replaces all that this would, nil for
-// none.
+// holding is the entry in force that holds the same samples as a new one and replaces all that this would, or nil.
 func (b *Baseline) holding(e *Entry) *Entry {
 	if e.Removes != "" {
 		return nil
@@ -135,7 +134,6 @@ func (b *Baseline) holding(e *Entry) *Entry {
 	return nil
 }
 
-// samples returns the rows of an entry's metrics.
 func samples(e *Entry) []row {
 	return append((&Entry{Session: model.Session{Series: e.Series}}).body(), codeRows(e.Code)...)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
-// Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
-// says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
+// Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; their
+// report says why. The error is a mistake of the caller or the end of ctx; the next Run goes on from there.
 func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload, Culprits: []history.Culprit{}}}
 	if c.MaxTime > 0 {
@@ -49,7 +49,6 @@ func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	return b.out, nil
 }
 
-// between searches the line, with both ends built.
 func (b *bisection) between(ctx context.Context) error {
 	good, remove, err := b.at(ctx, b.out.Good.ID)
 	defer remove()
@@ -140,21 +139,17 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 	return b.state.write()
 }
 
-// ask is an answer of git in the working directory, "" where it has none.
 func ask(ctx context.Context, args ...string) string {
 	out, _ := git.Output(ctx, "", args...)
 	return strings.TrimSpace(out)
 }
 
-// list puts names in order, each once.
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }
 
-// chosen reports whether the user chose a kernel or metric.
 func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
 
-// asked reports whether a finding is of the chosen kernel and metric.
 func (b *Bisect) asked(f *result.Finding) bool {
 	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
 }
@@ -196,7 +191,6 @@ func (b *Bisect) near(r *result.Report) (out []*result.Finding) {
 	return out
 }
 
-// confirm measures each culprit interleaved with the commit before it.
 func (b *bisection) confirm(ctx context.Context) (err error) {
 	b.blame()
 	for i := range b.out.Culprits {
@@ -220,7 +214,6 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 	return nil
 }
 
-// neighbours measures a commit interleaved with the one before it.
 func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Judgement, error) {
 	base, remove, err := b.at(ctx, before)
 	defer remove()
@@ -235,7 +228,6 @@ func (b *bisection) neighbours(ctx context.Context, before, commit string) (*res
 	return b.beside(ctx, base, head, b.looks(), b.Explain, b.shows)
 }
 
-// shows reports whether the interval of the followed finding excludes zero.
 func (b *bisection) shows(findings []result.Finding) bool {
 	f := b.follow(findings)
 	return f != nil && (f.Low > 0 || f.High < 0)

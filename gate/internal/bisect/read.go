@@ -14,9 +14,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
-// commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
-// have. At the end each culprit is measured interleaved with the commit before it, which gives its change and cause.
+// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ. Then commits
+// between them are built in worktrees and measured interleaved with both ends: how much of the change do they have?
+// At the end each culprit is measured interleaved with the commit before it, which gives its change and cause.
 type Bisect struct {
 	app.Job
 	// Build is the workload in the checkout here; each commit's is the same in its worktree.
@@ -35,7 +35,6 @@ type Bisect struct {
 	Getenv func(string) string
 }
 
-// bisection is a search in progress.
 type bisection struct {
 	*Bisect
 	line   []history.Commit // the good end first
@@ -48,14 +47,12 @@ type bisection struct {
 	state  state
 }
 
-// errTime ends a search whose time is up.
 var errTime = errors.New("the time is up")
 
 func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
 	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
 }
 
-// pair is a check of one build against another, interleaved.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
 	job.Live = b.Live.Of(head)
@@ -111,7 +108,7 @@ func (b *bisection) read(ctx context.Context, i int) error {
 	return nil
 }
 
-// ask measures a commit interleaved with the good end, then with the bad one, with more runs while the reading is undecided.
+// ask measures a commit interleaved with the good end, then with the bad one, with more runs while it is undecided.
 func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	build, remove, err := b.at(ctx, commit)
 	defer remove()

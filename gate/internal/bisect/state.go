@@ -29,7 +29,7 @@ type state struct {
 // known is the reading of a commit, or why there is none.
 type known struct {
 	history.Reading
-	// FromGood and FromBad are the distances from each end, measured interleaved with it; nil if the commit lacks the followed finding.
+	// FromGood and FromBad are the distances from each end, interleaved with it; nil without the followed finding.
 	FromGood, FromBad *history.Reading
 	Skipped           string
 }

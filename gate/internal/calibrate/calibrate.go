@@ -53,8 +53,8 @@ func Calibrate(sessions []model.Session, policy *thresholds.Resolved, runs int, 
 	return c
 }
 
-// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none where the session
-// says nothing about gates. See [Calibrate].
+// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none
+// where the session says nothing about gates. See [Calibrate].
 func NoiseOf(s model.Session, policy *thresholds.Resolved, runs int) []Noise {
 	c, last, forecasts := foretell([]model.Session{s}, policy, runs, 0)
 	if last == nil {
@@ -114,8 +114,8 @@ func Refused(err error, policy *thresholds.Resolved) *Calibration {
 func newCalibration(policy *thresholds.Resolved) *Calibration {
 	return &Calibration{
 		Schema: CalibrationSchema, SecondsPerRun: result.Unknown, Threshold: result.Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
-		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown, UndecidedBound: result.Unknown, Confidence: boundConfidence},
-		MDE: []MDE{}, Plan: []Plan{},
+		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown,
+			UndecidedBound: result.Unknown, Confidence: boundConfidence}, MDE: []MDE{}, Plan: []Plan{},
 	}
 }
 
@@ -182,7 +182,6 @@ func Subset(s *model.Session, runs []int) model.Session {
 	return out
 }
 
-// measure fills in the noise of each forecast's subject.
 func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	for _, f := range forecasts {
 		x, _ := s.Find(f.Subject, f.Metric.Name)
@@ -331,14 +330,12 @@ func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Re
 	}
 }
 
-// planned reports whether a plan has to find a slowdown of a comparison: of the workload, and of kernels from 5 % of
-// GPU time on.
+// planned reports whether a plan must find a slowdown: of the workload, and of kernels from 5 % of GPU time.
 func planned(f *decide.Forecast) bool {
 	const heavyShare = 0.05
 	return f.Finding.Gates && (f.Subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
-// plan finds the fewest runs for one threshold.
 func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Resolved, threshold float64) Plan {
 	at := *policy
 	at.Threshold = threshold

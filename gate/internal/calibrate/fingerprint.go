@@ -11,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, board by board:
-// another board differs like this, and so may another program. No verdict depends on it.
+// Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, board
+// by board: another board differs like this, and so may another program. No verdict depends on it.
 func Fingerprint(host model.Session, baseline []model.Session, share float64) []result.Remark {
 	fits := slices.DeleteFunc(slices.Clone(baseline), func(s model.Session) bool {
 		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)

@@ -65,26 +65,22 @@ type Levels struct {
 	Runs int           `json:"runs"` // at Low
 }
 
-// UnchangedGates counts the verdicts of gates whose baseline and head are random runs of the same session, so that every
-// regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs; another session may
-// be quieter or louder.
+// UnchangedGates counts the verdicts of gates whose baseline and head are random runs of the same session, so that
+// every regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs.
 type UnchangedGates struct {
 	Runs      int `json:"runs"`      // a side
 	Gates     int `json:"gates"`     // different draws
 	Alarms    int `json:"alarms"`    // that failed
 	Undecided int `json:"undecided"` // that passed undecided or had no verdict
-	// FixedAlarms is how many of the same draws fail where one run of each side is compared with the limits, without
-	// statistics.
+	// FixedAlarms is how many of the same draws fail where one run of each side is held against the limits alone.
 	FixedAlarms int `json:"fixed_alarms"`
-	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
-	// 1934).
+	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper-Pearson).
 	AlarmBound     result.Number `json:"alarm_bound"`
 	UndecidedBound result.Number `json:"undecided_bound"`
 	Confidence     result.Number `json:"confidence,omitempty"`
 }
 
-// MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
-// one session.
+// MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side in one session.
 type MDE struct {
 	Runs     int           `json:"runs"`
 	Workload result.Number `json:"workload"` // of the workload's GPU time, whatever the limit
@@ -93,8 +89,7 @@ type MDE struct {
 }
 
 // Plan is the smallest number of runs a side that finds a slowdown of 1.5 limits in 80 % of cases. It covers the
-// workload's GPU time, each kernel from 5 % of it and, with as many unprofiled runs, each output. Baseline and head are
-// of one session.
+// workload's GPU time, each kernel from 5 % of it and, with as many unprofiled runs, each output..
 type Plan struct {
 	Threshold result.Number `json:"threshold"`
 	Runs      int           `json:"runs"`    // a side, 0 where more than 40 would be needed

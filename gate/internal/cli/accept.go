@@ -53,8 +53,8 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	return nil
 }
 
-// chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
-// named, else those that fail or have no baseline yet, or with --improved those that pass and have something faster.
+// chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several
+// the named ones, else those that fail or have no baseline yet, or with --improved those that pass and are faster.
 func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 	if len(r.Workloads) == 0 && r.Workload == "" {
 		if len(v.workload) != 1 || new(thresholds.Workload).Set("name", v.workload[0], "") != nil {
@@ -90,10 +90,10 @@ func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
 			strings.Join(all, ", "))
 	}
-	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
+	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)",
+		strings.Join(all, ", "))
 }
 
-// commandWord is a file as a word of a command.
 func commandWord(file string) string {
 	if strings.HasPrefix(file, "-") {
 		file = "./" + file

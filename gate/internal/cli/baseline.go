@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// store reads the policy and finds the baselines beside it.
 func (v *flags) store() (app.Store, *thresholds.Policy, error) {
 	p, err := v.load()
 	if err != nil {

@@ -109,7 +109,6 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 	}
 }
 
-// request is the checks that the flags ask for, one for each workload.
 func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	v.by = model.Profiler(v.profiler)
 	if err := v.checkCounts(); err != nil {
@@ -128,21 +127,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Profiler: v.by, Kernels: v.counts.Kernels,
 			Explain: app.Explain(v.explain), Draw: v.draws(),
 		}
-		if !v.fs.Changed("skip-unchanged") {
-			v.skip = j.set.SkipUnchanged
-		}
-		if v.skip && !j.set.SkipUnchanged {
-			v.looser = append(v.looser, looser(source(v.fs, "skip-unchanged"), "true", "skip_unchanged",
-				"workload "+j.Workload, "false"))
-		}
-		if most := j.set.Runs.Most; v.runs.Most > 0 && v.runs.Most < most {
-			v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs",
-				"workload "+j.Workload, j.set.Runs.String()))
-		}
-		if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
-			c.SkipUnchanged = false
-			c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
-		}
+		v.skips(e, c, j)
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, err
 		}
@@ -158,15 +143,9 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 				m.Selection.Metrics = j.Policy.RawMetrics()
 			}
 			if v.by.ByLaunch() {
-				counted, without := j.Policy.OfCounters()
-				if j.Policy = counted; len(without) > 0 {
-					c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
-				}
-				c.Policy = j.Policy
-				if err := v.countPolicy(ctx, j.Policy, !v.dryRun); err != nil {
+				if err := v.counted(ctx, c, j); err != nil {
 					return nil, err
 				}
-				m.Counters = &v.counts
 			}
 		}
 		if err := cmp.Or(v.asked(c, j), v.judgeable(ctx, c)); err != nil {
@@ -175,6 +154,34 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 		checks = append(checks, c)
 	}
 	return checks, nil
+}
+
+// skips says whether a check measures nothing where nothing changed, and notes what flags loosen in its settings.
+func (v *flags) skips(e *env, c *app.Check, j *job) {
+	of := "workload " + j.Workload
+	if !v.fs.Changed("skip-unchanged") {
+		v.skip = j.set.SkipUnchanged
+	}
+	if v.skip && !j.set.SkipUnchanged {
+		v.looser = append(v.looser, looser(source(v.fs, "skip-unchanged"), "true", "skip_unchanged", of, "false"))
+	}
+	if v.runs.Most > 0 && v.runs.Most < j.set.Runs.Most {
+		v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs", of, j.set.Runs.String()))
+	}
+	if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
+		c.SkipUnchanged = false
+		c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
+	}
+}
+
+// counted makes a check one of counters, with the rules that they can judge.
+func (v *flags) counted(ctx context.Context, c *app.Check, j *job) error {
+	policy, without := j.Policy.OfCounters()
+	if len(without) > 0 {
+		c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
+	}
+	j.Policy, c.Policy, j.Live.Counters = policy, policy, &v.counts
+	return v.countPolicy(ctx, policy, !v.dryRun)
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
@@ -217,8 +224,7 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 }
 
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
-// baseline is not the first where there is one of a name that nothing has any more: the change under review has deleted
-// or renamed it.
+// baseline is not the first where the change under review has deleted or renamed one.
 func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 	var known []string // directories of baselines
 	for _, w := range c.Policy.Workloads {
@@ -277,8 +283,7 @@ func (v *flags) asked(c *app.Check, j *job) error {
 		others = fmt.Sprintf("%sit has %s; ", meant("--workload ", j.Workload, have), strings.Join(have, ", "))
 	}
 	return usageError("no baseline of workload %q in %s; %swrite one with nsgate record, on the code to compare with, "+
-		"or take what is measured "+
-		"with --patch FILE", j.Workload, j.Root, others)
+		"or take what is measured with --patch FILE", j.Workload, j.Root, others)
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
@@ -293,9 +298,8 @@ func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
 		if len(c.Baselines) > 0 {
 			lacks = "no counters in the baseline"
 		}
-		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare "+
-			"with, "+
-			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
+		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, or name "+
+			"kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	}

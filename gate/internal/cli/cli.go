@@ -120,7 +120,6 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// env is the world of one command.
 type env struct {
 	ctx      context.Context // ends at the first signal; tests of parts have none
 	Out, Err *terminal.Writer

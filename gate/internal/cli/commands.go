@@ -41,7 +41,6 @@ const (
 	storeNames  = "baseline workload policy"
 )
 
-// commands are the subcommands, in the order of the help.
 func commands() []*command {
 	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
@@ -79,8 +78,8 @@ func commands() []*command {
 			flags:   policyNames + reportNames + postNames + patchNames + " open workload",
 			formats: reports, reads: readsArguments, run: showReport},
 		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
-		{name: "policy", own: maxReports, optional: true, wants: "policy files", flags: policyNames + " promote target baseline",
-			run: showPolicy},
+		{name: "policy", own: maxReports, optional: true, wants: "policy files",
+			flags: policyNames + " promote target baseline", run: showPolicy},
 		{name: "explain", own: 1, wants: "one word", run: explainWord},
 		{name: "demo", flags: reportNames, formats: reports, run: runDemo},
 		{name: "init", workload: true, flags: "ci fork-comments dry-run force", run: initialize},
@@ -142,12 +141,10 @@ func root(e *env) *cobra.Command {
 	return root
 }
 
-// unknownCommand names the command that a word may have been meant for.
 func unknownCommand(root *cobra.Command, word string) error {
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, mapped(root.Commands(), (*cobra.Command).Name)))
 }
 
-// unknownFlag names the flag that a misspelt one may have been meant for.
 func unknownFlag(c *cobra.Command, err error) error {
 	near := ""
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -177,7 +174,6 @@ type command struct {
 	run      func(ctx context.Context, e *env, v *flags, args arguments) error
 }
 
-// check refuses other arguments than the command takes.
 func (a arguments) check(c *command) error {
 	name := c.name
 	switch n := len(a.own); {

@@ -41,7 +41,6 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	return v.publish(e, r)
 }
 
-// runDemo judges the recordings in the binary, by the defaults.
 func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	files, err := demo.Files()
 	if err != nil {
@@ -53,8 +52,7 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 			return err
 		}
 		c := app.Compare{Base: filepath.Join(dir, demo.Base), Head: filepath.Join(dir, demo.Head),
-			Policy: thresholds.Default().For(""),
-			Draw:   v.draws(), Observe: newProgress(e, true).event}
+			Policy: thresholds.Default().For(""), Draw: v.draws(), Observe: newProgress(e, true).event}
 		var err error
 		r, err = c.Run(ctx)
 		return err

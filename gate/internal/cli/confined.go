@@ -67,10 +67,8 @@ func (e *env) signal() os.Signal {
 	return os.Interrupt
 }
 
-// signalled is the exit code after the signal that ended the context.
 func (e *env) signalled() int { return 128 + int(e.signal().(syscall.Signal)) }
 
-// written are the files that a command writes beside its report on standard output.
 func (v *flags) written(e *env) []string {
 	files := slices.Clone(v.outputs)
 	for _, f := range v.reports {
@@ -112,10 +110,8 @@ func readsFrom(e *env, v *flags, _ arguments) (paths, files []string) {
 // handover is the variable with the file in which a confined child leaves the post for its parent.
 const handover = "NSGATE_HANDOVER"
 
-// maxPost bounds that file, in bytes.
 const maxPost = 8 << 20
 
-// posts reports whether the report is posted.
 func (v *flags) posts() bool { return v.checkRun || v.comment != "false" && v.comment != "" }
 
 // findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
@@ -158,7 +154,6 @@ func (v *flags) posted(e *env, r *result.Report, options report.Options) {
 	}
 }
 
-// postOf is a report in the forms of the code host.
 func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehost.Post {
 	whole := report.Options{Locate: options.Locate, Source: options.Source}
 	p := codehost.Post{Subject: r.Workload, GPU: v.gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}

@@ -17,7 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// ascii reports whether the locale says that only ASCII can be shown.
 func ascii(getenv func(string) string) bool {
 	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
 	return locale == "C" || locale == "POSIX"
@@ -51,8 +50,7 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict prints a refusal as "not recorded: …", where what is "recorded", and returns its exit code. It returns
-// other errors.
+// noVerdict prints a refusal as "not recorded: …", with what "recorded", and returns its exit code, or another error.
 func noVerdict(e *env, what string, err error) error {
 	list, code := []error{err}, ExitNoVerdict
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -91,18 +89,15 @@ var ways = map[model.Kind]string{
 	model.Unsteady:          "--warmup N, --warmup capture",
 }
 
-// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)". A step that already names
-// its flags stays.
-func WayOut(kind model.Kind, next string) string { return withWay(wayOf(kind, next), next) }
-
-// wayOf are the flags of a next step: of a metric that was not measured those that measure it.
-func wayOf(kind model.Kind, next string) string {
+// WayOut is the next step of a refusal with its flags: "start the baseline anew (--replace)", of a metric that was not
+// measured with those that measure it. A step that already names its flags stays.
+func WayOut(kind model.Kind, next string) string {
 	for by, way := range measuring {
 		if kind == model.MetricMissing && next == by.HowTo() {
-			return way
+			return withWay(way, next)
 		}
 	}
-	return ways[kind]
+	return withWay(ways[kind], next)
 }
 
 // measuring are the flags that measure what a rule is about.

@@ -35,7 +35,6 @@ func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 	return nil
 }
 
-// printObservations prints a line for each observation, with the commands that mend it below.
 func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 	for _, o := range seen {
 		mark := map[doctor.Mark]string{doctor.Good: "✓", doctor.Note: "–", doctor.Bad: "✗"}[o.Mark]
@@ -52,8 +51,7 @@ func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, v *flags,
-	models []string) (out doctor.Observations) {
+func examineRepository(ctx context.Context, v *flags, models []string) (out doctor.Observations) {
 	policy, err := v.load()
 	switch {
 	case err != nil:
@@ -84,8 +82,7 @@ func examineRepository(ctx context.Context, v *flags,
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
 			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
-				"nsgate record writes one beside it",
-				model.Models(models)))
+				"nsgate record writes one beside it", model.Models(models)))
 		}
 	}
 	if warning := app.Uncommitted(ctx, dirs); warning != "" {

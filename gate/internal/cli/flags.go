@@ -141,11 +141,9 @@ func (v *flags) table() map[string]any {
 	}
 }
 
-// shorthands are the letters of flags.
 var shorthands = map[string]string{"output": "o", "quiet": "q", "runs": "n", "threshold": "t", "verbose": "v",
 	"workload": "w"}
 
-// flagText is what help/flags.txt says of a flag.
 type flagText struct {
 	section, meaning string
 	acts             acting // where it acts
@@ -221,8 +219,7 @@ func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
 	}
 }
 
-// typed marks flags that no variable sets, because it is meant for another command. from is the variable that set a
-// flag.
+// typed marks flags that no variable sets, because it is meant for another command. from is that of a flag.
 const (
 	typed = "typed"
 	from  = "from"
@@ -318,7 +315,6 @@ func (e *env) misspelt() error {
 	return nil
 }
 
-// collect adds the variables of all flags of commands.
 func collect(commands []*command, known *[]string) {
 	for _, c := range commands {
 		for _, name := range strings.Fields(c.flags) {

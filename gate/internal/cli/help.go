@@ -86,7 +86,7 @@ func overview(root *cobra.Command, e *env) string {
 // few is up to how many flags --help shows all of them.
 const few = 12
 
-// commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, unless all is set.
+// commandHelp is the help of a command. Of one with many flags it has the first paragraph and the common flags, or all.
 func commandHelp(c *cobra.Command, columns int, all bool) string {
 	n := 0
 	c.Flags().VisitAll(func(*pflag.Flag) { n++ })
@@ -223,7 +223,6 @@ func (e *env) paged(text string) error {
 	return err
 }
 
-// subjects are the words that help knows.
 func subjects(root *cobra.Command) (names []string) {
 	names = mapped(manual.Topics(), func(t manual.Topic) string { return t.Name })
 	for _, c := range root.Commands() {
@@ -245,7 +244,6 @@ func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
 	return err
 }
 
-// explainWord prints the rows of the manual that explain a word of a report.
 func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	word := args.own[0]
 	found := manual.Explain(word)
@@ -270,12 +268,10 @@ func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 	return nil
 }
 
-// behind puts two spaces before each line.
 func behind(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// search prints the lines of the manual with a word, behind their topics.
 func search(e *env, word string) error {
 	const most = 5 // lines of a topic
 	hits := manual.Search(word)
@@ -320,7 +316,6 @@ func printCompletion(_ context.Context, e *env, _ *flags, args arguments) error 
 // completed annotates a flag with the values that a shell completes.
 const completed = "completed"
 
-// completeFlags says what values the flags of a command may have.
 func completeFlags(c *cobra.Command) {
 	functions := map[string]cobra.CompletionFunc{"report": reports, "workload": workloads}
 	words := map[string][]string{"undecided": {"warn", "fail"}, "timeout": {"none"}, "warmup": {"auto", "capture"}}
@@ -337,7 +332,6 @@ func completeFlags(c *cobra.Command) {
 	})
 }
 
-// reports completes FORMAT=FILE.
 func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(word, "=") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -349,7 +343,6 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// workloads completes the names of the policy file and of the baselines.
 func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	file := ""

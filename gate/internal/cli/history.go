@@ -66,8 +66,8 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	return nil
 }
 
-// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its baselines
-// (of, "" for none), or the only one.
+// oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its
+// baselines (of, "" for none), or the only one.
 func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
 	if of != "" && v.one == "" {
 		return of, nil
@@ -85,7 +85,7 @@ func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, erro
 	return "", usageError("--workload %s: %s is of workload %s: leave out one of them", chosen[0].Name, v.baseline, of)
 }
 
-// moments are those of saved reports on a workload and of files of a benchmark harness. Reports on others alone are an error.
+// moments are those of reports on a workload and of benchmark files. Reports on others alone are an error.
 func moments(files []string, workload string) (out []history.Moment, err error) {
 	var others []string
 	for _, file := range files {
@@ -118,5 +118,4 @@ func moments(files []string, workload string) (out []history.Moment, err error) 
 	return out, nil
 }
 
-// maxReports is how many files a history may take.
 const maxReports = 10000

@@ -98,8 +98,7 @@ func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
 	return failed
 }
 
-// named is the workload of a command: its name is that of the script or program, and its directory the working
-// directory.
+// named is the workload of a command: its name that of the script or program, its directory the working directory.
 func named(root string, command []string) (candidate, error) {
 	program := command[0]
 	if i := slices.IndexFunc(command, func(s string) bool { return strings.HasSuffix(s, ".py") }); i >= 0 {
@@ -121,7 +120,6 @@ func named(root string, command []string) (candidate, error) {
 	return c, err
 }
 
-// here is a file as it is seen from the working directory.
 func here(file string) string {
 	at, err := filepath.Abs(".")
 	if relative, wrong := filepath.Rel(at, file); err == nil && wrong == nil {
@@ -166,8 +164,7 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 	return true, nil
 }
 
-// record records the baseline, writes numbers that every run printed as comments into the policy that init has just
-// written, and names them.
+// record records the baseline, and writes numbers that every run printed as comments into the new policy.
 func (f *finds) record(ctx context.Context, e *env, policy string) error {
 	v := (&command{flags: measureNames}).bindFlags("record", pflag.NewFlagSet("record", pflag.ContinueOnError))
 	if err := record(ctx, e, v, arguments{}); err != nil || len(v.suggested) == 0 {
@@ -206,8 +203,7 @@ func (f *finds) tables() string {
 		for _, o := range f.outputs {
 			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
 			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better "+
-				"= %q"+
-				"         # higher or lower\n", o.Name, o.Pattern, better)
+				"= %q         # higher or lower\n", o.Name, o.Pattern, better)
 		}
 		mark = "# "
 	}
@@ -242,7 +238,6 @@ func (f *finds) next(fresh, recorded bool, policy string) (steps []string) {
 	return append(steps, "nsgate init --ci github or gitlab writes a workflow or a job")
 }
 
-// finds are the CI files and programs that init found in a repository.
 type finds struct {
 	github, gitlab bool
 	pipeline       bool        // there is a .gitlab-ci.yml, and it does not include nsgate's job
@@ -264,12 +259,10 @@ func hosted(remote, name string) bool {
 	return slices.Contains(strings.Split(host, "."), name)
 }
 
-// thirdParty are directories of other people's code.
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and
-// Python programs that import a GPU library and have a main guard or the name of a program (train.py). It sees at most
-// the first 20,000 files.
+// Python files that import a GPU library with a main guard or the name of a program (train.py). It sees 20,000 files.
 func look(root string) *finds {
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell

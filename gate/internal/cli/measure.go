@@ -30,7 +30,6 @@ func (v *flags) rule() (profile.Rule, error) {
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
 }
 
-// tools are the programs and metrics with which recordings are read.
 func (v *flags) tools(p *thresholds.Policy) profile.Tools {
 	return profile.Tools{Exe: v.Exe, Metrics: p.RawMetrics()}
 }
@@ -74,7 +73,6 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	return jobs, nil
 }
 
-// single is resolve of a command that takes one workload.
 func (v *flags) single(e *env, workload []string) (*job, error) {
 	jobs, err := v.resolve(e, workload)
 	if err != nil {
@@ -157,20 +155,14 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 		if v.by.ByLaunch() {
 			return timeOnly(s.Where)
 		}
+		signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
+		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: signals[s.Stop]}
 		j.build.Server = s.Command
-		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: syscall.SIGINT}
-		if s.Stop == "SIGTERM" {
-			own.Server.Stop = syscall.SIGTERM
-		}
 	}
 	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout,
 		MayLackSamples: !v.GPUMetrics}
-	near := j.Baselines
-	if len(near) > 1 {
-		near = near.Here(j.Live.Models(ctx))
-	}
-	j.Live.NoNVTX = near.NoNVTX()
+	j.Live.NoNVTX = j.Baselines.Near(ctx, j.Live).NoNVTX()
 	j.Measurer = j.Live
 	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
@@ -213,7 +205,6 @@ func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 	return w.Starts, nil
 }
 
-// build is the command of a workload and where it runs, none with --from.
 func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
 	switch {
 	case command != nil:
@@ -264,8 +255,7 @@ func (v *flags) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) 
 	return 0, nil
 }
 
-// gather is the directory for the recordings of ranks, which is made where it is missing; "" if the profiler runs
-// around the workload.
+// gather is the directory for the recordings of ranks, made where missing; "" if the profiler runs around the workload.
 func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):

@@ -66,8 +66,7 @@ func (c *command) modes(v *flags, args []string) []string {
 	return []string{"times", "unprofiled"}
 }
 
-// idle refuses a flag of the command line that does nothing in these modes. Those that a dry run does not show are
-// named.
+// idle refuses a flag that does nothing in these modes. It names those that a dry run does not show.
 func (v *flags) idle(e *env, in []string) (wrong error) {
 	var unseen []string
 	v.fs.Visit(func(f *pflag.Flag) {

@@ -19,15 +19,12 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// file is a file to write a report to, and how it was asked for.
 type file struct{ format, name, flag string }
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
-// shortNames are other names of formats.
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
 
-// known refuses a format that the command does not know.
 func (v *flags) known(source, format string) error {
 	if slices.Contains(v.formats, format) {
 		return nil
@@ -85,17 +82,14 @@ func (v *flags) check(e *env) error {
 	return nil
 }
 
-// render prints a value in the format that was asked for.
 func render[V report.Value](e *env, o *flags, value V) error {
 	return report.Render(o.format, e.Out, value, o.options(e))
 }
 
-// draws reports whether a page with pictures is asked for.
 func (v *flags) draws() bool {
 	return v.format == "html" || slices.ContainsFunc(v.files, func(f file) bool { return f.format == "html" })
 }
 
-// options are how a report looks on standard output.
 func (v *flags) options(e *env) report.Options {
 	o := report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1",
 		Quiet: v.quiet, ASCII: ascii(e.getenv), ShowAll: "--verbose", Version: thisBuild().Version}
@@ -177,7 +171,6 @@ func (v *flags) writeFiles(stored *result.Report, printed report.Options) (faile
 	return failed
 }
 
-// refused is the exit code of a refusal of this kind.
 func refused(kind string) int {
 	if model.Kind(kind).Program() {
 		return ExitProgram
@@ -212,17 +205,15 @@ func (v *flags) annotate(e *env, r *result.Report, options github.Options) error
 	return github.Publish(r, summary.String(), options)
 }
 
-func (v *flags) apply() string {
-	return thresholds.JoinCommand([]string{"git", "apply", v.patch})
-}
+func (v *flags) apply() string { return thresholds.JoinCommand([]string{"git", "apply", v.patch}) }
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
 func offered(r *result.Judgement) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return app.Changed(w) || w.Measured != nil })
 }
 
-// patchOf is the patch of the baselines that accept would make. again, where not nil, is the policy for judging the
-// sessions of a report file again.
+// patchOf is the patch of the baselines that accept would make. again is nil, or the policy to judge a report file
+// again.
 func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
@@ -250,8 +241,8 @@ func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *t
 	return all.String(), nil
 }
 
-// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI
-// host's workspace or where .git is.
+// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root,
+// which is the CI host's workspace or where .git is.
 func locate(e *env) story.Locator {
 	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
 		return story.NewLocator(input.Tree(top))

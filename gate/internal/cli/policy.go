@@ -83,7 +83,6 @@ func (v *flags) showPolicy(e *env) error {
 	return nil
 }
 
-// shadowKey is the line of a policy file that turns shadow on.
 var shadowKey = input.Pattern(`^(\s*shadow\s*=\s*)true\b`)
 
 // promoted turns shadow off in the policy file where the bound of its failures is at most the target.
@@ -129,7 +128,6 @@ func (v *flags) promoted(e *env, p *thresholds.Policy) error {
 // policyFile is the name of the policy in the working directory or above it, up to the repository's root.
 const policyFile = "nsgate.toml"
 
-// maxPolicy is how much is read of a policy file, in bytes.
 const maxPolicy = 1 << 20
 
 // readPolicy reads a policy file, "" for the one that there is; without one it is the default.
@@ -148,7 +146,6 @@ func readPolicy(file string) (*thresholds.Policy, error) {
 	return thresholds.Parse(file, data)
 }
 
-// load reads the policy file, if there is one, and lays the flags over it.
 func (v *flags) load() (*thresholds.Policy, error) {
 	policy, err := readPolicy(v.policy)
 	if err != nil {
@@ -159,15 +156,14 @@ func (v *flags) load() (*thresholds.Policy, error) {
 	return &laid, v.lay(limitNames, laid.Set)
 }
 
-// resolved is the policy for a workload, and notes what flags and variables loosen in it. The defaults are no promise:
-// a flag may loosen them in silence.
+// resolved is the policy for a workload, and notes what flags and variables loosen in it. A flag may loosen defaults in
+// silence.
 func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
 	v.loosened(r, v.file.For(workload))
 	return r
 }
 
-// looser says that a flag or variable loosens a key of a policy or a workload.
 func looser(flag, value, key, of, was string) string {
 	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
 }
@@ -263,8 +259,8 @@ func stranger(name string) (uid int, err error) {
 	return -1, nil
 }
 
-// policyDir is the directory of a policy file, the working directory without one. Baselines lie there, and the
-// workloads of the file run there.
+// policyDir is the directory of a policy file, the working directory without one. Baselines lie and workloads run
+// there.
 func policyDir(file string) string {
 	if file == "" {
 		return "."
@@ -272,7 +268,6 @@ func policyDir(file string) string {
 	return filepath.Dir(file)
 }
 
-// baselineRoot is the directory of the baselines: the given one, else that next to the policy file.
 func baselineRoot(given, policy string) string {
 	if given != "" {
 		return given

@@ -131,7 +131,6 @@ func (p *progress) say(text string) {
 	fmt.Fprintln(p.e.Err, "nsgate:", text)
 }
 
-// clearLine takes away what stands on the line of a terminal.
 const clearLine = "\r\x1b[K"
 
 func (p *progress) line(text string) {
@@ -147,7 +146,6 @@ func (p *progress) clear() {
 	p.wrote = false
 }
 
-// step shows a step of a session: on a terminal all of them, elsewhere those that matter.
 func (p *progress) step(ev run.Event) {
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
 		p.sections++
@@ -181,7 +179,6 @@ func (p *progress) step(ev run.Event) {
 	}
 }
 
-// steps are the stages of a session; %s is the profiler.
 var steps = map[run.Stage]string{
 	run.Starting: "starting %s", run.Finishing: "%s writes its report", run.Exporting: "%s exports", run.Reading: "reading what %s recorded",
 }

@@ -91,7 +91,6 @@ func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error 
 	return nil
 }
 
-// recorded sums up the sessions of one profiler.
 func recorded(sessions []model.Session) string {
 	kernels, benchmarks := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, s := range sessions {
@@ -121,11 +120,10 @@ func recorded(sessions []model.Session) string {
 	if s.Unprofiled > 0 {
 		also = fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
 	}
-	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"), also,
-		gpu, measure.Count(len(kernels), "kernel"), unit)
+	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(s.Sessions, "session"), measure.Count(s.Runs, "run"),
+		also, gpu, measure.Count(len(kernels), "kernel"), unit)
 }
 
-// printRecorded prints the measurement, its noise and its differences from the baseline; quiet prints only the files.
 func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	for _, sessions := range done.Sessions {
 		fmt.Fprintln(w, "recorded", recorded(sessions))
@@ -143,7 +141,6 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	}
 }
 
-// printDifferences prints the noise of the runs, their warm-up, and how the measurement differs from the baseline.
 func printDifferences(w io.Writer, done *app.Recorded, width int) {
 	if len(done.Noise) > 0 {
 		times := done.Sessions[0]

@@ -63,7 +63,6 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 	return v.publish(e, r)
 }
 
-// resume adds the commands that go on from a report of a file.
 func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	file := ""
 	if len(args.own) > 0 {
@@ -76,8 +75,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]
 		case w.Measured != nil:
-			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " +
-				w.Accept}
+			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " + w.Accept}
 		}
 		if w.Verdict == result.NoVerdict && len(w.Next) == 0 {
 			w.Next = append(w.Next, "check again: the report names no next step")
@@ -86,8 +84,8 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 	r.Reproduce = e.again("")
 }
 
-// again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
-// under that of --policy.
+// again judges a saved report by other limits, each workload under the policy that held and the given keys, or
+// --policy.
 func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
 	var all []*result.Judgement
 	for _, w := range r.Each() {
@@ -131,8 +129,7 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 	return several, nil
 }
 
-// open writes the page of a report beside the last report, shows it in the browser where there is one, and prints the
-// verdict and the file.
+// open writes the page of a report beside the last report, shows it in a browser, and prints the verdict and the file.
 func (v *flags) open(e *env, r *result.Judgement) error {
 	dir := filepath.Dir(lastFile(e.ctx))
 	if dir == "." {
@@ -223,8 +220,7 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 // harmlessStep matches a step of a file that may be shown: without operators of a shell and addresses.
 var harmlessStep = input.Pattern(`^(?:[^|&$<>\x60\\~*\x00-\x1f:]|:[^/])*$`)
 
-// found is the judgement of a saved report, without what the command adds anew and steps that a shell would run in
-// parts; nil for none.
+// found is the judgement of a saved report, without what the command adds and steps that a shell would run.
 func found(r *result.Report) *result.Judgement {
 	if r == nil {
 		return nil
@@ -260,7 +256,6 @@ func writeFile(name string, write func(io.Writer) error) error {
 	return unwritten(name, err)
 }
 
-// writeText writes a text like [writeFile].
 func writeText(name, text string) error {
 	return writeFile(name, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -268,7 +263,6 @@ func writeText(name, text string) error {
 	})
 }
 
-// special reports whether a file is there and is a pipe, a device or the like.
 func special(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()

@@ -19,8 +19,8 @@ import (
 var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch",
 	"patch-reason", "keep-profiles", "base-dir"}
 
-// again is the command line that repeats this command, for one workload where that is not "": its flags, also those that variables
-// set, without where output goes. Command lines of builds and workloads, which may hold secrets, are left out.
+// again is the command line that repeats this command, for one workload where that is not "": its flags and variables
+// without those of output. Command lines of builds and workloads, which may hold secrets, are left out.
 func (e *env) again(workload string) string { return e.repeated(workload, secretive) }
 
 // repeated is the command line of [env.again] without the values of flags that leave names.
@@ -76,9 +76,9 @@ func (e *env) elided() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the
-// policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal has that of its
-// user, as those of builds, unless it holds a value of the environment.
+// repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A
+// workload that the policy file has with the same command is repeated by its name. Else a report has no command line,
+// and a terminal has that of its user, as those of builds, unless it holds a value of the environment.
 func (e *env) repeat(c *app.Check) (stored, shown string) {
 	shown = e.repeated("", func(flag, value string) bool {
 		return secretive(flag, value) && (flag == argFlag || e.carries([]string{value}))
@@ -109,7 +109,6 @@ func secretive(flag, value string) bool {
 	return flag == "base-cmd" || flag == "build" || secretArg(flag, value)
 }
 
-// limited are the flags that a number of runs replaces.
 var limited = input.Pattern(` --(runs|budget)[ =]\S+`)
 
 // callsOf are the commands that settle what a check left undecided; line repeats the check, without what hidden names.

@@ -62,7 +62,6 @@ func (v *flags) eased(e *env, r *result.Judgement) (notices []github.Notice) {
 	return notices
 }
 
-// measured are the metrics of a judgement that a policy may limit.
 func measured(r *result.Judgement) (out []thresholds.Measured) {
 	for i := range r.HeadSessions {
 		for _, x := range r.HeadSessions[i].Series {

@@ -76,8 +76,8 @@ func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 		if !verbose {
 			name = measure.ShortName(name)
 		}
-		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores), strconv.Itoa(k.Shared), strconv.Itoa(k.Constant),
-			strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
+		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores), strconv.Itoa(k.Shared),
+			strconv.Itoa(k.Constant), strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
 	}
 	return rows
 }

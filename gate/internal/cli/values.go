@@ -48,7 +48,6 @@ func (o *single) String() string { return string(*o) }
 
 func (o *single) Type() string { return "string" }
 
-// word is the value of a flag that has one of some words.
 type word struct {
 	value *string
 	known []string
@@ -86,7 +85,6 @@ func meant(mark, word string, known []string) string {
 	return fmt.Sprintf("did you mean %s%s? ", mark, near)
 }
 
-// runPlan is the value of --runs.
 type runPlan struct{ thresholds.Runs }
 
 // checkRuns are the default runs of a check. An unchanged program takes 3.0 to 4.2 on average; changes are found as

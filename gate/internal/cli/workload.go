@@ -69,8 +69,7 @@ func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Wo
 	return chosen, nil
 }
 
-// only is the one workload that there is, in the policy file or else in the baselines; one called default where there
-// is none.
+// only is the one workload that there is, in the policy file or else in the baselines; else one called default.
 func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	known, where := v.workloads(p)
 	if len(known) > 1 {
@@ -79,7 +78,7 @@ func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	return known, nil
 }
 
-// workloads are those of the policy file, or else of the baselines, and where they stand; one called default where there is none.
+// workloads are those of the policy file, or else of the baselines, and where they stand; else one called default.
 func (v *flags) workloads(p *thresholds.Policy) (known []thresholds.Workload, where string) {
 	if len(p.Workloads) > 0 {
 		return p.Workloads, p.File

@@ -23,7 +23,6 @@ import (
 // limit is how long a question to git may take.
 var limit = 10 * time.Second
 
-// maxOutput is how much of an answer of git is read, in bytes.
 const maxOutput = 64 << 20
 
 // ErrForeign is the error for a repository of another user, which git refuses to read.
@@ -33,13 +32,12 @@ var ErrForeign = errors.New("the repository belongs to another user, so git refu
 var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
 
-// cleared are variables that tie git to the repository and index of a hook, make it run programs, or read
-// a path as a pattern.
+// cleared are variables that tie git to the repository and index of a hook, run programs, or read a path as a pattern.
 var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS",
 	"GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"}
 
-// Command is a call of git in a directory ("" for the current one), which takes paths literally, for who runs it himself.
+// Command is a call of git in a directory ("" for the current one), which takes paths literally.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(options, exempt(dir), args)...)
 	cmd.Dir = dir
@@ -48,8 +46,7 @@ func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environment is that of this process without the variables that tie git to the repository of a hook; git asks for no
-// password in it.
+// Environment is that of this process without those that tie git to the repository of a hook. git asks for no password.
 func Environment() []string {
 	env := os.Environ()
 	for _, name := range cleared {
@@ -102,7 +99,6 @@ func answer(ctx context.Context, question *exec.Cmd) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), fmt.Errorf("git: %w", err) // git diff has an answer where files differ
 }
 
-// bounded keeps what fits.
 type bounded struct {
 	bytes.Buffer
 	over bool
@@ -150,8 +146,8 @@ var checkouts = []struct{ running, dir string }{
 	{"bamboo_buildKey", "bamboo_build_working_directory"},
 }
 
-// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container that
-// often belongs to another user.
+// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container it may be
+// another user's.
 func exempt(dir string) []string {
 	top := Top(dir)
 	here, err := os.Stat(top)

@@ -49,9 +49,8 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 	return commit, changed, err
 }
 
-// differ reports whether a file of some rows of git diff-files that is not excepted has other contents than its index
-// entry: rows are files that were written later. A checkout that was copied has a row for every file, so one process
-// hashes them all.
+// differ reports whether a file of some rows of git diff-files that is not excepted differs from its index entry: rows
+// are files that were written later. A checkout that was copied has a row for every file: one process hashes all.
 func differ(ctx context.Context, top, rows string, disable []string, excepted func(name string) bool) (bool, error) {
 	var names, ids []string
 	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
@@ -84,8 +83,7 @@ func differ(ctx context.Context, top, rows string, disable []string, excepted fu
 
 var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
 
-// noFilters are the options that switch off every filter of the configuration. A name that cannot be switched off is
-// an error.
+// noFilters are the options that switch off every filter of the configuration. Another name is an error.
 func noFilters(ask func(args ...string) (string, error)) (disable []string, err error) {
 	keys, err := ask("config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if differs(err) { // there is none
@@ -105,8 +103,8 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 			}
 			continue
 		}
-		disable = append(disable, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=", "-c", "filter."+m[1]+".process=",
-			"-c", "filter."+m[1]+".required=false")
+		disable = append(disable, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=",
+			"-c", "filter."+m[1]+".process=", "-c", "filter."+m[1]+".required=false")
 	}
 	return disable, nil
 }
@@ -144,8 +142,7 @@ type Change struct {
 	Lines int    // added or deleted, whichever is more
 }
 
-// Changed lists which of some files or directories, relative to the top of the repository, differ between a commit and
-// the working tree.
+// Changed lists which of some files or directories, relative to the repository, differ between a commit and the tree.
 func (r Repository) Changed(ctx context.Context, commit string, files ...string) ([]Change, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -183,7 +180,6 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	return out, err
 }
 
-// changes reads the rows of git diff --numstat -z.
 func changes(rows string) (out []Change) {
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {

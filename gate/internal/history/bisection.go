@@ -48,8 +48,7 @@ type Commit struct {
 // BisectedCommit is a commit of the line, with its measured change.
 type BisectedCommit struct {
 	Commit
-	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was
-	// not measured.
+	// Change is how much slower than the good end it is, by both ends, with its interval; nil if not measured.
 	Change *result.Number `json:"change,omitempty"`
 	Low    *result.Number `json:"low,omitempty"`
 	High   *result.Number `json:"high,omitempty"`

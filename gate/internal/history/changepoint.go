@@ -28,8 +28,7 @@ type changePoint struct {
 // changePoints returns the change points of a series of finite values up to a p-value, in order. A window of the series
 // is split where its parts differ most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's
 // t test says that they do. In that first pass the test is ten times weaker; then the weakest points are removed, one
-// by one, until the rest is significant (Fleming et al., Hunter, 2023, sections 4.2 and 4.3), by the variance within
-// all parts.
+// by one, until the rest is significant (Fleming et al., Hunter, 2023, 4.2 and 4.3), by the variance within all.
 func changePoints(series []float64, p float64) []changePoint {
 	return merge(series, split(series, weaker*p), p)
 }
@@ -82,7 +81,7 @@ func divide(series []float64, p float64) []int {
 }
 
 // sums are the distances between the values of a series, added up over rectangles from its start: sums[i][j] over the
-// first i and the first j values.
+// first i and j.
 type sums [][]float64
 
 func distances(series []float64) sums {
@@ -99,7 +98,6 @@ func distances(series []float64) sums {
 	return s
 }
 
-// between are the distances from the values of one range to those of another.
 func (s sums) between(a, b, c, d int) float64 { return s[b][d] - s[a][d] - s[b][c] + s[a][c] }
 
 // widest is the place in a range that divides it, or a beginning of it, into the parts that differ most, and by how

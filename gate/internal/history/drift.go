@@ -78,8 +78,8 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 func drift(paths []path, sessions []model.Session) (reason.Drifting, path) {
 	w, also := worst(paths)
 	first := sessions[w.at[0]]
-	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: reason.Interval{Low: w.by(-1), High: w.by(1)},
-		Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
+	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0),
+		Interval: reason.Interval{Low: w.by(-1), High: w.by(1)}, Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
 	if !first.Start.IsZero() {
 		x.Since = first.Start.UTC().Format("2006-01-02")
 	}
@@ -101,8 +101,7 @@ func (x *path) changes(sessions []model.Session) (n int) {
 	return n
 }
 
-// Separate leaves out sessions that were measured again within the hour, unless the later one holds only an accepted
-// part.
+// Separate leaves out sessions measured again within the hour, unless the later holds only an accepted part.
 func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
@@ -230,9 +229,8 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of independent normal steps is h or higher after n of them. The sum is the
-// largest of the sums over the last 1 to n steps. For few steps their probabilities add up closely, for many the limit
-// of Siegmund (1979) holds.
+// chance bounds the probability that a CUSUM of n independent normal steps is h or higher. For few steps their
+// probabilities add up, for many Siegmund's limit (1979) holds.
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1
@@ -244,8 +242,7 @@ func chance(h float64, n int) float64 {
 	return min(1, few, math.Exp(-2*reference*(h+overshoot)))
 }
 
-// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the
-// others.
+// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the others' names.
 func worst(paths []path) (path, []string) {
 	kernel := func(x path) float64 {
 		if x.subject == measure.Workload {

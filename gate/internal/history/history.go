@@ -1,5 +1,4 @@
-// Package history follows a workload over time: change points, drift that adds up, and the search for the commit of a
-// change.
+// Package history follows a workload over time: change points, drift that adds up, and the commit of a change.
 package history
 
 import (
@@ -16,8 +15,7 @@ import (
 )
 
 const (
-	// trendPoints is from how many points on the level of a trend is looked at for changes; below, only the first and the
-	// last are compared.
+	// trendPoints is from how many points on a trend is searched for changes; below, the ends are compared.
 	trendPoints = 10
 	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one
 	// series), and trendLeast the smallest change that is one.
@@ -48,14 +46,12 @@ type Moment struct {
 	Step        string            `json:"step,omitempty"`
 	// Anchor names the state that later moments are compared with, "" where this is none.
 	Anchor string `json:"anchor,omitempty"`
-	// Since lists the changes of the environment since the moment before, which no commit causes: "driver", "board",
-	// "host", "clock".
+	// Since lists the changes of the environment since then, without a commit: "driver", "board", "host", "clock".
 	Since []string `json:"since,omitempty"`
 
 	values map[number]point
 }
 
-// number is the metric of a trend.
 type number struct {
 	subject measure.Subject
 	metric  string
@@ -269,7 +265,6 @@ func (h *History) anchored(values []result.Number) (from float64) {
 	return from
 }
 
-// levels finds where the level of a trend changes, with the changes of the environment there.
 func (h *History) levels(t *Trend) {
 	if !t.Enough {
 		return

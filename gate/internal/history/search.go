@@ -22,7 +22,6 @@ func around(change, noise float64) Reading {
 	return Reading{result.Number(change), result.Number(change - noise), result.Number(change + noise)}
 }
 
-// noise is half the width of the interval.
 func (r Reading) noise() float64 { return float64(r.High-r.Low) / 2 }
 
 // factor is the number of the commit relative to that of the good end.
@@ -38,8 +37,7 @@ func (r Reading) Agree(other Reading) bool {
 	return math.Abs(float64(r.Change-other.Change)) <= r.noise()+other.noise()
 }
 
-// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between
-// them.
+// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle.
 func (r Reading) Nearer(whole Reading) string {
 	switch share := whole.Change / 2; {
 	case share > 0 && r.High < share, share < 0 && r.Low > share:
@@ -78,8 +76,7 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 // Search holds the readings of a line of commits, 0 the good end; nil for a commit without one.
 //
 // Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how
-// much of the whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there
-// may be several.
+// much of the whole change a commit has. A step between neighbours that is a good part of the whole is a culprit.
 type Search struct {
 	Readings []*Reading
 	Skipped  []bool // the commit cannot be read: it does not build, say
@@ -119,8 +116,8 @@ func (s *Search) Found() (out []Step) {
 	return out
 }
 
-// Next is the commit to read next: the middle one within the largest change that is not yet between neighbours. It is
-// not ok where nothing is left to read.
+// Next is the commit to read next: the middle one within the largest change between commits that are no neighbours; ok
+// where one is left.
 func (s *Search) Next() (i int, ok bool) {
 	for _, x := range s.Found() {
 		if i, ok := s.middle(x); ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key of the
-// policy.
+// Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key.
 type Entry struct {
 	Topic string
 	Word  string
@@ -56,7 +55,6 @@ func Words() (words []string) {
 	return slices.Compact(words)
 }
 
-// metric is the row of a metric.
 func metric(m measure.Metric) Entry {
 	var kinds []string
 	for _, kind := range m.Kinds() {
@@ -66,7 +64,7 @@ func metric(m measure.Metric) Entry {
 	if plain(m.Name) != plain(m.Title()) {
 		e.Word = m.Name + " (" + m.Title() + ") of " + strings.Join(kinds, ", ")
 	}
-	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher", measure.Neither: "a rule says"}
+	better := map[measure.Direction]string{measure.Lower: "lower", measure.Higher: "higher"}
 	judges := "where a rule names it"
 	if m.Judged() {
 		judges = "always"
@@ -82,7 +80,7 @@ func metric(m measure.Metric) Entry {
 	if m.Better == measure.Neither {
 		keys += ", better"
 	}
-	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", better[m.Better]},
+	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", cmp.Or(better[m.Better], "a rule says")},
 		{"measured", m.Means().String()}, {"judged", judges}, {"rule keys", keys}}
 	return e
 }

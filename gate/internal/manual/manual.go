@@ -67,7 +67,6 @@ func Lookup(name string) (Topic, bool) {
 // Schemas are the names of the JSON schemas.
 func Schemas() []string { return names("schema", ".json") }
 
-// names are those of the files of a directory with this ending, without it, in order.
 func names(dir, suffix string) (out []string) {
 	files, err := docs.Files.ReadDir(dir)
 	if err != nil {

@@ -85,9 +85,8 @@ func equallyOften(t Sides, f family) bool {
 	return !slices.ContainsFunc(launches, func(v float64) bool { return !(math.Abs(v/launches[0]-1) < 1e-9) })
 }
 
-// shifted reports whether work moved between the members: some have the same name on both sides, and others came,
-// went or are launched more or less often, or not equally often in all runs; or the times of generated names moved
-// both ways.
+// shifted reports whether work moved between the members: some have the same name on both sides, and others came, went
+// or launched more or less often, or not equally often in all runs; or times of generated names moved both ways.
 func (f *family) shifted(t Sides) bool {
 	common, moved, up, down := 0, 0, false, false
 	limit := 1 + t.Policy.Threshold

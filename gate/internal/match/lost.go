@@ -19,8 +19,7 @@ type losses struct {
 	rows            bool // the numbers of their calls are missing in a table
 }
 
-// lost weighs the launches without a record of the side that misses more GPU time by them, nil where neither misses
-// any.
+// lost weighs the launches without a record of the side that misses more GPU time by them, nil for none.
 func (m Matching) lost() *losses {
 	worst, names := losses{}, [2]string{"baseline", "head"}
 	for i, side := range []*recorded.Index{m.Base, m.Head} {

@@ -1,5 +1,5 @@
-// Package match pairs what the baseline and the head of a comparison both have, and says what has no partner: subjects
-// of one side, and rules of the policy.
+// Package match pairs what the baseline and the head of a comparison both have, and what has no partner: subjects and
+// rules.
 package match
 
 import (
@@ -15,11 +15,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same
-// name with another geometry, the same short name, the same short name but for the numbers of a code generator, the
-// kernels of one geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below
-// the first level pairs are judged by total time, because their launches need not do equal work. Subjects that the
-// policy ignores are left out.
+// Pairs pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
+// with another geometry, the same short name, the same short name but for the numbers of a code generator, the kernels
+// of one geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below the first
+// level pairs are judged by total time, for their launches need not do equal work. Ignored subjects are left out.
 func Pairs(t Sides) []Pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {
@@ -65,25 +64,26 @@ func Pairs(t Sides) []Pair {
 	}
 	pairs = append(pairs, list(t, gone, result.Gone, result.Say(reason.Gone))...)
 	pairs = append(pairs, list(t, fresh, result.New, result.Say(reason.New))...)
-	for i, p := range pairs {
-		pairs[i].Limit = t.Policy.Limit(p.Subject, p.Metric)
-		if b := pairs[i].Limit.Better; b != measure.Neither {
-			pairs[i].Metric.Better = b
-		}
-		if p.Metric == measure.Total && math.IsInf(pairs[i].Limit.Max, 1) && !pairs[i].Limit.Bounded() && t.moreLaunches(p.Subject) {
-			pairs[i].Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
-		}
-		if p.Subject == measure.Before && p.Metric == measure.GPUTime &&
-			(varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
-			pairs[i].Limit = t.Policy.Varying(pairs[i].Limit)
-		}
+	for i := range pairs {
+		t.limit(&pairs[i])
 	}
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Limit.Severity == thresholds.Ignore })
 }
 
-// moreLaunches reports whether the head launches a kernel more often.
-func (t Sides) moreLaunches(s measure.Subject) bool {
-	return t.Head.Typical(s, measure.Launches.Name) > t.Base.Typical(s, measure.Launches.Name)
+// limit sets the limit of a pair, and the direction of its metric where a rule gives it.
+func (t Sides) limit(p *Pair) {
+	p.Limit = t.Policy.Limit(p.Subject, p.Metric)
+	if p.Limit.Better != measure.Neither {
+		p.Metric.Better = p.Limit.Better
+	}
+	more := t.Head.Typical(p.Subject, measure.Launches.Name) > t.Base.Typical(p.Subject, measure.Launches.Name)
+	if more && p.Metric == measure.Total && math.IsInf(p.Limit.Max, 1) && !p.Limit.Bounded() {
+		p.Limit.Max = t.Policy.Threshold // a bound of the launch time does not bound more launches
+	}
+	startup := p.Subject == measure.Before && p.Metric == measure.GPUTime
+	if startup && (varies(t.Base, p.Subject) || varies(t.Head, p.Subject)) {
+		p.Limit = t.Policy.Varying(p.Limit)
+	}
 }
 
 // replacement pairs the sums of kernels that come and go by name, of a range or of all, and lists these kernels.
@@ -93,8 +93,7 @@ func replacement(t Sides, old, new []measure.Subject, match, in string) []Pair {
 		list(t, new, result.New, result.Say(reason.Replaces{Range: in, What: recorded.Names(old)})))
 }
 
-// inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally
-// often one by one.
+// inOrder sorts kernels of one place and reports whether both sides have as many, each launched equally often.
 func (t Sides) inOrder(old, new []measure.Subject) bool {
 	known := true
 	order := func(side *recorded.Index) func(a, b measure.Subject) int {
@@ -168,7 +167,6 @@ func groups(side *recorded.Index, subjects []measure.Subject,
 	return out
 }
 
-// list makes pairs of subjects that only one side has.
 func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []Pair {
 	var out []Pair
 	for _, s := range subjects {
@@ -194,7 +192,6 @@ func list(t Sides, subjects []measure.Subject, outcome result.Outcome, because r
 	return out
 }
 
-// same pairs every metric of a subject that both sides have.
 func same(t Sides, s measure.Subject) []Pair {
 	var out []Pair
 	attributes := changed(t, s, s)
@@ -212,8 +209,7 @@ func same(t Sides, s measure.Subject) []Pair {
 		p := Pair{Subject: s, Metric: m, Match: "exact", OneSided: !both, Facts: slices.Clone(attributes),
 			Base: t.Base.Values(s, m.Name), Head: t.Head.Values(s, m.Name)}
 		if b, h := t.Base.Note(s, m.Name), t.Head.Note(s, m.Name); m != measure.MemoryPeak &&
-			s.Scope == measure.ScopeWorkload && b != h &&
-			b != "" && h != "" {
+			s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
 			p.Facts = append(p.Facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)
@@ -230,8 +226,7 @@ func oneSided(t Sides, s measure.Subject, m measure.Metric, gone bool) Pair {
 	return p
 }
 
-// wanted reports whether a rule names a metric of a kernel in full, one that the counter, which measured both sides,
-// could have measured.
+// wanted reports whether a rule names a metric of a kernel in full, one that the counter of both sides measures.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime {
 		return false
@@ -282,7 +277,6 @@ func totals(t Sides, old, new []measure.Subject, match string) []Pair {
 	return append(out, p)
 }
 
-// names are those of kernels, each once, the heaviest first.
 func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric) (out []string) {
 	sorted := slices.SortedStableFunc(slices.Values(kernels), func(a, b measure.Subject) int {
 		return cmp.Or(cmp.Compare(side.Typical(b, total.Name), side.Typical(a, total.Name)), cmp.Compare(a.Name, b.Name))
@@ -295,8 +289,7 @@ func names(side *recorded.Index, kernels []measure.Subject, total measure.Metric
 	return out
 }
 
-// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without a geometry where
-// it has several.
+// SumNames gives for each kernel that is judged in a sum of one name the name of that sum, without several geometries.
 func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	out := map[measure.Subject]measure.Subject{}
 	for _, p := range pairs {
@@ -314,7 +307,6 @@ func SumNames(pairs []Pair) map[measure.Subject]measure.Subject {
 	return out
 }
 
-// changed lists the launch attributes of a kernel that changed.
 func changed(t Sides, old, new measure.Subject) []result.Remark {
 	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {

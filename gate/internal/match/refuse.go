@@ -11,8 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// matchRefusals are the refusals to judge matched sides: a rule has nothing to judge, or the sides have too little in
-// common.
+// matchRefusals are the refusals to judge matched sides: a rule has nothing to judge, or the sides differ too much.
 var matchRefusals = []align.Refusal[Matching]{
 	{Name: "metric not sampled", Kind: model.MetricMissing, When: func(m Matching) bool { return m.unmet(true) != nil },
 		Says: func(m Matching) (string, string) {
@@ -30,7 +29,7 @@ var matchRefusals = []align.Refusal[Matching]{
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
 				"profile with " + by + "; where the GPU does not count it, remove the rule"
 		}},
-	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { base, _ := m.otherUnit(); return base != nil },
+	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { b, _ := m.otherUnit(); return b != nil },
 		Says: func(m Matching) (string, string) {
 			base, head := m.otherUnit()
 			in := func(x *model.Series) string { return x.Metric.Title() + " in " + measure.Quote(x.Metric.Unit) }
@@ -41,8 +40,7 @@ var matchRefusals = []align.Refusal[Matching]{
 		Says: func(m Matching) (string, string) {
 			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
 			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") +
-				" in the baseline, " +
-				measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
+				" in the baseline, " + measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
 		}},
 	{Name: "kernel without time", Kind: model.ZeroTime, When: func(m Matching) bool { return m.timeless() != nil },
 		Says: func(m Matching) (string, string) {
@@ -57,23 +55,20 @@ var matchRefusals = []align.Refusal[Matching]{
 				": the timer failed, or the profile was changed", "measure again"
 		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool {
-		return lostStep(m.Base, m.Head) ||
-			lostStep(m.Head, m.Base)
-	},
-		Says: func(m Matching) (string, string) {
-			without, with := "head", "baseline"
-			if lostStep(m.Head, m.Base) {
-				without, with = "baseline", "head"
-			}
-			return "no step was found in the " + without + ", and the " + with + " has one",
-				"name the range that both repeat as the step, or take both as one piece"
-		}},
+		return lostStep(m.Base, m.Head) || lostStep(m.Head, m.Base)
+	}, Says: func(m Matching) (string, string) {
+		without, with := "head", "baseline"
+		if lostStep(m.Head, m.Base) {
+			without, with = "baseline", "head"
+		}
+		return "no step was found in the " + without + ", and the " + with + " has one",
+			"name the range that both repeat as the step, or take both as one piece"
+	}},
 	{Name: "launches lost", Kind: model.KernelsLost, When: Matching.hiding,
 		Says: func(m Matching) (string, string) {
 			next := "record the " + m.lost().side + " again: let the workload synchronise before the profiler stops, and profile fewer steps"
 			if m.lost().rows {
-				next = "print the tables of the " + m.lost().side +
-					" again, whole: " + model.PrintLaunches
+				next = "print the tables of the " + m.lost().side + " again, whole: " + model.PrintLaunches
 			}
 			return m.LostRemarks()[0].Sentence + ", more than its limit: a regression may be among them", next
 		}},
@@ -102,8 +97,8 @@ func (m Matching) unmet(sampled bool) *unmet {
 	return &m.rules[i]
 }
 
-// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark that has no metric in common;
-// nil where there are none.
+// otherUnit are the values of a compared pair in units that do not compare, or of a benchmark without a common metric,
+// or nil.
 func (m Matching) otherUnit() (base, head *model.Series) {
 	for _, p := range m.Pairs {
 		h := m.Head.Find(p.Subject, p.Metric.Name)
@@ -125,9 +120,8 @@ func (m Matching) otherUnit() (base, head *model.Series) {
 	return nil, nil
 }
 
-// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its
-// short name or its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and
-// still repeats or launches as often.
+// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel by name or place,
+// no range, no step, no structure. A rewrite may rename and regroup every kernel, and still launches as often.
 func (m Matching) unrelated() bool {
 	if m.Base.Sessions[0].Step != "" || m.Time == measure.ReplayTime {
 		return false // both repeat the same step; counters are of the kernels that were named
@@ -140,8 +134,7 @@ func (m Matching) unrelated() bool {
 	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.Pairs, common) && !m.sameCounts()
 }
 
-// sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this
-// is no chance.
+// sameCounts reports whether both sides have as many steps, or launches in one, and enough of them for no chance.
 func (m Matching) sameCounts() bool {
 	const enough = 5
 	equal := func(base, head float64) bool { return base >= enough && base == head }
@@ -150,8 +143,7 @@ func (m Matching) sameCounts() bool {
 			m.Head.Typical(measure.Workload, measure.Launches.Name))
 }
 
-// timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time
-// of zero is no measurement.
+// timeless is a kernel that takes no time on one side and a good deal on the other, or nil: zero is no measurement.
 func (m Matching) timeless() *Pair {
 	const ticks = 10 // of the timer; shorter times may be read as zero
 	least := ticks * math.Max(m.Tick, 1)
@@ -164,10 +156,8 @@ func (m Matching) timeless() *Pair {
 	return nil
 }
 
-// lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of
-// another format has no step to lose.
+// lostStep reports whether one side has a step and the other has none, so that nothing would judge it.
 func lostStep(with, without *recorded.Index) bool {
 	return with.HasMetric(measure.Workload, measure.StepTime.Name) &&
-		!without.HasMetric(measure.Workload, measure.StepTime.Name) &&
-		without.Has(measure.Steps)
+		!without.HasMetric(measure.Workload, measure.StepTime.Name) && without.Has(measure.Steps)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// unmet is a rule of the policy that judges nothing.
 type unmet struct {
 	rule   *thresholds.Rule
 	metric measure.Metric // that it names in full, the zero value for none
@@ -69,8 +68,8 @@ func subjects(sessions []model.Session) (out []measure.Subject) {
 	return append(out, measure.Workload)
 }
 
-// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy: of a rule that
-// bounds values, whether they are bounded.
+// applies reports whether a rule is about anything in sessions, whatever stands before it, and bounds values if it has
+// bounds.
 func applies(rule *thresholds.Rule, sessions []model.Session, policy *thresholds.Resolved) bool {
 	alone := (&thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: policy.Categories}).For("")
 	limits := func(s measure.Subject, m measure.Metric) bool {

@@ -10,7 +10,6 @@ import (
 // between separates the short name of a kernel from the part that distinguishes it from its namesakes.
 const between = " · "
 
-// maxTerms is how many parts of a name are looked at, the first ones.
 const maxTerms = 32
 
 // Labels gives each of the normalised names of kernels its shortest distinct form. That is the short name where one
@@ -97,8 +96,8 @@ type term struct {
 }
 
 // The penalties of a term beyond its length. later is for each term before it, since the first name the work of a
-// kernel; bare for a term without its own arguments. vague is for a number, a type of the language, a parameter (T2 or
-// of a function), or a part of a lambda.
+// kernel; bare for a term without its own arguments. vague is for a number, a type of the language, a parameter, or a
+// part of a lambda.
 const later, bare, vague = 3, 12, 40
 
 var vagueWords = map[string]bool{

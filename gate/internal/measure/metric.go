@@ -134,6 +134,25 @@ func row(name, unit string, better Direction, is kind, over sums, of subjects, b
 	return m
 }
 
+// stepCount is the row of a count of a timeline, per step and summed over the ranks.
+func stepCount(name, unit string, better Direction, of subjects, marks mark, meaning string, title ...string) Metric {
+	return row(name, unit, better, exact, perStep|overRanks, of, ByTimeline, TermCount, marks, meaning, title...)
+}
+
+// attribute is the row of a constant of a kernel.
+func attribute(name, unit string, by Means, meaning string, title ...string) Metric {
+	return row(name, unit, Neither, exact, alone, kernels, by, TermCount, 0, meaning, title...)
+}
+
+// benchmark is the row of a metric of a benchmark file that is judged; TermKernel says that the GPU took it.
+func benchmark(name, unit string, better Direction, is kind, term Term, meaning string, title ...string) Metric {
+	marks := judged | followed | main
+	if term == TermKernel {
+		marks |= onGPU
+	}
+	return row(name, unit, better, is, alone, benchmarks, ByResults, term, marks, meaning, title...)
+}
+
 // sample is the row of a metric that is sampled of the whole GPU.
 func sample(name string, better Direction, meaning string, title ...string) Metric {
 	return row(name, "%", better, share, alone, ranges|workload, BySampling, TermUtilisation, 0, meaning, title...)
@@ -141,23 +160,32 @@ func sample(name string, better Direction, meaning string, title ...string) Metr
 
 // counter is the row of a metric that Nsight Compute gives of one launch.
 func counter(name, unit string, better Direction, is kind, meaning string, title ...string) Metric {
-	term := TermKernel
-	if is == exact {
-		term = TermCount
+	return row(name, unit, better, is, alone, kernels, ByCounters, termOf(is == exact), 0, meaning, title...)
+}
+
+func limit(name, by string) Metric {
+	return counter(name, "blocks/SM", Neither, exact, "blocks that an SM could hold if only "+by+" counted")
+}
+
+func stall(name, why string) Metric {
+	return counter(name, "cycles/inst", Neither, rate, "cycles that a warp waits "+why)
+}
+
+// termOf is the row of error terms of a metric of Nsight Compute.
+func termOf(exact bool) Term {
+	if exact {
+		return TermCount
 	}
-	return row(name, unit, better, is, alone, kernels, ByCounters, term, 0, meaning, title...)
+	return TermKernel
 }
 
 // row is the row of a metric. That of a metric that Nsight Compute defines follows from its name.
 func (m Metric) row() knowledge {
-	if m.Raw() == "" {
-		return known[m.Name]
+	if raw := m.Raw(); raw != "" {
+		return knowledge{metric: m, title: raw, meaning: "metric of Nsight Compute", of: kernels, by: ByCounters,
+			term: termOf(m.Exact)}
 	}
-	term := TermKernel
-	if m.Exact {
-		term = TermCount
-	}
-	return knowledge{metric: m, title: m.Raw(), meaning: "metric of Nsight Compute", of: kernels, by: ByCounters, term: term}
+	return known[m.Name]
 }
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
@@ -171,22 +199,17 @@ func MetricByName(name string) (Metric, bool) {
 
 // Raw is the name that Nsight Compute has for the metric, "" for a metric of [Metrics].
 func (m Metric) Raw() string {
-	raw, ok := strings.CutPrefix(m.Name, RawPrefix)
-	if !ok {
-		return ""
+	if raw, ok := strings.CutPrefix(m.Name, RawPrefix); ok {
+		return raw
 	}
-	return raw
+	return ""
 }
 
-// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric, of a file perhaps, is its name
-// with spaces.
-func (m Metric) Title() string {
-	return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " "))
-}
+// Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric is its name with spaces.
+func (m Metric) Title() string { return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " ")) }
 
 // Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
-// Nsight Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting
-// longer.
+// Nsight Compute's only the duration. Its other metrics are causes and rates that change without anyone waiting longer.
 func (m Metric) Judged() bool {
 	if k, ok := known[m.Name]; ok {
 		return k.is&judged != 0
@@ -194,12 +217,11 @@ func (m Metric) Judged() bool {
 	return m.Better != Neither && m.Raw() == ""
 }
 
-// Informational reports whether the metric counts operations and not their cost: an increase is reported, and fails a
-// gate only where a rule names the metric.
+// Informational reports whether the metric counts operations and not their cost: an increase fails a gate only by a
+// rule that names it.
 func (m Metric) Informational() bool { return known[m.Name].is&informs != 0 }
 
-// OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and
-// between hosts.
+// OnHost reports whether a time depends on the CPU as well as on the GPU, and so varies more between runs and hosts.
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
@@ -208,8 +230,7 @@ func (m Metric) Unprofiled() bool { return m.row().by >= ByWall }
 // OnGPU reports whether a time of an unprofiled run was taken by the GPU, whatever its host does.
 func (m Metric) OnGPU() bool { return known[m.Name].is&onGPU != 0 }
 
-// OutsideSteps reports whether a time is outside of the steps of a process. Such a time varies by tens of per cent
-// between runs.
+// OutsideSteps reports whether a time is outside of the steps. It varies by tens of per cent between runs.
 func (m Metric) OutsideSteps() bool { return known[m.Name].is&outside != 0 }
 
 // Followed reports whether the history of the metric is kept: of the outputs, the workload and the kernels.
@@ -224,8 +245,7 @@ func (m Metric) OfLaunch() bool { return m.row().by == ByCounters }
 // PerStep reports whether the value is a sum over a step or its period, so that it grows with the work of a step.
 func (m Metric) PerStep() bool { return known[m.Name].sums&perStep != 0 }
 
-// OverRanks reports whether the values of a job's ranks add up: a rank without a value has none of it, which counts as
-// 0.
+// OverRanks reports whether the values of a job's ranks add up: a rank without a value has none, which counts as 0.
 func (m Metric) OverRanks() bool { return known[m.Name].sums&overRanks != 0 }
 
 // Floor is the smallest measurable change of a metric.
@@ -252,6 +272,5 @@ func (m Metric) Floor() Floor {
 }
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes
-// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes of one
-// program.
+// the CPU about as long. A cycle of less is the rate of launches, which differs by 40 % between processes.
 const SmallKernel = 10_000

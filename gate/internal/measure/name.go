@@ -44,10 +44,11 @@ var suffixes = []rule{
 const anonymous = "(anonymous namespace)"
 
 var unstable = []rule{
-	// nvcc's anonymous namespaces hold a hash, and some the compiler's process id: _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711
-	// and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. In what is still mangled a digit stands in front.
+	// nvcc's anonymous namespaces hold a hash, some the compiler's process id:
+	// _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711 and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. A
+	// digit may stand before them.
 	newRule("_GLOBAL__N_", `\b_GLOBAL__N_\w*`, anonymous),
-	// The namespace that nvcc puts around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
+	// nvcc's namespace around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
 	newRule("_INTERNAL_", `\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`, ""),
 	newRule("<unnamed>", `<unnamed>`, anonymous),
 	newRule("{anonymous}", `\{anonymous\}`, anonymous),
@@ -58,13 +59,13 @@ var unstable = []rule{
 	newRule("THRUST_", `\bTHRUST_[0-9]{6}(?:_\w*)?::`, ""),
 	// The version of the ABI of libcu++ and libc++: cuda::std::__4::plus.
 	newRule("::__", `\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`, "$1"),
-	// Numba tags a kernel with the number of functions made before it, and with its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
+	// Numba tags a kernel with the number of functions before it and its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
 	newRule("[abi:", `\[abi:[^\]]*\]`, ""),
 	// Nsight Compute leaves out "abi:".
 	newRule("[v", `\[v[0-9]+(?:,\w+)*\]`, ""),
 	// Before it had tags, the number came after the code of "$": f$241 is the first function.
 	newRule("$24", `^(cudapy::[^(]*)\$24[0-9]+(\(|$)`, "$1$2"),
-	// Julia numbers what it compiles, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)
+	// Julia numbers compiled code, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)
 	newRule("julia_", `^(julia_[^(]*_)[0-9]{3,}(\(|$)`, "$1#$2"),
 	// The device and inode of the source file: __omp_offloading_10303_4e2ec6_main_l21.
 	newRule("__omp_offloading_", `^__omp_offloading_[0-9a-f]+_[0-9a-f]+_`, "__omp_offloading_#_#_"),
@@ -90,8 +91,7 @@ const (
 
 // NormalizeName turns a profiler's kernel name into the form that compares equal across builds: demangled, what changes
 // from build to build taken out, white space collapsed, control characters and invalid UTF-8 replaced by U+FFFD. It
-// changes nothing about a normalised name. The names that several profilers give to one kernel differ even so; their
-// [ShortName] is the same.
+// changes nothing about a normalised name. Names of one kernel may differ; the [ShortName] is the same.
 func NormalizeName(raw string) string { return new(Normalizer).Name(raw) }
 
 // Normalizer normalises the names of one file, and sums what it costs to demangle them.
@@ -309,7 +309,7 @@ var generated = []rule{
 	newRule("__omp_offloading_", `_l[0-9]+(?:_[0-9]+)?$`, ""),
 	// nvFuser: nvfuser_pointwise_f0_c1_r0_g0.
 	newRule("nvfuser_", `(?:_[fcrg][0-9]+)+$`, ""),
-	// Inductor, XLA, TorchScript and others count: triton_poi_fused_add_0, loop_add_fusion.3, fused_mul_12152488584593855096.
+	// Inductor, XLA and TorchScript count: triton_poi_fused_add_0, loop_add_fusion.3, fused_mul_12152488584593855096.
 	newRule("", `(?:[._][0-9]+)+$`, ""),
 }
 

@@ -15,8 +15,8 @@ const Unknown = "–"
 
 func unmeasured(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
-// Quantity prints a value of a metric with its unit: times and sizes in the prefix that keeps them under 1000, with four
-// significant digits; counts in full; anything else as the number and its unit.
+// Quantity prints a value of a metric with its unit: times and sizes in the prefix that keeps them under 1000, with
+// four significant digits; counts in full; anything else as the number and its unit.
 func Quantity(v float64, unit string) string {
 	if unmeasured(v) {
 		return Unknown
@@ -148,7 +148,7 @@ func Change(v float64) string {
 	return s + " %"
 }
 
-// Percent prints a limit or another share without sign and trailing zeros: "3 %", "0.5 %"; from a hundredfold on as a factor.
+// Percent prints a limit or another share without sign and trailing zeros: "3 %"; from a hundredfold on as a factor.
 func Percent(v float64) string {
 	switch {
 	case unmeasured(v):
@@ -161,7 +161,7 @@ func Percent(v float64) string {
 	return strconv.FormatFloat(v*100, 'g', 3, 64) + " %"
 }
 
-// Deviation prints a small relative number with two digits after the point, so that a column of them is read at a glance.
+// Deviation prints a small relative number with two digits after the point, as in a column.
 func Deviation(v float64) string {
 	if unmeasured(v) {
 		return Unknown
@@ -183,8 +183,8 @@ func Share(v float64) string {
 	return strconv.FormatFloat(v*100, 'f', digits, 64) + " %"
 }
 
-// ChangeInterval prints the ends of a change's interval with the precision of the change itself, or as much as it takes to
-// tell them apart: "+4.61 … +5.13 %"; "" where there is none.
+// ChangeInterval prints the ends of a change's interval with the precision of the change itself, or as much as it takes
+// to tell them apart: "+4.61 … +5.13 %"; "" where there is none.
 func ChangeInterval(change, low, high float64) string {
 	if unmeasured(low) || unmeasured(high) || low == high {
 		return ""

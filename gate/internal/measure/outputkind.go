@@ -17,18 +17,20 @@ const (
 
 // Words of names of outputs. A rate or a time is one of the steps unless a word of the run stands beside it.
 var (
-	rateWords = []string{"throughput", "bandwidth", "fps", "hz", "khz", "mhz", "ghz", "flops", "gflops", "tflops", "mfu", "speed", "qps", "rps", "tps"}
-	timeWords = []string{"time", "latency", "duration", "elapsed", "runtime", "walltime", "wall", "ttft", "tpot", "itl", "ns", "us", "µs", "μs", "ms", "s",
-		"sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour", "hours"}
-	runWords = []string{"total", "run", "runtime", "elapsed", "wall", "walltime", "whole", "overall", "e2e", "end", "job", "train", "training"}
-	perWords = []string{"s", "sec", "secs", "second", "seconds", "min", "minute", "h", "hour"}
-	loopWord = []string{"step", "steps", "it", "iter", "iteration", "batch", "epoch", "token", "frame", "sample", "kernel", "launch"}
+	rateWords = strings.Fields("throughput bandwidth fps hz khz mhz ghz flops gflops tflops mfu speed qps rps tps")
+	timeWords = strings.Fields("time latency duration elapsed runtime walltime wall ttft tpot itl ns us µs μs ms s " +
+		"sec secs second seconds min mins minute minutes h hour hours")
+	runWords = strings.Fields("total run runtime elapsed wall walltime whole overall e2e end job train training")
+	perWords = strings.Fields("s sec secs second seconds min minute h hour")
+	loopWord = strings.Fields("step steps it iter iteration batch epoch token frame sample kernel launch")
 )
 
-// KindOfOutput is the kind of an output by its name, which ends in its unit: "tokens/s", "ms/step", "training time (s)". A
-// speed has the direction of one: a rate gets better upwards, a time downwards.
+// KindOfOutput is the kind of an output by its name, which ends in its unit: "tokens/s", "ms/step", "training time
+// (s)". A speed has the direction of one: a rate gets better upwards, a time downwards.
 func KindOfOutput(name string, better Direction) OutputKind {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/' })
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/'
+	})
 	all, rate := []string{}, false
 	for i, w := range words {
 		parts := strings.Split(w, "/")

@@ -15,8 +15,8 @@ var (
 	rawCounted = input.Pattern(`inst_executed\w*\.sum$|^launch__`)
 )
 
-// The forms that a submetric of Nsight Compute gives the count of its stem (Profiling Guide, Metrics Structure): the total,
-// the ratio to another count, the share in per cent, the rate per cycle or second, and a limit of the hardware.
+// The forms that a submetric of Nsight Compute gives the count of its stem (Profiling Guide, Metrics Structure): the
+// total, the ratio to another count, the share in per cent, the rate per cycle or second, and a limit of the hardware.
 const (
 	rawTotal, rawRatio, rawShare  = "t", "r", "%"
 	rawCycle, rawSecond, rawLimit = "c", "s", "l"
@@ -28,8 +28,8 @@ var rawForms = [][]string{
 	{rawSecond, ".per_second"}, {rawRatio, ".ratio"}, {rawTotal, "_pct_of_"}, {rawShare, "_pct", "__pct_"}, {rawTotal, ""},
 }
 
-// rawDirections are the directions of metrics of Nsight Compute: the forms that are better when higher and when lower, by
-// stems; the first row with a stem that the name holds decides. A share or a rate of something that only costs
+// rawDirections are the directions of metrics of Nsight Compute: the forms that are better when higher and when lower,
+// by stems; the first row with a stem that the name holds decides. A share or a rate of something that only costs
 // (conflicts, stalls) is worse the larger it is, one of useful work (instructions, bytes) is better.
 var rawDirections = []struct{ higher, lower, stems string }{
 	{"", "", "device__ numa__ nvlink__ c2clink__ profiler__ pcie__ nvlrx__ nvltx__ _ideal lookup_hit pcsamp_interval " +

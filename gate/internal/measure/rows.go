@@ -6,56 +6,48 @@ var (
 		"GPU time of one launch: the 10 % trimmed mean over the steady launches of a run")
 	Spread = row("time_spread", "ns", Neither, time, alone, kernels, ByTimeline, TermKernel, 0,
 		"robust standard deviation (scaled MAD) of the steady launches of one run")
-	Launches = row("launches", "count", Lower, exact, perStep|overRanks,
-		kernels|workload|sections, ByTimeline, TermCount, judged|informs|once, "number of launches, per step")
-	Total = row("total", "ns", Lower, time, perStep|overRanks,
-		kernels, ByTimeline, TermKernel, judged|followed|ticks|main,
-		"summed GPU time of all steady launches, per step, outliers included", "total time")
-	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks,
-		ranges|devices|workload|sections, ByTimeline, TermSum, judged|followed|main|drifts,
-		"summed kernel time, per step", "GPU time")
+	Launches = stepCount("launches", "count", Lower, kernels|workload|sections, judged|informs|once,
+		"number of launches, per step")
+	Total = row("total", "ns", Lower, time, perStep|overRanks, kernels, ByTimeline, TermKernel,
+		judged|followed|ticks|main, "summed GPU time of all steady launches, per step, outliers included", "total time")
+	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks, ranges|devices|workload|sections, ByTimeline, TermSum,
+		judged|followed|main|drifts, "summed kernel time, per step", "GPU time")
 	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, copies, ByTimeline, TermCopy, judged|main,
 		"summed GPU time of one kind of copy or memset, per step")
-	CopyBytes = row("copy_bytes", "B", Lower, exact, perStep|overRanks,
-		copies, ByTimeline, TermCount, judged|informs,
+	CopyBytes = stepCount("copy_bytes", "B", Lower, copies, judged|informs,
 		"bytes that one kind of copy or memset moved, per step", "bytes copied")
-	Copies = row("copies", "count", Lower, exact, perStep|overRanks,
-		copies, ByTimeline, TermCount, judged|informs|once, "number of copies or memsets of one kind, per step")
-	SyncCalls = row("sync_calls", "count", Lower, exact, perStep|overRanks,
-		workload|calls, ByTimeline, TermCount, judged|informs|once,
+	Copies = stepCount("copies", "count", Lower, copies, judged|informs|once,
+		"number of copies or memsets of one kind, per step")
+	SyncCalls = stepCount("sync_calls", "count", Lower, workload|calls, judged|informs|once,
 		"CUDA calls that make the host wait for the GPU, per step: by name, or copies that are not asynchronous",
 		"synchronising calls")
-	Allocations = row("allocations", "count", Lower, exact, perStep|overRanks,
-		workload, ByTimeline, TermCount, judged|informs|once,
+	Allocations = stepCount("allocations", "count", Lower, workload, judged|informs|once,
 		"CUDA calls that allocate device or pinned memory, per step")
-	PageableBytes = row("pageable_bytes", "B", Lower, exact, perStep|overRanks,
-		workload, ByTimeline, TermCount, judged|informs,
+	PageableBytes = stepCount("pageable_bytes", "B", Lower, workload, judged|informs,
 		"bytes copied from or to pageable memory, per step: such copies wait for one another", "pageable bytes")
-	SmallKernels = row("small_kernels", "count", Lower, exact, perStep|overRanks,
-		workload, ByTimeline, TermCount, judged|informs|once,
+	SmallKernels = stepCount("small_kernels", "count", Lower, workload, judged|informs|once,
 		"launches of kernels under 10 µs, per step: launching one costs the host about as much", "small kernels")
 	StepTime = row("step_time", "ns", Lower, time, perStep, workload, ByTimeline, TermStep, judged|onHost|followed,
 		"period of a typical step on the GPU, idle time included: the mean over the middle half of the steps")
 	MeanStep = row("mean_step_time", "ns", Lower, time, perStep, workload, ByTimeline, TermMean, judged|onHost,
 		"mean period of all steps that count, the slow ones included")
-	MeanToTypical = row("mean_to_typical", "ratio", Lower, share, alone,
-		workload, ByTimeline, TermStall, judged|onHost,
+	MeanToTypical = row("mean_to_typical", "ratio", Lower, share, alone, workload, ByTimeline, TermStall, judged|onHost,
 		"mean over typical step: 1 in a program without stalls, on any host", "mean over typical step")
 	RunTime = row("run_time", "ns", Lower, time, alone, workload, ByTimeline, TermStep, judged|onHost,
 		"time from the first operation on the GPU to the end of the last, of a run without steps")
-	Elapsed = row("elapsed_time", "ns", Lower, time, overRanks,
-		sections, ByTimeline, TermWall, judged|onHost|outside|main, "wall time of a section of the run")
+	Elapsed = row("elapsed_time", "ns", Lower, time, overRanks, sections, ByTimeline, TermWall,
+		judged|onHost|outside|main, "wall time of a section of the run")
 	Sensitivity = row("host_sensitivity", "ratio", Neither, share, alone, workload, ByTimeline, TermStep, 0,
 		"d ln step / d ln host time, by replay: 0 where the GPU never waits for the CPU, 1 where it always does")
 	ReplayError = row("replay_error", "ratio", Neither, share, alone, workload, ByTimeline, TermStep, 0,
 		"relative distance of the replay at the recorded speed from the recorded step")
 	Growth = row("growth", "ratio", Neither, share, alone, workload, ByTimeline, TermSum, 0,
 		"kernel time of the last quarter of the steps that count over that of the first")
-	WarmupLaunches = row("warmup_launches", "count", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+	WarmupLaunches = attribute("warmup_launches", "count", ByTimeline,
 		"launches left out as warm-up, of a run without steps", "launches left out as warm-up")
 	Repeats = row("repeats", "count", Neither, exact, alone, workload|sections, ByTimeline, TermCount, 0,
 		"cycles of a run without steps that repeats itself; steps left out as warm-up")
-	Order = row("order", "number", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
+	Order = attribute("order", "number", ByTimeline,
 		"number of a kernel by its first launch among those of one geometry in one NVTX range", "order in its range")
 	StartupTime = row("startup_time", "ns", Lower, time, alone, workload, ByTimeline, TermWall, onHost|outside,
 		"time from the start of the process to the first operation of its first step", "start-up time")
@@ -65,31 +57,24 @@ var (
 		"time from the last event to the end of the process")
 	Imbalance = row("imbalance", "ratio", Lower, share, alone, workload, ByTimeline, TermKernel, judged|ranks,
 		"compute of the slowest rank over the mean of all, of a job of several ranks")
-	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks,
-		kernels|devices|workload, ByTimeline, TermStep, ranks,
-		"time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
+	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, kernels|devices|workload, ByTimeline,
+		TermStep, ranks, "time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
 		"wait in collectives")
-	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks,
-		devices|workload, ByTimeline, TermStep, ranks,
+	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, devices|workload, ByTimeline, TermStep, ranks,
 		"mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
-	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks,
-		devices|workload, ByTimeline, TermStep, ranks,
-		"time of a step with a collective, waiting included, and no computing kernel")
-	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks,
-		devices|workload, ByTimeline, TermStep, ranks, "time of a step with a collective and a computing kernel")
-	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact, perStep|overRanks,
-		workload, ByTimeline, TermCount, ranks,
+	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
+		ByTimeline, TermStep, ranks, "time of a step with a collective, waiting included, and no computing kernel")
+	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
+		ByTimeline, TermStep, ranks, "time of a step with a collective and a computing kernel")
+	UnmatchedCollectives = stepCount("unmatched_collectives", "count", Neither, workload, ranks,
 		"collectives per step and rank whose counterparts in the other ranks are not known")
-	LostLaunches = row("lost_launches", "count", Neither, exact, perStep|overRanks,
-		workload, ByTimeline, TermCount, 0,
+	LostLaunches = stepCount("lost_launches", "count", Neither, workload, 0,
 		"launches per step whose kernel records the profiler lost", "launches without a record")
-	SilentCalls = row("silent_calls", "count", Neither, exact, perStep|overRanks, workload, ByTimeline, TermCount, 0,
+	SilentCalls = stepCount("silent_calls", "count", Neither, workload, 0,
 		"CUDA calls per step without a launch, copy or memset, of a recording that lists no calls",
 		"CUDA calls without work of the GPU")
-	MessageBytes = row("message_bytes", "B", Neither, exact, perStep|overRanks,
-		kernels, ByTimeline, TermCount, ranks,
-		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth",
-		"bytes of messages")
+	MessageBytes = stepCount("message_bytes", "B", Neither, kernels, ranks,
+		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth", "bytes of messages")
 	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, ranks,
 		"period of a rank's own steps", "step time of the rank")
 	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, devices, ByTimeline, TermCopy, ranks,
@@ -98,41 +83,30 @@ var (
 		"number of the rank with the most time in a kernel, where the ranks differ")
 	SlowestTotal = row("slowest_total", "ns", Neither, time, perStep, kernels, ByTimeline, TermKernel, ranks,
 		"total time of the kernel in that rank, per step", "total time in the slowest rank")
-	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep,
-		kernels, ByTimeline, TermCount, ranks,
+	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, kernels, ByTimeline, TermCount, ranks,
 		"launches of the kernel in that rank, per step", "launches in the slowest rank")
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, kernels|copies|idle, ByTimeline, TermStep, 0,
-		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time",
-		"time of the step")
+		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time", "time of the step")
 	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, workload, ByMemory, TermCount, judged,
 		"largest device memory that the process requested from the driver, what an allocator reserves included",
 		"device memory requested")
 	MemoryHeld = row("memory_held", "B", Neither, exact, overRanks, ranges, ByMemory, TermCount, 0,
 		"part of the peak that was requested within a range", "device memory requested")
-	Registers = row("registers", "per thread", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
-		"registers of a thread")
-	StaticShared = row("static_shared", "B", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
-		"static shared memory of a block")
-	DynamicShared = row("dynamic_shared", "B", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
-		"dynamic shared memory of a block")
-	LocalMemory = row("local_memory", "B per thread", Neither, exact, alone, kernels, ByTimeline, TermCount, 0,
-		"local memory of a thread")
+	Registers     = attribute("registers", "per thread", ByTimeline, "registers of a thread")
+	StaticShared  = attribute("static_shared", "B", ByTimeline, "static shared memory of a block")
+	DynamicShared = attribute("dynamic_shared", "B", ByTimeline, "dynamic shared memory of a block")
+	LocalMemory   = attribute("local_memory", "B per thread", ByTimeline, "local memory of a thread")
 )
 
 // The metrics that are read from the device code of a build.
 var (
-	StackBytes = row("stack_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
-		"stack of a thread", "stack")
-	SpillBytes = row("spill_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
-		"bytes of local stores in the code", "spills")
-	ConstantBytes = row("constant_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
-		"constant bank 0", "constants")
-	CodeBytes = row("code_bytes", "B", Neither, exact, alone, kernels, ByCode, TermCount, 0,
-		"size of the instructions", "code size")
+	StackBytes    = attribute("stack_bytes", "B", ByCode, "stack of a thread", "stack")
+	SpillBytes    = attribute("spill_bytes", "B", ByCode, "bytes of local stores in the code", "spills")
+	ConstantBytes = attribute("constant_bytes", "B", ByCode, "constant bank 0", "constants")
+	CodeBytes     = attribute("code_bytes", "B", ByCode, "size of the instructions", "code size")
 )
 
-// The metrics of unprofiled runs: profiling slows the CPU down, so that unprofiled runs decide and profiled runs
-// explain.
+// The metrics of unprofiled runs: profiling slows the CPU down, so that they decide and profiled runs explain.
 var (
 	Rate = row("rate", "", Higher, rate, alone, outputs, ByOutput, TermOutput, judged|followed|main,
 		"number that the workload prints, of which more is better", "output")
@@ -144,32 +118,24 @@ var (
 
 // The metrics of benchmark files: one value a process, as the harness states it.
 var (
-	GPUDuration = row("gpu_duration", "ns", Lower, time, alone,
-		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
-		"time between two events on the GPU", "time on the GPU")
-	Duration = row("duration", "ns", Lower, time, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
-		"time that the harness took", "time")
-	ItemRate = row("item_rate", "1/s", Higher, rate, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
-		"requests, tokens or items per second", "rate")
-	Bandwidth = row("bandwidth", "B/s", Higher, rate, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
-		"bytes per second")
-	FlopRate = row("flop_rate", "FLOP/s", Higher, rate, alone,
-		benchmarks, ByResults, TermOutput, judged|followed|main, "floating-point operations per second", "FLOP rate")
-	GPUBandwidth = row("gpu_bandwidth", "B/s", Higher, rate, alone,
-		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
-		"bytes per second of a time on the GPU", "bandwidth on the GPU")
-	GPUFlopRate = row("gpu_flop_rate", "FLOP/s", Higher, rate, alone,
-		benchmarks, ByResults, TermKernel, judged|followed|onGPU|main,
+	GPUDuration = benchmark("gpu_duration", "ns", Lower, time, TermKernel, "time between two events on the GPU",
+		"time on the GPU")
+	Duration  = benchmark("duration", "ns", Lower, time, TermOutput, "time that the harness took", "time")
+	ItemRate  = benchmark("item_rate", "1/s", Higher, rate, TermOutput, "requests, tokens or items per second", "rate")
+	Bandwidth = benchmark("bandwidth", "B/s", Higher, rate, TermOutput, "bytes per second")
+	FlopRate  = benchmark("flop_rate", "FLOP/s", Higher, rate, TermOutput, "floating-point operations per second",
+		"FLOP rate")
+	GPUBandwidth = benchmark("gpu_bandwidth", "B/s", Higher, rate, TermKernel, "bytes per second of a time on the GPU",
+		"bandwidth on the GPU")
+	GPUFlopRate = benchmark("gpu_flop_rate", "FLOP/s", Higher, rate, TermKernel,
 		"floating-point operations per second of a time on the GPU", "FLOP rate on the GPU")
-	Memory = row("memory", "B", Lower, amount, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
-		"memory that the harness states")
-	Value = row("value", "", Neither, amount, alone, benchmarks, ByResults, TermOutput, main,
+	Memory = benchmark("memory", "B", Lower, amount, TermOutput, "memory that the harness states")
+	Value  = row("value", "", Neither, amount, alone, benchmarks, ByResults, TermOutput, main,
 		"number without a direction: the rule gives it with better")
 )
 
 // The metrics that are sampled of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
-// how the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or
-// worse.
+// how the GPU was used and are judged if a rule names them. Rates of bytes have no direction.
 var (
 	SMActive       = sample("sm_active", Higher, "time in which an SM has a warp", "SM active")
 	SMIssue        = sample("sm_issue", Higher, "cycles in which an SM issues an instruction", "SM issue")
@@ -213,19 +179,14 @@ var (
 	AchievedOccupancy    = counter("achieved_occupancy", "%", Higher, share, "active warps of the most that an SM holds")
 	TheoreticalOccupancy = counter("theoretical_occupancy", "%", Higher, exact,
 		"warps that the launch allows of the most that an SM holds")
-	LimitBlocks = counter("limit_blocks", "blocks/SM", Neither, exact,
-		"blocks that an SM could hold if only its own bound counted")
-	LimitRegisters = counter("limit_registers", "blocks/SM", Neither, exact,
-		"blocks that an SM could hold if only registers counted")
-	LimitShared = counter("limit_shared", "blocks/SM", Neither, exact,
-		"blocks that an SM could hold if only shared memory counted")
-	LimitWarps = counter("limit_warps", "blocks/SM", Neither, exact,
-		"blocks that an SM could hold if only warps counted")
-	LimitBarriers = counter("limit_barriers", "blocks/SM", Neither, exact,
-		"blocks that an SM could hold if only barriers counted")
-	Waves        = counter("waves", "waves", Neither, amount, "grid over the blocks that fit on the GPU at once")
-	Instructions = counter("instructions", "count", Lower, exact, "warp instructions executed")
-	LocalLoads   = counter("local_loads", "count", Lower, exact,
+	LimitBlocks    = limit("limit_blocks", "its own bound")
+	LimitRegisters = limit("limit_registers", "registers")
+	LimitShared    = limit("limit_shared", "shared memory")
+	LimitWarps     = limit("limit_warps", "warps")
+	LimitBarriers  = limit("limit_barriers", "barriers")
+	Waves          = counter("waves", "waves", Neither, amount, "grid over the blocks that fit on the GPU at once")
+	Instructions   = counter("instructions", "count", Lower, exact, "warp instructions executed")
+	LocalLoads     = counter("local_loads", "count", Lower, exact,
 		"loads from local memory: spilled registers, arrays indexed at run time")
 	LocalStores = counter("local_stores", "count", Lower, exact, "stores to local memory")
 	Spills      = counter("spills", "count", Lower, exact,
@@ -236,24 +197,18 @@ var (
 		"FP32 operations outside the tensor cores, a fused multiply-add counted as two")
 	FP16 = counter("flops_fp16", "FLOP", Lower, amount,
 		"FP16 operations outside the tensor cores, a fused multiply-add counted as two")
-	TensorOps           = counter("tensor_ops", "count", Lower, exact, "operations of the tensor cores, of any type")
-	PeakDRAM            = counter("peak_dram", "B/s", Neither, rate, "peak of DRAM")
-	PeakFP64            = counter("peak_fp64", "FLOP/s", Neither, rate, "peak of FP64")
-	PeakFP32            = counter("peak_fp32", "FLOP/s", Neither, rate, "peak of FP32")
-	PeakFP16            = counter("peak_fp16", "FLOP/s", Neither, rate, "peak of FP16")
-	StallLongScoreboard = counter("stall_long_scoreboard", "cycles/inst", Neither, rate,
-		"cycles that a warp waits for global or local memory")
-	StallShortScoreboard = counter("stall_short_scoreboard", "cycles/inst", Neither, rate,
-		"cycles that a warp waits for shared memory or special functions")
-	StallMIO = counter("stall_mio_throttle", "cycles/inst", Neither, rate,
-		"cycles that a warp waits for the queue of memory instructions")
-	StallLG = counter("stall_lg_throttle", "cycles/inst", Neither, rate,
-		"cycles that a warp waits for the queue of global and local memory")
-	StallBarrier = counter("stall_barrier", "cycles/inst", Neither, rate,
-		"cycles that a warp waits at a barrier of the block")
-	StallMath = counter("stall_math_throttle", "cycles/inst", Neither, rate,
-		"cycles that a warp waits for an arithmetic unit")
-	StallWait = counter("stall_wait", "cycles/inst", Neither, rate, "cycles that a warp waits for a fixed latency")
+	TensorOps            = counter("tensor_ops", "count", Lower, exact, "operations of the tensor cores, of any type")
+	PeakDRAM             = counter("peak_dram", "B/s", Neither, rate, "peak of DRAM")
+	PeakFP64             = counter("peak_fp64", "FLOP/s", Neither, rate, "peak of FP64")
+	PeakFP32             = counter("peak_fp32", "FLOP/s", Neither, rate, "peak of FP32")
+	PeakFP16             = counter("peak_fp16", "FLOP/s", Neither, rate, "peak of FP16")
+	StallLongScoreboard  = stall("stall_long_scoreboard", "for global or local memory")
+	StallShortScoreboard = stall("stall_short_scoreboard", "for shared memory or special functions")
+	StallMIO             = stall("stall_mio_throttle", "for the queue of memory instructions")
+	StallLG              = stall("stall_lg_throttle", "for the queue of global and local memory")
+	StallBarrier         = stall("stall_barrier", "at a barrier of the block")
+	StallMath            = stall("stall_math_throttle", "for an arithmetic unit")
+	StallWait            = stall("stall_wait", "for a fixed latency")
 )
 
 var (

@@ -98,7 +98,7 @@ func (s Subject) Idle() (class, where string) {
 type Subject struct {
 	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
-	// domain) or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD" or "memset", or the name of an output.
+	// domain) or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD", or the name of an output.
 	Name  string `json:"name"`
 	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
 	Block Dim3   `json:"block"`
@@ -130,8 +130,7 @@ func (s Subject) Geometry() string {
 	return s.Grid.String() + "/" + s.Block.String()
 }
 
-// ID is a short stable key for tables: the short name and, for kernels, eight hexadecimal digits of a hash over the
-// full name and geometry.
+// ID is a short stable key for tables: the short name and, for kernels, eight hex digits of a hash over the subject.
 func (s Subject) ID() string {
 	if s.Scope != ScopeKernel {
 		return s.Short()

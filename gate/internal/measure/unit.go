@@ -33,14 +33,14 @@ func ParsePercent(s string) (float64, error) {
 	return f, nil
 }
 
-// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and for outputs in their own unit.
+// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and outputs.
 type Amount struct {
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 }
 
-// ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent of an
-// amount are those of a metric that is measured in per cent.
+// ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent
+// of an amount are those of a metric that is measured in per cent.
 func ParseAmount(s string) (Amount, error) {
 	text := strings.TrimSpace(s)
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })

@@ -23,8 +23,7 @@ var (
 	seconds   = sizes{"": 1e9, "m": 1e6, "milli": 1e6, "µ": 1e3, "μ": 1e3, "u": 1e3, "micro": 1e3, "n": 1, "nano": 1}
 )
 
-// nouns are what is measured: the base unit of metrics, the spellings and prefixes, and the units in which values are
-// printed, smallest first.
+// nouns are the base units of metrics with spellings, prefixes, and printed units, smallest first.
 var nouns = []struct {
 	base, names string
 	prefixes    []sizes
@@ -32,8 +31,8 @@ var nouns = []struct {
 }{
 	{"ns", "s sec secs second seconds", []sizes{seconds}, "ns µs ms s"},
 	{"B", "B byte bytes Byte Bytes", []sizes{thousands, binary}, "B kB MB GB TB"},
-	{"B/s", "B/s B/sec B/second Bps byte/s bytes/s byte/sec bytes/sec byte/second bytes/second", []sizes{thousands, binary},
-		"B/s kB/s MB/s GB/s TB/s"},
+	{"B/s", "B/s B/sec B/second Bps byte/s bytes/s byte/sec bytes/sec byte/second bytes/second",
+		[]sizes{thousands, binary}, "B/s kB/s MB/s GB/s TB/s"},
 	{"FLOP/s", "FLOP/s FLOPS FLOPS/s FLOP/sec", []sizes{thousands}, "FLOP/s MFLOP/s GFLOP/s TFLOP/s"},
 	{"Hz", "Hz hz hertz", []sizes{thousands}, "Hz kHz MHz GHz"},
 	{"%", "%", []sizes{single}, ""},
@@ -63,8 +62,7 @@ var spelled, lowered, printed = func() (exact, lower map[string]sized, sizes map
 	return exact, lower, sizes
 }()
 
-// unitOf finds a unit by any of its spellings, in lower or upper case where no other unit differs in nothing else: Gb is no
-// GB, but bits.
+// unitOf finds a unit by any of its spellings, in any case where no other unit differs in nothing else: Gb are bits.
 func unitOf(spelling string) (sized, bool) {
 	if u, known := spelled[spelling]; known {
 		return u, true
@@ -107,8 +105,8 @@ func thing(noun string) int {
 	})
 }
 
-// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000 ns).
-// An unknown unit is not ok.
+// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000
+// ns).
 func BaseUnit(spelling string) (factor float64, base string, ok bool) {
 	u, ok := unitOf(strings.TrimSpace(spelling))
 	return u.factor, u.base, ok
@@ -134,8 +132,8 @@ func SameUnit(a, b string) bool {
 // unitText matches a unit that a file may give its values.
 var unitText = input.Pattern(`^[\pL%°µ1][\pL\pN%°µ/²³^.* _-]{0,31}$`)
 
-// In is the metric in a unit of its own: that of a rate of things, or of a value without a direction. ok is false for a
-// unit that the metric does not have.
+// In is the metric in a unit of its own: that of a rate of things, or of a value without a direction. ok is false for
+// another unit.
 func (m Metric) In(base string) (in Metric, ok bool) {
 	switch {
 	case base == m.Unit:

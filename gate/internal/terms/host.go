@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// replayErrorMost is the largest error of a replay with a usable sensitivity: 0.34 % was the worst of 78 PyTorch
-	// runs.
+	// replayErrorMost is the largest error of a replay with a usable sensitivity: 0.34 % was the worst of 78 runs.
 	replayErrorMost = 0.005
 	// waitsFrom is the least part of a step in waits for the CPU that makes the step depend on the host's CPU.
 	waitsFrom = 0.1
@@ -54,8 +53,7 @@ func sensitivity(base, head *recorded.Index) float64 {
 	return math.Min(most, 1)
 }
 
-// NotReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly.
-// Nil where both were.
+// NotReplayed says why any program's spread between hosts is expected: a side was not replayed exactly; else nil.
 func NotReplayed(base, head *recorded.Index) []result.Remark {
 	for i, side := range []*recorded.Index{base, head} {
 		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {

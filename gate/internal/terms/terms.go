@@ -1,5 +1,4 @@
-// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation
-// of the sides.
+// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation.
 package terms
 
 import (
@@ -79,19 +78,12 @@ var errorTerms = [rows][relations]errorTerm{
 
 // Of is the row of a metric of a subject: that of the metric's own row. note says what memory a copy reads or writes.
 func Of(s measure.Subject, m measure.Metric, note string) Row {
-	if of := Row(m.Term()); of != copyRow {
+	switch of := Row(m.Term()); {
+	case of == copyRow && strings.Contains(note, "pageable"): // "pageable to device"
+		return pageableRow
+	case of == copyRow && s.Name == "memset":
+		return memsetRow
+	default:
 		return of
 	}
-	return rowOfCopy(s.Name, note)
-}
-
-// rowOfCopy is the row of a kind of copy: "memcpy HtoD", with the memory it was made between ("pageable to device").
-func rowOfCopy(name, note string) Row {
-	switch {
-	case strings.Contains(note, "pageable"):
-		return pageableRow
-	case name == "memset":
-		return memsetRow
-	}
-	return copyRow
 }
