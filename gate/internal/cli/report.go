@@ -31,11 +31,7 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
-		if r, err = v.again(e, r, file); err != nil {
-			return err
-		}
-	}
+	share := float64(len(r.Each())) // of the chance of a false alarm: the workloads are one gate
 	if len(v.workload) > 0 {
 		chosen, err := v.chosen(r)
 		if err != nil {
@@ -45,6 +41,11 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 			return usageError("--workload names several workloads of the report: choose one")
 		}
 		r = chosen[0]
+	}
+	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
+		if r, err = v.again(e, r, share, file); err != nil {
+			return err
+		}
 	}
 	v.policy = cmp.Or(v.policy, findUp(policyFile))
 	if v.patch != "" && offered(r) {
@@ -87,19 +88,18 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 }
 
 // again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
-// under that of --policy.
-func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
+// under that of --policy. Workloads that were not compared with anything stay as they are beside others.
+func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (*result.Judgement, error) {
 	var all []*result.Judgement
+	var refused error
 	for _, w := range r.Each() {
-		switch b := w.Basis; {
-		case b == nil || b.Policy == nil:
-			return nil, usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
-		case b.Against == app.AgainstBuild:
-			return nil, usageError("the base build of %s is not kept: check again with --threshold …", file)
-		case w.Baseline == "":
-			return nil, usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
-		case len(w.HeadSessions) == 0:
-			return nil, usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+		if err := unjudged(w, file); err != nil {
+			if w.Verdict != result.NoVerdict || w.Undecided {
+				return nil, err
+			}
+			refused = cmp.Or(refused, err)
+			all = append(all, w)
+			continue
 		}
 		policy := new(*w.Basis.Policy)
 		err := v.lay(limitNames, policy.Set)
@@ -113,7 +113,7 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 			return nil, err
 		}
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
-			policy.Alpha /= float64(len(r.Each())) // they are one gate
+			policy.Alpha /= share
 		}
 		v.loosened(policy, w.Basis.Policy)
 		judged, err := app.Again(e.ctx, w, policy)
@@ -122,13 +122,31 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 		}
 		all = append(all, judged)
 	}
-	if len(r.Workloads) == 0 {
+	switch {
+	case slices.Equal(all, r.Each()):
+		return nil, refused
+	case len(r.Workloads) == 0:
 		return all[0], nil
 	}
 	several := verdict.Several(all)
 	several.Gate, several.Warnings, several.Notes = r.Gate, r.Warnings, r.Notes
 	showWays(several)
 	return several, nil
+}
+
+// unjudged refuses to judge a saved report again that lacks what it was judged by.
+func unjudged(w *result.Judgement, file string) error {
+	switch b := w.Basis; {
+	case b == nil || b.Policy == nil:
+		return usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
+	case b.Against == app.AgainstBuild:
+		return usageError("the base build of %s is not kept: check again with --threshold …", file)
+	case w.Baseline == "":
+		return usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+	case len(w.HeadSessions) == 0:
+		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+	}
+	return nil
 }
 
 // open writes the page of a report beside the last report, shows it in the browser where there is one, and prints the
