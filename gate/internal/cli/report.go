@@ -46,6 +46,10 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 		if r, err = v.again(e, r, share, file); err != nil {
 			return err
 		}
+	} else {
+		for _, w := range r.Each() {
+			w.Calls = nil // its next steps have them
+		}
 	}
 	v.policy = cmp.Or(v.policy, findUp(policyFile))
 	if v.patch != "" && offered(r) {
@@ -80,7 +84,7 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " +
 				w.Accept}
 		}
-		if w.Verdict == result.NoVerdict && len(w.Next) == 0 {
+		if w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided {
 			w.Next = append(w.Next, "check again: the report names no next step")
 		}
 	}
@@ -120,6 +124,7 @@ func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (
 		if err != nil {
 			return nil, usageError("%s: %w", file, err)
 		}
+		judged.Calls = w.Calls.Shown(v.limiting)
 		all = append(all, judged)
 	}
 	switch {
@@ -249,7 +254,13 @@ func found(r *result.Report) *result.Judgement {
 	}
 	j := r.Judgement()
 	for _, x := range append(j.Workloads, j) {
-		x.Reproduce, x.Accept, x.Calls = "", "", nil
+		x.Reproduce, x.Accept = "", ""
+		x.Calls = x.Calls.Shown(func(call string) string {
+			if harmlessStep().MatchString(call) {
+				return call
+			}
+			return ""
+		})
 		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool {
 			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
 		})
