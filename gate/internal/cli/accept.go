@@ -192,6 +192,9 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	switch {
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
+		if r.Accept != "" && len(r.Next) > 0 {
+			r.Next[0] = strings.Replace(r.Next[0], ways[model.NoBaseline], r.Accept, 1)
+		}
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()
 	case r.Accept != "" && r.Verdict == result.NoVerdict:

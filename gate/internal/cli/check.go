@@ -44,6 +44,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
+		if len(checks) == 1 {
+			lacking.Workload = checks[0].Workload
+		}
 		lacking.Gate.Way = result.NotMeasured
 		lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
 		return v.publish(e, lacking)

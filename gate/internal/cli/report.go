@@ -119,7 +119,7 @@ func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
 			policy.Alpha /= share
 		}
-		v.loosened(policy, w.Basis.Policy)
+		v.loosened(policy, w.Basis.Policy, measured(w))
 		judged, err := app.Again(e.ctx, w, policy)
 		if err != nil {
 			return nil, usageError("%s: %w", file, err)
@@ -142,14 +142,14 @@ func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (
 // unjudged refuses to judge a saved report again that lacks what it was judged by.
 func unjudged(w *result.Judgement, file string) error {
 	switch b := w.Basis; {
+	case len(w.HeadSessions) == 0:
+		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
 	case b == nil || b.Policy == nil:
 		return usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
 	case b.Against == app.AgainstBuild:
 		return usageError("the base build of %s is not kept: check again with --threshold …", file)
 	case w.Baseline == "":
 		return usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
-	case len(w.HeadSessions) == 0:
-		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
 	}
 	return nil
 }
