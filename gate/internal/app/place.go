@@ -7,10 +7,14 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 )
 
-// Placed is a directory as reports have it: relative to the repository, else to the working directory, else absolute.
+// Placed is a directory as reports have it: relative to the repository, outside of one to the working directory, and
+// absolute where it lies in neither. It is that behind symbolic links, through which accept does not write.
 func Placed(dir string) string {
 	if dir == "" {
 		return ""
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
 	}
 	absolute, _ := filepath.Abs(dir) // there is a working directory
 	return cmp.Or(git.Within(cmp.Or(Repository(), "."), dir), filepath.ToSlash(absolute))

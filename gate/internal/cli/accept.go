@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	if _, err := v.baselines(policy); err != nil {
 		return err
 	}
+	var refused error
 	for _, w := range accepted {
 		a.Judgement = w
 		one, err := a.Again(e.ctx, policy.For(w.Workload))
@@ -46,11 +48,13 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 		if err != nil {
 			return err
 		}
-		if err := acceptOne(e, one); err != nil {
-			return err
+		what := "accepted"
+		if len(accepted) > 1 {
+			what += " for workload " + w.Workload
 		}
+		refused = cmp.Or(refused, acceptOne(e, one, what))
 	}
-	return nil
+	return refused
 }
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several
@@ -101,7 +105,7 @@ func commandWord(file string) string {
 	return thresholds.JoinCommand([]string{file})
 }
 
-func acceptOne(e *env, a app.Accept) error {
+func acceptOne(e *env, a app.Accept, what string) error {
 	if a.Force {
 		for _, doubt := range a.Doubts(e.ctx) {
 			if r := (*model.Refusal)(nil); errors.As(doubt, &r) {
@@ -111,7 +115,7 @@ func acceptOne(e *env, a app.Accept) error {
 	}
 	done, err := a.Run(e.ctx)
 	if err != nil {
-		return noVerdict(e, "accepted", err)
+		return noVerdict(e, what, err)
 	}
 	fmt.Fprintln(e.Out, "accepted into the baseline:")
 	for _, line := range done.Lines {
@@ -192,6 +196,9 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	switch {
 	case step != "" || faster: // the report has the command
 	case r.Measured != nil: // the refusal names the way to a first baseline
+		if r.Accept != "" && len(r.Next) > 0 {
+			r.Next[0] = strings.Replace(r.Next[0], ways[model.NoBaseline], r.Accept, 1)
+		}
 	case v.patch != "":
 		step = toAccept + "it with the patch that was written: " + v.apply()
 	case r.Accept != "" && r.Verdict == result.NoVerdict:

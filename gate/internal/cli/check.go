@@ -44,6 +44,9 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
+		if len(checks) == 1 {
+			lacking.Workload = checks[0].Workload
+		}
 		lacking.Gate.Way = result.NotMeasured
 		lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
 		return v.publish(e, lacking)
@@ -259,15 +262,23 @@ func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
+// missing refuses a directory of baselines that was named and is not there.
+func (v *flags) missing() error {
+	if _, err := os.Stat(v.baseline); v.baseline == "" || err == nil {
+		return nil
+	}
+	return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
+		source(v.fs, "baseline"), v.baseline)
+}
+
 // asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not
 // there. What is measured then is of use only where a patch or --no-baseline wants it.
 func (v *flags) asked(c *app.Check, j *job) error {
 	if c.Base != nil || c.Screens() {
 		return nil
 	}
-	if _, err := os.Stat(v.baseline); v.baseline != "" && err != nil && (v.patch == "" || v.noBaseline == "pass") {
-		return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
-			source(v.fs, "baseline"), v.baseline)
+	if err := v.missing(); err != nil && (v.patch == "" || v.noBaseline == "pass") {
+		return err
 	}
 	switch unknown := len(v.workload) > 0 && j.set.Where == ""; {
 	case v.dryRun, v.from != "" || v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:

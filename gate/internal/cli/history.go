@@ -49,8 +49,8 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	}
 	switch {
 	case len(histories) == 0:
-		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no file is given",
-			workload)}
+		err := fmt.Errorf("no session of workload %q was recorded yet, and no file is given", workload)
+		return cmp.Or(v.missing(), error(&exit{code: ExitNoVerdict, err: err}))
 	case len(histories) > 1 && v.format != "text":
 		dirs = append(dirs, "--format text has all")
 		return usageError("there are several models of GPU: choose one (%s)", strings.Join(dirs, ", "))

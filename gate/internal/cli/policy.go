@@ -160,7 +160,7 @@ func (v *flags) load() (*thresholds.Policy, error) {
 // silence.
 func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
-	v.loosened(r, v.file.For(workload))
+	v.loosened(r, v.file.For(workload), nil)
 	return r
 }
 
@@ -168,9 +168,9 @@ func looser(flag, value, key, of, was string) string {
 	return fmt.Sprintf("%s=%s loosens the %s of %s, which is %s", flag, value, key, of, was)
 }
 
-// loosened notes the keys by which a policy lets more pass than another.
-func (v *flags) loosened(r, was *thresholds.Resolved) {
-	for _, x := range r.Looser(was, nil) {
+// loosened notes the keys by which a policy lets more pass than another, of rules those for what was measured.
+func (v *flags) loosened(r, was *thresholds.Resolved, measured []thresholds.Measured) {
+	for _, x := range r.Looser(was, measured) {
 		name := strings.ReplaceAll(x.Key, "_", "-")
 		if f := v.fs.Lookup(name); f == nil || f.Value.String() == "" {
 			name = "policy"

@@ -31,11 +31,7 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
-		if r, err = v.again(e, r, file); err != nil {
-			return err
-		}
-	}
+	share := float64(len(r.Each())) // of the chance of a false alarm: the workloads are one gate
 	if len(v.workload) > 0 {
 		chosen, err := v.chosen(r)
 		if err != nil {
@@ -45,6 +41,15 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 			return usageError("--workload names several workloads of the report: choose one")
 		}
 		r = chosen[0]
+	}
+	if slices.ContainsFunc(strings.Fields(policyNames), v.fs.Changed) {
+		if r, err = v.again(e, r, share, file); err != nil {
+			return err
+		}
+	} else {
+		for _, w := range r.Each() {
+			w.Calls = nil // its next steps have them
+		}
 	}
 	v.policy = cmp.Or(v.policy, findUp(policyFile))
 	if v.patch != "" && offered(r) {
@@ -77,27 +82,26 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 		case w.Measured != nil:
 			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " + w.Accept}
 		}
-		if w.Verdict == result.NoVerdict && len(w.Next) == 0 {
+		if w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided {
 			w.Next = append(w.Next, "check again: the report names no next step")
 		}
 	}
 	r.Reproduce = e.again("")
 }
 
-// again judges a saved report by other limits, each workload under the policy that held and the given keys, or
-// --policy.
-func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgement, error) {
+// again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
+// under that of --policy. Workloads that were not compared with anything stay as they are beside others.
+func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (*result.Judgement, error) {
 	var all []*result.Judgement
+	var refused error
 	for _, w := range r.Each() {
-		switch b := w.Basis; {
-		case b == nil || b.Policy == nil:
-			return nil, usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
-		case b.Against == app.AgainstBuild:
-			return nil, usageError("the base build of %s is not kept: check again with --threshold …", file)
-		case w.Baseline == "":
-			return nil, usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
-		case len(w.HeadSessions) == 0:
-			return nil, usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+		if err := unjudged(w, file); err != nil {
+			if w.Verdict != result.NoVerdict || w.Undecided {
+				return nil, err
+			}
+			refused = cmp.Or(refused, err)
+			all = append(all, w)
+			continue
 		}
 		policy := new(*w.Basis.Policy)
 		err := v.lay(limitNames, policy.Set)
@@ -111,22 +115,41 @@ func (v *flags) again(e *env, r *result.Judgement, file string) (*result.Judgeme
 			return nil, err
 		}
 		if v.fs.Changed("policy") || v.fs.Changed("alpha") {
-			policy.Alpha /= float64(len(r.Each())) // they are one gate
+			policy.Alpha /= share
 		}
-		v.loosened(policy, w.Basis.Policy)
+		v.loosened(policy, w.Basis.Policy, measured(w))
 		judged, err := app.Again(e.ctx, w, policy)
 		if err != nil {
 			return nil, usageError("%s: %w", file, err)
 		}
+		judged.Calls = w.Calls.Shown(v.limiting)
 		all = append(all, judged)
 	}
-	if len(r.Workloads) == 0 {
+	switch {
+	case slices.Equal(all, r.Each()):
+		return nil, refused
+	case len(r.Workloads) == 0:
 		return all[0], nil
 	}
 	several := verdict.Several(all)
 	several.Gate, several.Warnings, several.Notes = r.Gate, r.Warnings, r.Notes
 	showWays(several)
 	return several, nil
+}
+
+// unjudged refuses to judge a saved report again that lacks what it was judged by.
+func unjudged(w *result.Judgement, file string) error {
+	switch b := w.Basis; {
+	case len(w.HeadSessions) == 0:
+		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
+	case b == nil || b.Policy == nil:
+		return usageError("the policy of %s is not kept, as by an older nsgate: check again with --threshold …", file)
+	case b.Against == app.AgainstBuild:
+		return usageError("the base build of %s is not kept: check again with --threshold …", file)
+	case w.Baseline == "":
+		return usageError("%s names no baseline to be judged by again: nsgate compare BASE HEAD --threshold …", file)
+	}
+	return nil
 }
 
 // open writes the page of a report beside the last report, shows it in a browser, and prints the verdict and the file.
@@ -227,7 +250,13 @@ func found(r *result.Report) *result.Judgement {
 	}
 	j := r.Judgement()
 	for _, x := range append(j.Workloads, j) {
-		x.Reproduce, x.Accept, x.Calls = "", "", nil
+		x.Reproduce, x.Accept = "", ""
+		x.Calls = x.Calls.Shown(func(call string) string {
+			if harmlessStep().MatchString(call) {
+				return call
+			}
+			return ""
+		})
 		x.Next = slices.DeleteFunc(slices.Clone(x.Next), func(s string) bool {
 			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
 		})

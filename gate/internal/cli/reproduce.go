@@ -149,3 +149,26 @@ func (v *flags) settling(e *env, line string, policy *thresholds.Resolved, workl
 	}
 	return callsOf(line, policy, hidden)
 }
+
+var (
+	limits  = input.Pattern(` --(` + strings.Join(strings.Fields(policyNames), "|") + `)[ =]('[^']*'|\S+)`)
+	calling = input.Pattern(`nsgate (check|compare)\b`)
+)
+
+// limiting is a call with the limits of this command in place of its own.
+func (v *flags) limiting(call string) string {
+	call = limits().ReplaceAllStringFunc(call, func(own string) string {
+		if v.fs.Changed(limits().FindStringSubmatch(own)[1]) {
+			return ""
+		}
+		return own
+	})
+	return calling().ReplaceAllStringFunc(call, func(command string) string {
+		for _, name := range strings.Fields(policyNames) {
+			if v.fs.Changed(name) {
+				command += " --" + name + " " + commandWord(v.fs.Lookup(name).Value.String())
+			}
+		}
+		return command
+	})
+}

@@ -64,7 +64,7 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 		Waterfall: d.Waterfall, Code: d.Code, Ranks: x.Ranks, Utilization: x.Utilization, Overview: x.Overview,
 		Drawn: x.Drawn, Patterns: x.Patterns, Findings: slices.Clone(d.Findings),
 		Warnings: all(x.Warnings), Notes: all(x.Notes), Doubts: x.Doubts, Remarks: x.Remarks, Baseline: c.Baseline,
-		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.shown(shown), Spent: c.Spent, Gate: c.Gate,
+		Reproduce: shown(c.Reproduce), Accept: shown(c.Accept), Calls: c.Calls.Shown(shown), Spent: c.Spent, Gate: c.Gate,
 		Measured:     x.Measured,
 		HeadSessions: d.HeadSessions, Basis: d.Basis}
 	for i := range r.Findings {

@@ -179,8 +179,8 @@ type Calls struct {
 // RunsHere stands for the number of runs a side in [Calls].
 const RunsHere = "{runs}"
 
-// shown is a copy with the commands as a reader may see them.
-func (c *Calls) shown(as func(string) string) *Calls {
+// Shown is a copy with the commands as a reader may see them.
+func (c *Calls) Shown(as func(string) string) *Calls {
 	if c == nil {
 		return nil
 	}
