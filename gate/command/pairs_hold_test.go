@@ -266,7 +266,9 @@ func (b *bench) holdNext(a answer) {
 	}
 	then := b.judge(b.source, b.setting.strict)
 	after, _ := b.judged()
-	if rank(then.code) >= rank(a.code) && (b.pass != "no baseline shown" || after.ReasonKey == before.ReasonKey) {
+	// What was new or gone is accepted; the rest may still be undecided under the strict value.
+	other := after.ReasonKey != before.ReasonKey && (b.pass == "no baseline shown" || b.head == "gone")
+	if rank(then.code) >= rank(a.code) && !other {
 		b.violation(then, 6, "accept changes nothing: "+b.setting.name+" in "+b.place,
 			"%s, and the same program ends with %d again\n%s", commands[0], then.code,
 			first(4, then.said()))
