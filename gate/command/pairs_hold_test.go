@@ -158,6 +158,21 @@ func (b *bench) holdSources(strict answer) {
 	b.judge(b.source, b.setting.strict)
 }
 
+// repeated is a notice that stands twice in a text, "" for none. A report of several workloads has those of each.
+func repeated(text string) string {
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "── "):
+			clear(seen)
+		case strings.HasPrefix(line, "  ! ") && seen[line]:
+			return line
+		}
+		seen[line] = true
+	}
+	return ""
+}
+
 // differing is the lines that two texts do not share.
 func differing(a, b string) string {
 	in := func(text string) map[string]bool {
@@ -214,6 +229,9 @@ func (b *bench) holdSaved(a answer, value string) {
 				"judged with exit %d, %s exits with %d\n%s%s", a.code, name, again.code,
 				first(2, b.read(filepath.Join(b.cwd, "judged.txt"))), first(2, again.said()))
 			continue
+		}
+		if twice := repeated(again.said()); twice != "" {
+			b.violation(again, 2, name+", notice", "%s says it twice: %s", name, twice)
 		}
 		var k judgement
 		json.Unmarshal([]byte(b.read(filepath.Join(b.cwd, "judged-again.json"))), &k)
