@@ -158,14 +158,14 @@ func (b *bench) holdSources(strict answer) {
 	b.judge(b.source, b.setting.strict)
 }
 
-// repeated is a notice that stands twice in a text, "" for none. A report of several workloads has those of each.
+// repeated is a notice of an edit that stands twice in a text, "" for none. Warnings of files may be of both sides.
 func repeated(text string) string {
 	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "── "):
 			clear(seen)
-		case strings.HasPrefix(line, "  ! ") && seen[line]:
+		case strings.HasPrefix(line, "  ! this change") && seen[line]:
 			return line
 		}
 		seen[line] = true
