@@ -12,10 +12,13 @@ import (
 
 // subjectOf is a subject of each kind that a rule can select, with the selector for it.
 var subjectOf = map[measure.Scope]measure.Subject{
-	measure.ScopeKernel: {Scope: measure.ScopeKernel, Name: "x"}, measure.ScopeRange: {Scope: measure.ScopeRange, Name: "x"},
-	measure.ScopeDevice: {Scope: measure.ScopeDevice, Name: "x"}, measure.ScopeCopy: {Scope: measure.ScopeWorkload, Name: "x"},
-	measure.ScopeOutput: {Scope: measure.ScopeOutput, Name: "x"}, measure.ScopeBenchmark: {Scope: measure.ScopeBenchmark, Name: "x"},
-	measure.ScopeSection: {Scope: measure.ScopeSection, Name: "x"}, measure.ScopeWorkload: measure.Workload,
+	measure.ScopeKernel:    {Scope: measure.ScopeKernel, Name: "x"},
+	measure.ScopeRange:     {Scope: measure.ScopeRange, Name: "x"},
+	measure.ScopeDevice:    {Scope: measure.ScopeDevice, Name: "x"},
+	measure.ScopeCopy:      {Scope: measure.ScopeWorkload, Name: "x"},
+	measure.ScopeOutput:    {Scope: measure.ScopeOutput, Name: "x"},
+	measure.ScopeBenchmark: {Scope: measure.ScopeBenchmark, Name: "x"},
+	measure.ScopeSection:   {Scope: measure.ScopeSection, Name: "x"}, measure.ScopeWorkload: measure.Workload,
 }
 
 // TestEveryCell tries each key of a rule on each metric of each kind of subjects: it changes the limit that is judged,
@@ -125,7 +128,8 @@ func TestCoversAll(t *testing.T) {
 		case 6:
 			r.Section = pattern
 		}
-		r.Metric = any("", "", "*", "time", "t*", "total time", "gpu_time", "duration", "step_time", "mean_step_time", "launches",
+		r.Metric = any("", "", "*", "time", "t*", "total time", "gpu_time", "duration", "step_time", "mean_step_time",
+			"launches",
 			"registers", "ncu:a__b.sum", "copy_*", "dram_read", "rate", "elapsed_time")
 		r.Severity = Severity(any("fail", "warn", "ignore"))
 		return r

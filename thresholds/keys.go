@@ -36,7 +36,7 @@ type key[T any] struct {
 }
 
 var rootKeys = []key[Policy]{
-	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a kernel, a range, a device, an output, the whole workload",
+	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a kernel, range, device, output, or the workload",
 		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},
 	{"step_threshold", `"5%"`, `"2%"`,
 		"largest slowdown of the step, idle time included; without it, 5/3 of a threshold below 3% where the data can tell",
@@ -67,7 +67,7 @@ var rootKeys = []key[Policy]{
 	{"undecided", `"warn"`, `"fail"`, "result of undecided comparisons: exit code 0 or 3",
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"shadow", "false", "true",
-		"whether a check exits with 0 whatever its verdict, and counts the verdicts of the default branch",
+		"whether any verdict exits with 0, and those of the default branch are counted",
 		func(p *Policy) field { return boolean(&p.Shadow) }},
 	{"max_age", `"90d"`, `"30d"`, "age of the newest session from which reports warn",
 		func(p *Policy) field { return age(&p.MaxAge) }},
@@ -100,18 +100,18 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; `\"5..10\"`: 10 if undecided",
 		func(w *Workload) field { return runs(&w.Runs) }},
-	{"starts", "half of the CPUs", `4`, "runs that start at the same time; each waits at the GPU for its turn",
+	{"starts", "half of the CPUs", `4`, "runs that start together; each waits at the GPU for its turn",
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
-	{"budget", "none", `"60s"`, `time for the runs of a check, which goes on while a comparison is undecided; or "none"`,
+	{"budget", "none", `"60s"`, `time for the runs of a check, more while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},
 	{"code", "none", `["build/*.so", "./app"]`,
-		"files with device code, relative to dir: executables, libraries, cubins, or a directory of them",
+		"executables, libraries, cubins, or directories of them, relative to dir: the device code",
 		func(w *Workload) field { return patterns(&w.Code) }},
 	{"inputs", "none", `["src", "train.py", "uv.lock"]`,
-		"files that the program is made of or reads, and directories of them, relative to dir",
+		"files that the program is made of or reads, or directories, relative to dir",
 		func(w *Workload) field { return patterns(&w.Inputs) }},
 	{"skip_unchanged", "false", "true",
-		"whether a check passes without measuring where code, inputs and driver equal the baseline's",
+		"whether a check passes unmeasured where code, inputs and driver equal the baseline's",
 		func(w *Workload) field { return boolean(&w.SkipUnchanged) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field { return optional("percentage", &w.Threshold, parseLimit, measure.Percent) }},
@@ -124,10 +124,10 @@ var workloadKeys = []key[Workload]{
 
 var resultKeys = []key[Results]{
 	{"files", "required", `"out/*.json"`,
-		"files that a benchmark harness writes, relative to dir or in `$NSGATE_RUN_DIR`, the run's own directory",
+		"files of a benchmark harness, relative to dir or in `$NSGATE_RUN_DIR`, the run's directory",
 		func(r *Results) field { return patterns(&r.Files) }},
 	{"filter", "none", `"--benchmark_filter=^{}$"`,
-		"arguments that make the harness run the benchmark {} alone: a slower or undecided one",
+		"arguments that run the benchmark {} alone, a slower or undecided one",
 		func(r *Results) field { return arguments(&r.Filter) }},
 }
 
@@ -136,7 +136,7 @@ var serverKeys = []key[Server]{
 		"server that each run starts and stops; no shell is involved",
 		func(s *Server) field { return command(&s.Command) }},
 	{"ready", "required", `"http://127.0.0.1:8000/health"`,
-		"address of this machine that answers 200 once the server is ready, or `log:` and a text that it prints",
+		"address of this machine that answers 200 once ready, or `log:` and a printed text",
 		func(s *Server) field { return parsed("address or log:TEXT", &s.Ready, parseReady, verbatim) }},
 	{"timeout", `"5m"`, `"20m"`, `longest time until it is ready, or "none"`,
 		func(s *Server) field { return timeout(&s.Timeout) }},
@@ -152,7 +152,7 @@ var outputKeys = []key[Output]{
 		func(o *Output) field { return pattern(&o.Pattern) }},
 	{"better", `"higher"`, `"lower"`, "which way it gets better", func(o *Output) field { return better(&o.Better) }},
 	{"measures", "what its name says", `"run"`,
-		`what it is a time or rate of: "steps", "run", or "other" for no speed (a loss, a size)`,
+		`of what it is a time or rate; "other" is no speed (a loss, a size)`,
 		func(o *Output) field { return word(&o.Measures, measure.OfSteps, measure.OfRun, measure.OfOther) }},
 }
 

@@ -119,6 +119,7 @@ floor = "1us"
 		"workload.output tokens/s name = tokens/s # nsgate.toml:10",
 		"workload.output tokens/s pattern = tokens/s: (.*) # nsgate.toml:11",
 		"workload.output tokens/s better = higher # default",
+		"workload.output tokens/s measures = what its name says # default",
 		"rule nsgate.toml:13 kernel = sgemm* # nsgate.toml:14",
 		"rule nsgate.toml:13 range = any # default",
 		"rule nsgate.toml:13 domain = any # default",

@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// TestLooser holds that every key is known to loosen or not to: its stricter and its looser value as in a file, "" if no
-// value lets more pass.
+// TestLooser holds that every key is known to loosen or not to: its stricter and its looser value as in a file, "" if
+// no value lets more pass.
 func TestLooser(t *testing.T) {
 	values := map[string][2]string{
 		"threshold":               {`"1%"`, `"4%"`},
@@ -36,7 +36,8 @@ func TestLooser(t *testing.T) {
 		"rule.drift":              {`"1%"`, `"4%"`},
 		"rule.severity":           {`"fail"`, `"ignore"`},
 	}
-	for _, name := range []string{"name", "command", "launcher", "gather", "ranks", "dir", "timeout", "warmup", "step", "starts",
+	for _, name := range []string{"name", "command", "launcher", "gather", "ranks", "dir", "timeout", "warmup", "step",
+		"starts",
 		"budget", "inputs", "throughput"} {
 		values["workload."+name] = [2]string{}
 	}

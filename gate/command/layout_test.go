@@ -195,8 +195,9 @@ func TestOneVerdict(t *testing.T) {
 	}
 }
 
-// TestPatternOwner holds that one package matches patterns of files: elsewhere the directory before a pattern would be a
-// part of it. The parser of the policy, which may not import that package, refuses what is none. git takes paths literally.
+// TestPatternOwner holds that one package matches patterns of files: elsewhere the directory before a pattern would be
+// a part of it. The parser of the policy, which may not import that package, refuses what is none. git takes paths
+// literally.
 func TestPatternOwner(t *testing.T) {
 	matches := regexp.MustCompile(`\b(filepath|path|fs)\.(Glob|Match)\(|":\((top|glob|literal|exclude)`)
 	owners := map[string]bool{"gate/internal/input/search.go": true, "thresholds/value.go": true}

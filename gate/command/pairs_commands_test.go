@@ -14,8 +14,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// TestPairsOfCommands calls the commands that read with every variable of a job, in every format, and with baselines
-// of several GPUs.
+// TestPairsOfCommands calls the commands that read with every variable of a job, in every format, and with baselines of
+// several GPUs.
 func TestPairsOfCommands(t *testing.T) {
 	t.Parallel()
 	found := &violations{}

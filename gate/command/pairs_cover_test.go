@@ -14,12 +14,10 @@ type parameter struct {
 }
 
 // covering returns rows, one index of a value a parameter, that together hold every pair of values of two parameters
-// that some row
-// allowed by possible can hold, and the values of each seed, -1 for any, first. It is greedy, as AETG is (Cohen et
-// al. 1997): each row starts from an open pair and takes, parameter
-// by parameter, the value that closes most open pairs. possible judges rows with -1 for what is not chosen yet: it
-// returns false only
-// where no completion is allowed. The rows depend on nothing else, and the first of them close most pairs.
+// that some row allowed by possible can hold, and the values of each seed, -1 for any, first. It is greedy, as AETG is
+// (Cohen et al. 1997): each row starts from an open pair and takes, parameter by parameter, the value that closes most
+// open pairs. possible judges rows with -1 for what is not chosen yet: it returns false only where no completion is
+// allowed. The rows depend on nothing else, and the first of them close most pairs.
 func covering(parameters []parameter, possible func(row []int) bool, seeds ...[]int) [][]int {
 	open := map[[4]int]bool{}
 	var order [][4]int

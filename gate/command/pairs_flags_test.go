@@ -126,9 +126,8 @@ func (l *lab) restore() {
 	l.lines = l.lines[:len(l.lines)-2]
 }
 
-// TestPairsOfFlags tries every flag of check in every kind of call, by the command line and by its variable. A flag
-// has an effect or
-// is refused. Its variable does what the flag does, and is ignored by a command that has no such flag.
+// TestPairsOfFlags tries every flag of check in every kind of call, by the command line and by its variable. A flag has
+// an effect or is refused. Its variable does what the flag does, and is ignored by a command that has no such flag.
 func TestPairsOfFlags(t *testing.T) {
 	t.Parallel()
 	found := &violations{}

@@ -158,6 +158,21 @@ func (b *bench) holdSources(strict answer) {
 	b.judge(b.source, b.setting.strict)
 }
 
+// repeated is a notice of an edit that stands twice in a text, "" for none. Warnings of files may be of both sides.
+func repeated(text string) string {
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "── "):
+			clear(seen)
+		case strings.HasPrefix(line, "  ! this change") && seen[line]:
+			return line
+		}
+		seen[line] = true
+	}
+	return ""
+}
+
 // differing is the lines that two texts do not share.
 func differing(a, b string) string {
 	in := func(text string) map[string]bool {
@@ -215,6 +230,9 @@ func (b *bench) holdSaved(a answer, value string) {
 				first(2, b.read(filepath.Join(b.cwd, "judged.txt"))), first(2, again.said()))
 			continue
 		}
+		if twice := repeated(again.said()); twice != "" {
+			b.violation(again, 2, name+", notice", "%s says it twice: %s", name, twice)
+		}
 		var k judgement
 		json.Unmarshal([]byte(b.read(filepath.Join(b.cwd, "judged-again.json"))), &k)
 		if was, is := j.found(true), k.found(true); was != is {
@@ -266,7 +284,9 @@ func (b *bench) holdNext(a answer) {
 	}
 	then := b.judge(b.source, b.setting.strict)
 	after, _ := b.judged()
-	if rank(then.code) >= rank(a.code) && (b.pass != "no baseline shown" || after.ReasonKey == before.ReasonKey) {
+	// What was new or gone is accepted; the rest may still be undecided under the strict value.
+	other := after.ReasonKey != before.ReasonKey && (b.pass == "no baseline shown" || b.head == "gone")
+	if rank(then.code) >= rank(a.code) && !other {
 		b.violation(then, 6, "accept changes nothing: "+b.setting.name+" in "+b.place,
 			"%s, and the same program ends with %d again\n%s", commands[0], then.code,
 			first(4, then.said()))

@@ -19,8 +19,7 @@ import (
 )
 
 // lab is a directory in which nsgate runs as a user runs it. It keeps what was done as lines of shell, so that a
-// failure can be
-// pasted.
+// failure can be pasted.
 type lab struct {
 	t      *testing.T
 	dir    string
@@ -220,9 +219,8 @@ func (l *lab) files(in string) map[string]string {
 	return out
 }
 
-// violation is a broken invariant: its number in the list of invariants, a key by which the same violation of many
-// rows is one, and
-// the commands that show it.
+// violation is a broken invariant: its number in the list of invariants, a key by which the same violation of many rows
+// is one, and the commands that show it.
 type violation struct {
 	invariant        int
 	key, text, paste string

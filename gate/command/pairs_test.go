@@ -217,7 +217,7 @@ func TestPairs(t *testing.T) {
 }
 
 const (
-	pairSample = 5 // rows of a usual test
+	pairSample = 3 // rows of a usual test
 	pairParts  = 4 // that run at the same time
 )
 

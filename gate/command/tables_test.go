@@ -57,11 +57,13 @@ func TestTables(t *testing.T) {
 	metrics, of := "| of | metrics |\n| --- | --- |\n", map[string]string{}
 	var rows []string
 	for by := measure.ByTimeline; by <= measure.ByResults; by++ {
-		for _, kind := range []measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeDevice, measure.ScopeWorkload,
+		for _, kind := range []measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeDevice,
+			measure.ScopeWorkload,
 			measure.ScopeCopy, measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeSection} {
 			var names []string
 			for _, m := range measure.MetricsOf(kind) {
-				listed := m.Better != measure.Neither || by != measure.ByTimeline && (by != measure.ByCounters || m.Exact) || m.Unit == "per thread"
+				listed := m.Better != measure.Neither || by != measure.ByTimeline && (by != measure.ByCounters || m.Exact) ||
+					m.Unit == "per thread"
 				name := "`" + m.Name + "`"
 				if m.Judged() {
 					name = "**" + name + "**"

@@ -120,3 +120,21 @@ func ExampleMetricsOf() {
 	// wall_time by unprofiled runs
 	// copy_time always registers GPU metrics
 }
+
+// The name of an output says what it measures, unless the policy does.
+func ExampleOutputKind() {
+	for _, o := range []measure.Output{
+		{Name: "tokens/s", Better: measure.Higher},
+		{Name: "training time (s)", Better: measure.Lower},
+		{Name: "loss", Better: measure.Lower},
+		{Name: "samples", Better: measure.Higher, Measures: measure.OfSteps},
+	} {
+		of := map[measure.OutputKind]string{measure.OfSteps: "the steps", measure.OfRun: "the run", measure.OfOther: "no speed"}
+		fmt.Println(o.Name, "measures", of[o.Kind()])
+	}
+	// Output:
+	// tokens/s measures the steps
+	// training time (s) measures the run
+	// loss measures no speed
+	// samples measures the steps
+}

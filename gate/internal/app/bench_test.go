@@ -68,7 +68,8 @@ func BenchmarkSessions(b *testing.B) {
 				if err != nil {
 					return nil, err
 				}
-				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default().For("")}, Looks: []int{5}}
+				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default().For("")},
+					Looks: []int{5}}
 				return c.Run(b.Context())
 			})
 		})

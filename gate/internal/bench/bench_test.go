@@ -305,7 +305,8 @@ func TestDirections(t *testing.T) {
 		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "TFLOPs",
 			"GFLOP/s", "GBps",
 			"1/s", "images/sec", "Mrows/s", "Gelem/s", "ktokens/s", "Kreq/s", "items per second", "GiBps"},
-		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps", "Gb/s", "mtokens/s", "kpoints", "M/s", "MHz",
+		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps", "Gb/s",
+			"mtokens/s", "kpoints", "M/s", "MHz",
 			"steps", "GFLOP", "ps"},
 	} {
 		for _, unit := range units {

@@ -13,7 +13,8 @@ import (
 
 // gemm is a change of the kernel with so many blocks.
 func gemm(blocks int, change float64) result.Finding {
-	x := result.Finding{Scope: measure.ScopeKernel, Name: "gemm", Grid: fmt.Sprintf("%dx1x1", blocks), Block: "256x1x1", Metric: "time"}
+	x := result.Finding{Scope: measure.ScopeKernel, Name: "gemm", Grid: fmt.Sprintf("%dx1x1", blocks), Block: "256x1x1",
+		Metric: "time"}
 	x.Change, x.Low, x.High = result.Number(change), result.Number(change-.01), result.Number(change+.01)
 	return x
 }

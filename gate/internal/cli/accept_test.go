@@ -18,7 +18,8 @@ func TestKept(t *testing.T) {
 		return f
 	}
 	relative := slower(result.Finding{Base: 5, Head: 6})
-	most, least := slower(result.Finding{Base: 6, Head: 6, AtMost: bound}), slower(result.Finding{Base: 4, Head: 4, AtLeast: bound})
+	most, least := slower(result.Finding{Base: 6, Head: 6, AtMost: bound}),
+		slower(result.Finding{Base: 4, Head: 4, AtLeast: bound})
 	within := slower(result.Finding{Base: 3, Head: 4, AtMost: bound}) // fails by its change
 	for _, tt := range []struct {
 		next     []string
@@ -47,8 +48,10 @@ func TestKept(t *testing.T) {
 func TestStepsOfFile(t *testing.T) {
 	keep := []string{"record it anew (--replace)", `with base = "origin/main" and build = "make" (yours) in nsgate.toml`,
 		"nsgate check --runs 11 --threshold 0.2% (about 2 s)", "measure: nsgate compare BASE HEAD", "again; with more runs"}
-	drop := []string{"curl evil | sh", "run $(evil)", "`evil`", "x && y", "x > y", "see https://evil.example", "a\nb", "rm ~/x"}
-	j := found(&result.Report{Verdict: result.NoVerdict, Next: append(slices.Clone(drop), keep...), Reproduce: "evil", Accept: "evil"})
+	drop := []string{"curl evil | sh", "run $(evil)", "`evil`", "x && y", "x > y", "see https://evil.example", "a\nb",
+		"rm ~/x"}
+	j := found(&result.Report{Verdict: result.NoVerdict, Next: append(slices.Clone(drop), keep...), Reproduce: "evil",
+		Accept: "evil"})
 	if !slices.Equal(j.Next, keep) || j.Reproduce+j.Accept != "" {
 		t.Errorf("%q", j.Next)
 	}

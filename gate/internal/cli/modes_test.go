@@ -42,7 +42,8 @@ func TestFlagsDeclareModes(t *testing.T) {
 				t.Errorf("--%s of %s declares no mode in help/flags.txt", f.Name, page)
 			}
 			for _, w := range acts {
-				if other, ok := texts[w[1:]]; !slices.Contains(words, w) && !(strings.ContainsAny(w[:1], "+-") && ok && other.meaning != "") {
+				if other, ok := texts[w[1:]]; !slices.Contains(words, w) &&
+					!(strings.ContainsAny(w[:1], "+-") && ok && other.meaning != "") {
 					t.Errorf("--%s of %s acts in %q, which is no mode", f.Name, page, w)
 				}
 			}
@@ -178,7 +179,8 @@ func TestVariablesOfOtherCommands(t *testing.T) {
 			tried++
 		}
 		t.Setenv("NSGATE_FORMAT", "")
-		for _, v := range []string{"NSGATE_RUNS=3..5", "NSGATE_RUNS=2..2", "NSGATE_RUNS=1", "NSGATE_WORKLOAD=app,other", "NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x",
+		for _, v := range []string{"NSGATE_RUNS=3..5", "NSGATE_RUNS=2..2", "NSGATE_RUNS=1", "NSGATE_WORKLOAD=app,other",
+			"NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x",
 			"NSGATE_ACCEPT_LABEL=x", "NSGATE_PAIRED=true", "NSGATE_KERNEL=regex:x", "NSGATE_TARGET=2%", "NSGATE_RANKS=0",
 			"NSGATE_JSON=true", "NSGATE_QUIET=true", "NSGATE_VERBOSE=true", "NSGATE_ALLOW_BUSY=true", "NSGATE_OUTPUT=o.json"} {
 			name, value, _ := strings.Cut(v, "=")

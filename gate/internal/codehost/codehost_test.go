@@ -99,8 +99,8 @@ func TestRedirect(t *testing.T) {
 	send("give the job the permission pull-requests: write")
 }
 
-// TestLegs posts from legs that differ in one thing: none overwrites another's comment, each updates its own, a comment of
-// an older release is taken over once, and a run that knows no GPU takes the only one.
+// TestLegs posts from legs that differ in one thing: none overwrites another's comment, each updates its own, a comment
+// of an older release is taken over once, and a run that knows no GPU takes the only one.
 func TestLegs(t *testing.T) {
 	host := func(job, leg string) *Host {
 		h, err := New(environ(t, "{}", "GITHUB_WORKFLOW=ci", "GITHUB_JOB="+job, Leg+"="+leg))

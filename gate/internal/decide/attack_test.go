@@ -732,7 +732,8 @@ var attacks = []attack{
 
 	// Two levels in few runs. Rows of this list are drawn in its order: add new ones here.
 	{name: "two algorithms 3 to 30 % apart, 3 runs, half an hour later", quick: 200, // was: fail 15 %
-		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.start = m.start.Add(30 * time.Minute) }, bimodal), wanted: noAlarm},
+		gate:   alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.start = m.start.Add(30 * time.Minute) }, bimodal),
+		wanted: noAlarm},
 	{name: "two algorithms 3 to 30 % apart, 3 runs, another host", quick: 200, // was: fail 15 %
 		gate: alikeAt(noisy(many(20), 3, 0.002), func(m *made) { m.gpu = "b" }, bimodal), wanted: noAlarm},
 }

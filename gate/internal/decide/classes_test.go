@@ -65,7 +65,8 @@ var classes = []class{
 	{"start-up", startupCases}, {"mean step", meanStepCases}, {"near and far", nearCases}, {"small kernels between hosts", smallKernelCases},
 	{"range with another meaning", rangeCases}, {"copies", copyCases}, {"rarely launched kernels", rareCases}, {"outputs", outputCases},
 	{"GPU metrics by rule", gpuMetricCases}, {"faster programs", fasterCases}, {"sections and the rest", sectionCases},
-	{"excused parts", excusedCases}, {"forgiven parts", forgivenCases}, {"left-out runs", leftOutCases}, {"phases", phaseCases}, {"counts from zero", countCases},
+	{"excused parts", excusedCases}, {"forgiven parts", forgivenCases}, {"left-out runs", leftOutCases},
+	{"phases", phaseCases}, {"counts from zero", countCases},
 	{"cost", costCases}, {"thresholds", thresholdCases}, {"known board", knownBoardCases}, {"false alarms", falseAlarmCases},
 }
 
@@ -94,7 +95,8 @@ func (c classCase) run(t *testing.T) {
 				t.Fatal(s.Check())
 			}
 		}
-		return insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy.For("")}).Report(nil)
+		return insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head},
+			Policy: policy.For("")}).Report(nil)
 	}
 	gates := c.gates
 	if gates == 0 {
@@ -1135,8 +1137,10 @@ func knownBoardCases(tb testing.TB) (out []classCase) {
 		}
 	}
 	for _, runs := range []int{3, 5} {
-		out = append(out, classCase{name: fmt.Sprintf("one of five +2 %% at 1 %%, %d runs", runs), policy: `threshold = "1%"`, // was: fail in 2 of 240
-			wanted: []expectation{mustFail}, gates: 100, unmet: 20, draw: draw(runs, 0.02, "saxpy", "reduce", "softmax", "transpose", "sgemm")})
+		// was: fail in 2 of 240
+		out = append(out, classCase{name: fmt.Sprintf("one of five +2 %% at 1 %%, %d runs", runs), policy: `threshold = "1%"`,
+			wanted: []expectation{mustFail}, gates: 100, unmet: 20, draw: draw(runs, 0.02, "saxpy", "reduce", "softmax",
+				"transpose", "sgemm")})
 		if runs == 5 {
 			out = append(out, classCase{name: "saxpy +3.3 % at 3 %, 5 runs", wanted: []expectation{mustFail}, gates: 100, unmet: 22, draw: draw(runs, 0.033)})
 		}

@@ -160,7 +160,8 @@ func TestCountersUnderNsys(t *testing.T) {
 	s[0].Tool = "nsys 2025.3.1"
 	s = unmetered(s, "sm_throughput")
 	r := evaluate(s, s, policy)
-	if r.Verdict != result.Pass || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "nsgate.toml:1 limits sm throughput, which was not measured: judge it by a check of counters") {
+	if r.Verdict != result.Pass || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0],
+		"nsgate.toml:1 limits sm throughput, which was not measured: judge it by a check of counters") {
 		t.Errorf("%s %q %q", r.Verdict, r.Reason, r.Warnings)
 	}
 }

@@ -56,7 +56,8 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 // driftOf holds the remarks of Drift on the last session, by key.
 func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
-	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy.For("")) {
+	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:],
+		policy.For("")) {
 		out[x.Key] = x
 	}
 	return out

@@ -141,7 +141,8 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	head.Start = head.Start.AddDate(0, 0, 7)
-	r := insight.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy.For("")}).Report(nil)
+	r := insight.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3],
+		Policy: policy.For("")}).Report(nil)
 	if r.Verdict != result.NoVerdict || r.ReasonKey != "single-run-outlier" {
 		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
 	}

@@ -20,9 +20,12 @@ func forgivenCases(tb testing.TB) (out []classCase) {
 	here := kernels[:2] // of one host
 	sgemm := named("sgemm")
 	const warn = "[[rule]]\nkernel = %q\nseverity = \"warn\"\n"
-	out = append(out, inAll("a warned kernel +100 %, the step with it", fmt.Sprintf(warn, "sgemm*"), here, mustFail, slow(sgemm, 1))...)
-	out = append(out, inAll("a rule that warns of all kernels, all +30 %", fmt.Sprintf(warn, "*"), here, mustFail, slow(every, 0.3))...)
-	out = append(out, inAll("a rule that ignores ?*, all +30 %", "[[rule]]\nkernel = \"?*\"\nseverity = \"ignore\"\n", here, mustFail, slow(every, 0.3))...)
+	out = append(out, inAll("a warned kernel +100 %, the step with it", fmt.Sprintf(warn, "sgemm*"), here, mustFail,
+		slow(sgemm, 1))...)
+	out = append(out, inAll("a rule that warns of all kernels, all +30 %", fmt.Sprintf(warn, "*"), here, mustFail,
+		slow(every, 0.3))...)
+	out = append(out, inAll("a rule that ignores ?*, all +30 %", "[[rule]]\nkernel = \"?*\"\nseverity = \"ignore\"\n",
+		here, mustFail, slow(every, 0.3))...)
 	out = append(out, inAll("a warned kernel of PyTorch +100 %", fmt.Sprintf(warn, "nvjet_*"), pytorch[:1], mustNotPass,
 		slow(func(s measure.Subject) bool { return len(s.Name) > 5 && s.Name[:5] == "nvjet" }, 1))...)
 	for _, o := range []struct {
@@ -76,27 +79,29 @@ func forgivenCases(tb testing.TB) (out []classCase) {
 				return base, head
 			}})
 	}
-	out = append(out, inAll("a shorter warm-up, a longer end, the sum +18 %", "", here, mustFail, func(_ *rand.Rand, s *model.Session) {
-		run := 0.0
-		for _, x := range []measure.Subject{measure.Warmup, measure.Steps, measure.After} {
-			if v := values(s, x, measure.Elapsed); v != nil {
-				run += v[0]
+	out = append(out, inAll("a shorter warm-up, a longer end, the sum +18 %", "", here, mustFail,
+		func(_ *rand.Rand, s *model.Session) {
+			run := 0.0
+			for _, x := range []measure.Subject{measure.Warmup, measure.Steps, measure.After} {
+				if v := values(s, x, measure.Elapsed); v != nil {
+					run += v[0]
+				}
 			}
-		}
-		warm := values(s, measure.Warmup, measure.Elapsed)[0] / 2
-		plus(s, measure.Warmup, measure.Elapsed, inEveryRun(-warm))
-		plus(s, measure.After, measure.Elapsed, inEveryRun(warm+0.18*run))
-	})...)
+			warm := values(s, measure.Warmup, measure.Elapsed)[0] / 2
+			plus(s, measure.Warmup, measure.Elapsed, inEveryRun(-warm))
+			plus(s, measure.After, measure.Elapsed, inEveryRun(warm+0.18*run))
+		})...)
 	out = append(out, inAll("rank 1 of 2 gets 10 % faster", "", here, mustNotFail, func(_ *rand.Rand, s *model.Session) {
 		put(s, measure.Workload, measure.Imbalance, inEveryRun(1.0489))
 		stepTo(s, slices.Clone(values(s, measure.Workload, measure.StepTime)), 0.96, gaps)
 	}, func(_ *rand.Rand, s *model.Session) { put(s, measure.Workload, measure.Imbalance, inEveryRun(1)) })...)
-	return append(out, inAll("hidden copies +40 %, nothing known of what is exposed", "", here[:1], mustNotFail, func(_ *rand.Rand, s *model.Session) {
-		scale(s, hostToDevice, measure.CopyTime, 1.4)
-		stepTo(s, slices.Clone(values(s, measure.Workload, measure.StepTime)), 0.9995, gaps)
-	}, func(_ *rand.Rand, s *model.Session) {
-		s.Series = slices.DeleteFunc(s.Series, func(x model.Series) bool { return x.Metric == measure.Owned })
-	})...)
+	return append(out, inAll("hidden copies +40 %, nothing known of what is exposed", "", here[:1], mustNotFail,
+		func(_ *rand.Rand, s *model.Session) {
+			scale(s, hostToDevice, measure.CopyTime, 1.4)
+			stepTo(s, slices.Clone(values(s, measure.Workload, measure.StepTime)), 0.9995, gaps)
+		}, func(_ *rand.Rand, s *model.Session) {
+			s.Series = slices.DeleteFunc(s.Series, func(x model.Series) bool { return x.Metric == measure.Owned })
+		})...)
 }
 
 // printed adds an output of unprofiled runs.
@@ -109,8 +114,8 @@ func printed(s *model.Session, o measure.Output, of ...float64) {
 	}
 }
 
-// A step or a GPU time that is beyond its limit for certain never passes in silence, unless a rule names it or a time or
-// rate of the program got better: over every class and both programs.
+// A step or a GPU time that is beyond its limit for certain never passes in silence, unless a rule names it or a time
+// or rate of the program got better: over every class and both programs.
 func TestNoSilence(t *testing.T) {
 	gates := 0
 	for _, c := range classes {
@@ -125,18 +130,20 @@ func TestNoSilence(t *testing.T) {
 			base, head := x.draw(rand.New(rand.NewPCG(7, 59)))
 			base.SortSeries()
 			head.SortSeries()
-			r := insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head}, Policy: policy.For("")}).Report(nil)
+			r := insight.Judge(decide.Input{Baseline: []model.Session{base}, Head: []model.Session{head},
+				Policy: policy.For("")}).Report(nil)
 			gates++
 			if f := silenced(r, policy.For("")); f != nil {
-				t.Errorf("%s, %s: passes, and the %s is %s: %s\n%s", c.name, x.name, result.Title(f.Metric), f.Change.Change(), f.Reason, said(r))
+				t.Errorf("%s, %s: passes, and the %s is %s: %s\n%s", c.name, x.name, result.Title(f.Metric), f.Change.Change(),
+					f.Reason, said(r))
 			}
 		}
 	}
 	t.Logf("%d gates", gates)
 }
 
-// silenced is a finding on the step or the GPU time that is beyond its limit for certain in a gate that passes for no good
-// reason, nil for none.
+// silenced is a finding on the step or the GPU time that is beyond its limit for certain in a gate that passes for no
+// good reason, nil for none.
 func silenced(r *result.Report, policy *thresholds.Resolved) *result.Finding {
 	if r.Verdict != result.Pass {
 		return nil
@@ -154,8 +161,10 @@ func silenced(r *result.Report, policy *thresholds.Resolved) *result.Finding {
 	})
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		of := f.Metric == measure.GPUTime.Name || !outputs && (f.Metric == measure.StepTime.Name || f.Metric == measure.MeanStep.Name)
-		excused := slices.ContainsFunc(f.Also, func(x result.Remark) bool { return x.Key == "excused" }) // rules name its kernels
+		of := f.Metric == measure.GPUTime.Name || !outputs && (f.Metric == measure.StepTime.Name ||
+			f.Metric == measure.MeanStep.Name)
+		// rules name its kernels
+		excused := slices.ContainsFunc(f.Also, func(x result.Remark) bool { return x.Key == "excused" })
 		if f.Subject() == measure.Workload && of && f.Outcome == result.Slower && f.Rule == "default" && !gain && !excused &&
 			float64(f.Cost) >= 0.0015 {
 			return f

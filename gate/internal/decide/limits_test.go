@@ -82,7 +82,8 @@ func TestLimitsAreMonotone(t *testing.T) {
 					if key == "session_sd" && width < widths[id]*(1-1e-9) {
 						t.Errorf("%s, session_sd = %s: the interval of %s is %v wide, was %v", name, v, id, width, widths[id])
 					}
-					if wider := v == "1%" || v == "5%"; key == "session_sd" && wider && name == "other board" && f.Kernel == "softmax" &&
+					if wider := v == "1%" || v == "5%"; key == "session_sd" && wider && name == "other board" &&
+						f.Kernel == "softmax" &&
 						f.Metric == "time" && !(width > 1.1*widths[id]) {
 						t.Errorf("session_sd = %s leaves the interval of %s at %v", v, id, width)
 					}

@@ -72,8 +72,9 @@ func (g lookGate) looks(gates int, looks []int, paired bool, limit, effect float
 			if paired {
 				b = n
 			}
-			report = decide.Judge(decide.Input{Baseline: []model.Session{base(b)}, Head: []model.Session{head(n)}, Policy: policy.For(""),
-				Look: decide.Look{Number: i + 1, Of: len(looks), Runs: n, MostRuns: looks[len(looks)-1], Alpha: share}})
+			report = decide.Judge(decide.Input{Baseline: []model.Session{base(b)}, Head: []model.Session{head(n)},
+				Policy: policy.For(""),
+				Look:   decide.Look{Number: i + 1, Of: len(looks), Runs: n, MostRuns: looks[len(looks)-1], Alpha: share}})
 			if verdict.Settled(&report.Decision) {
 				break
 			}

@@ -71,8 +71,8 @@ func TestLevelsAndSize(t *testing.T) {
 	}
 }
 
-// A last digit that changes by one is no finding: values are printed with a resolution, as times have a tick. A change of several digits
-// is one, and so is a whole number, which may be a count.
+// A last digit that changes by one is no finding: values are printed with a resolution, as times have a tick. A change
+// of several digits is one, and so is a whole number, which may be a count.
 func TestResolution(t *testing.T) {
 	flat := func(v float64) [][]float64 { return [][]float64{{v, v, v, v, v}} }
 	for _, x := range []struct {

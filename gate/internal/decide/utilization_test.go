@@ -75,7 +75,8 @@ func TestUtilization(t *testing.T) {
 		{"a rule is kept of a head alone, with a limit of its change", `at_least = "20%"` + "\nmax = \"5%\"", sampled(), head, result.Pass, ""},
 		{"a fall on a host of unknown speed", `max = "5%"`, base, head, result.NoVerdict, "tensor active"},
 		{"a rise is none", `max = "5%"`, head, base, result.Pass, ""},
-		{"not sampled", `at_least = "40%"`, sampled(), sampled(), result.NoVerdict, "bounds tensor active, which was not measured"},
+		{"not sampled", `at_least = "40%"`, sampled(), sampled(), result.NoVerdict,
+			"bounds tensor active, which was not measured"},
 		{"too short", "at_least = \"40%\"\nrange = \"clip\"", base, head, result.NoVerdict, "shorter than the sampling"},
 	} {
 		r := judge(tt.base, tt.head, "[[rule]]\nmetric = \"tensor_active\"\n"+tt.rule)

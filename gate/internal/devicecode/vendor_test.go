@@ -15,8 +15,8 @@ type properties struct {
 	sharedPerBlock, sharedPerSM, reservedMem int
 }
 
-// deviceProperties are what cudaGetDeviceProperties gives on a device of the capability; the shared memory of a block is
-// that after opting in.
+// deviceProperties are what cudaGetDeviceProperties gives on a device of the capability; the shared memory of a block
+// is that after opting in.
 func deviceProperties(major, minor int) properties {
 	p := properties{major: major, minor: minor, threadsPerSM: 2048, regsPerBlock: 64 << 10, regsPerSM: 64 << 10}
 	switch fmt.Sprintf("%d.%d", major, minor) {
@@ -27,7 +27,8 @@ func deviceProperties(major, minor int) properties {
 	case "5.3", "6.2":
 		p.regsPerBlock = 32 << 10
 	}
-	kib := map[string]int{"5.0": 64, "5.2": 96, "5.3": 64, "6.0": 64, "6.1": 96, "6.2": 64, "7.0": 96, "7.2": 96, "7.5": 64,
+	kib := map[string]int{"5.0": 64, "5.2": 96, "5.3": 64, "6.0": 64, "6.1": 96, "6.2": 64, "7.0": 96, "7.2": 96,
+		"7.5": 64,
 		"8.0": 164, "8.6": 100, "8.7": 164, "8.9": 100, "9.0": 228, "10.0": 228, "10.1": 228, "10.3": 228, "11.0": 228,
 		"12.0": 100, "12.1": 100}[fmt.Sprintf("%d.%d", major, minor)]
 	p.sharedPerSM = kib * 1024
@@ -43,8 +44,8 @@ func deviceProperties(major, minor int) properties {
 	return p
 }
 
-// vendor is cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, written again from its text: the smallest of the
-// limits by blocks, warps, registers and shared memory.
+// vendor is cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, written again from its text: the smallest of
+// the limits by blocks, warps, registers and shared memory.
 func vendor(p properties, blockSize, numRegs, static, dynamic int) int {
 	blocks := map[int]int{5: 32, 6: 32, 9: 32, 10: 32, 11: 24, 12: 24}[p.major]
 	switch {
@@ -96,7 +97,8 @@ func TestVendor(t *testing.T) {
 	for capability := range multiprocessors {
 		p := deviceProperties(capability/10, capability%10)
 		rapid.Check(t, func(t *rapid.T) {
-			threads := rapid.OneOf(rapid.IntRange(1, 1100), rapid.SampledFrom([]int{32, 64, 96, 128, 256, 512, 1024})).Draw(t, "threads")
+			threads := rapid.OneOf(rapid.IntRange(1, 1100), rapid.SampledFrom([]int{32, 64, 96, 128, 256, 512, 1024})).Draw(t,
+				"threads")
 			numRegs := rapid.IntRange(1, 260).Draw(t, "registers")
 			bytes := rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 12<<10), rapid.IntRange(0, 240<<10))
 			static, dynamic := bytes.Draw(t, "static"), bytes.Draw(t, "dynamic")

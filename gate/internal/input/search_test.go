@@ -36,7 +36,8 @@ var oddNames = rapid.StringMatching(`[-~$ab1é文\[\]*?\\ {}!^%#:'"]{1,12}`).Fil
 
 // A directory of any name, beside others whose names it fits as a pattern, has the matches of a plain one.
 func TestPathsLiteralDirectory(t *testing.T) {
-	patterns := []string{"*", "*.txt", "sub/*", "*/*.txt", "[ab].txt", `\[x\].txt`, "[x].txt", "a.txt", "sub", ".", "../top*", "s?b/[!c]*", "none*", "sub/", "./sub//../a*"}
+	patterns := []string{"*", "*.txt", "sub/*", "*/*.txt", "[ab].txt", `\[x\].txt`, "[x].txt", "a.txt", "sub", ".",
+		"../top*", "s?b/[!c]*", "none*", "sub/", "./sub//../a*"}
 	files := []string{"a.txt", "b.txt", "[x].txt", "x.txt", "sub/c.txt", "sub/d.txt", "*.txt"}
 	plain := filepath.Join(t.TempDir(), "plain")
 	plant(t, plain, append(files, "../top1")...)
@@ -120,10 +121,12 @@ func TestPathsLiteralFile(t *testing.T) {
 func TestSearchBound(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, "a/x", "b/x")
-	for before, want := range map[int]string{mostEntries - 4: "", mostEntries - 3: "covers more than 100000 files and directories"} {
+	for before, want := range map[int]string{mostEntries - 4: "",
+		mostEntries - 3: "covers more than 100000 files and directories"} {
 		s := Search{before} // two directories, and a file in each
 		found, err := s.Paths(dir, "*/[x]")
-		if want == "" && (err != nil || len(found) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || len(found) != 2) || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("after %d entries: %q, %v", before, found, err)
 		}
 	}

@@ -81,7 +81,8 @@ func TestMatchRefusals(t *testing.T) {
 	}
 	given := func(m measure.Metric, unit string) model.Series {
 		m.Unit = unit
-		return model.Series{Subject: measure.Subject{Scope: measure.ScopeBenchmark, Name: "scan"}, Metric: m, Values: model.Values{5, 5, 5}}
+		return model.Series{Subject: measure.Subject{Scope: measure.ScopeBenchmark, Name: "scan"}, Metric: m,
+			Values: model.Values{5, 5, 5}}
 	}
 	cases := []struct {
 		row        string // "" for no refusal

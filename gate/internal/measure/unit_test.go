@@ -44,8 +44,9 @@ func TestParseAmount(t *testing.T) {
 func TestFits(t *testing.T) {
 	for metric, amounts := range map[string]string{
 		"ncu:launch__shared_mem_per_block_static": "512B 1KiB 512", "ncu:launch__registers_per_thread": "40",
-		"local_memory": "64B", "static_shared": "48KiB", "ncu:dram__bytes.sum": "1GB", "ncu:dram__bytes.sum.per_second": "2TB/s",
-		"ncu:gpu__time_duration.sum": "5us", "ncu:sm__cycles_elapsed.avg.per_second": "1.5GHz",
+		"local_memory": "64B", "static_shared": "48KiB", "ncu:dram__bytes.sum": "1GB",
+		"ncu:dram__bytes.sum.per_second": "2TB/s",
+		"ncu:gpu__time_duration.sum":     "5us", "ncu:sm__cycles_elapsed.avg.per_second": "1.5GHz",
 		"ncu:launch__stack_size": "1KiB", "ncu:sm__warps_active.avg.pct_of_peak_sustained_active": "70%",
 	} {
 		m, ok := MetricByName(metric)

@@ -25,7 +25,8 @@ func TestUnits(t *testing.T) {
 		long := measure.RawPrefix + strings.Repeat("x", 70)
 		r := &result.Report{Verdict: result.Pass}
 		for _, name := range []string{measure.Cost.Name, long + ".pct", long + ".sum"} {
-			r.Findings = append(r.Findings, result.Finding{Name: "n", Scope: measure.ScopeOutput, Metric: name, Unit: unit, Head: 2,
+			r.Findings = append(r.Findings, result.Finding{Name: "n", Scope: measure.ScopeOutput, Metric: name, Unit: unit,
+				Head:    2,
 				Outcome: result.WithinLimit})
 		}
 		text := render(t, "openmetrics", r, Options{})

@@ -61,9 +61,12 @@ func TestPrinted(t *testing.T) {
 
 func TestOutputValue(t *testing.T) {
 	for text, want := range map[string]float64{
-		"12.5": 12.5, " 1e3 ": 1000, "0": 0, "": math.NaN(), "nan": math.NaN(), "inf": math.NaN(), "-1": math.NaN(), "1,000": math.NaN(),
-		"1,950.0": 1950, "12,345,678": 12345678, "1.950,0": math.NaN(), "1_950": 1950, "0x1F": math.NaN(), "1.2k": math.NaN(), "1.2e+05": 1.2e5,
-		"1'950.0": math.NaN(), "−5": math.NaN(), "1:02": math.NaN(), "Infinity": math.NaN(), "0,57": math.NaN(), "12ms": math.NaN(),
+		"12.5": 12.5, " 1e3 ": 1000, "0": 0, "": math.NaN(), "nan": math.NaN(), "inf": math.NaN(), "-1": math.NaN(),
+		"1,000":   math.NaN(),
+		"1,950.0": 1950, "12,345,678": 12345678, "1.950,0": math.NaN(), "1_950": 1950, "0x1F": math.NaN(),
+		"1.2k": math.NaN(), "1.2e+05": 1.2e5,
+		"1'950.0": math.NaN(), "−5": math.NaN(), "1:02": math.NaN(), "Infinity": math.NaN(), "0,57": math.NaN(),
+		"12ms": math.NaN(),
 	} {
 		if got := outputValue(text); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%q is %v, want %v", text, got, want)
