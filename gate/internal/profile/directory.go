@@ -141,10 +141,7 @@ func list(dir string, ofRank bool) (l listing, err error) {
 		}
 	}
 	for _, group := range recordingsOf(names) {
-		var files []string
-		for _, n := range group {
-			files = append(files, filepath.Join(dir, n))
-		}
+		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])
 		switch {
 		case err != nil || !info.Mode().IsRegular():

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
@@ -107,10 +108,7 @@ func (p *page) line(first, rest int, spans ...span) {
 		line, indent, used = nil, rest, rest
 	}
 	for _, w := range words {
-		n := 0
-		for _, x := range w {
-			n += story.Columns(x.text)
-		}
+		n := measure.Sum(w, func(x span) int { return story.Columns(x.text) })
 		long := n > p.Width-rest && p.Width-used > 20 // shortened on any line, so it stays on this one
 		if len(line) > 0 && used+1+n > p.Width && !long {
 			flush()
