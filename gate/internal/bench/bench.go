@@ -139,8 +139,8 @@ func Read(r io.Reader, name string) (*model.Session, error) {
 		}
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
 	}
-	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{}, taken: map[string]bool{},
-		settings: model.Settings{}}
+	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{},
+		taken: map[string]bool{}, settings: model.Settings{}}
 	in.Tool = f.name
 	err = f.read(in)
 	if err = cmp.Or(in.err, err); err != nil {

@@ -39,8 +39,8 @@ func copies(side *recorded.Index) (all float64) {
 	return all
 }
 
-// exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what the step
-// got longer by, which is the most that they cost. NaN where there is no step.
+// exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what
+// the step got longer by, which is the most that they cost. NaN where there is no step.
 func (t comparison) exposedChange(p pair) float64 {
 	if p.Metric.Name != measure.CopyTime.Name {
 		return math.NaN()
@@ -69,15 +69,12 @@ func (t comparison) leastCost(p pair) float64 {
 	return t.cost()
 }
 
-// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
-// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much, unless
-// sessions of several show how much.
+// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks for
+// smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much,
+// unless sessions of several show how much.
 func (t comparison) cost() float64 {
 	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard && !t.showsSessions() {
 		return t.Policy.Cost
 	}
 	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)
 }
-
-// denied is how much longer host code may take because the head's host gave CPU time to others.
-func (t comparison) denied() float64 { return recorded.Denied(t.Base.Sessions, t.Head.Sessions) }

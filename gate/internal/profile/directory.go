@@ -62,8 +62,7 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 			to.Warnings = append(to.Warnings, fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has %s",
 				dir, runs, strings.Join(loads, " and "), measure.Count(n, "run")))
 		case n < runs:
-			to.Warnings = append(to.Warnings,
-				dir+": its files have no benchmark in common, so that they are of one process")
+			to.Warnings = append(to.Warnings, dir+": its files have no benchmark in common, so that they are of one process")
 		}
 	}
 	if len(l.left) > 0 {

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,9 +146,6 @@ func (p *page) paint(line []span) string {
 	}
 	return b.String()
 }
-
-// writeTo writes the page.
-func (p *page) writeTo(w io.Writer) error { return write(w, terminal.Text, p.b.String(), p.Options) }
 
 // unbroken writes a text on one line, whatever its length, so that it can be copied.
 func (p *page) unbroken(text string) {

@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -223,7 +224,9 @@ func (r *Result) warn(planned int) {
 	if n := len(r.Runs); n < planned {
 		r.Warnings = append(r.Warnings, Interrupted(n, planned))
 	}
-	if hostBound(r.Traces) || timedByHost(r.Runs) {
+	if hostBound(r.Traces) || slices.ContainsFunc(r.Runs, func(r Run) bool {
+		return slices.ContainsFunc(r.Results, func(s model.Series) bool { return !s.Metric.OnGPU() })
+	}) {
 		r.Loaded = loadWarnings(r.load, host.Here().Limit())
 		r.Warnings = append(r.Warnings, r.Loaded...)
 	}
