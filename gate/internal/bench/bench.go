@@ -139,10 +139,11 @@ func Read(r io.Reader, name string) (*model.Session, error) {
 		}
 		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows", name)
 	}
-	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{}, taken: map[string]bool{},
-		settings: model.Settings{}}
+	in := &run{file: name, text: quoted(text), values: map[key][]float64{}, units: map[key]string{},
+		taken: map[string]bool{}, settings: model.Settings{}}
 	in.Tool = f.name
-	if err := f.read(in); err != nil {
+	err = f.read(in)
+	if err = cmp.Or(in.err, err); err != nil {
 		return nil, err
 	}
 	in.account(f.account)
@@ -217,6 +218,7 @@ type run struct {
 	values map[key][]float64 // of the repetitions in the process
 	units  map[key]string    // by row and name of the metric
 	failed []string          // rows that the harness says have failed
+	err    error             // why a number was refused
 
 	taken    map[string]bool // keys of the file whose numbers are read
 	left     model.Interned[model.LeftOut]
@@ -252,32 +254,32 @@ func Row(name string) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeBenchmark, Name: name}
 }
 
-// add adds a number in base units; where says where in the file it stands.
-func (r *run) add(where, row string, m measure.Metric, value float64) error {
+// add adds a number in base units; where says where in the file it stands. A number that is refused refuses the file.
+func (r *run) add(where, row string, m measure.Metric, value float64) {
+	k, named := key{row, m, r.suite}, key{row, measure.Metric{Name: m.Name}, r.suite}
+	first, known := r.units[named]
 	switch {
 	case row == "" || len(row) > longest:
-		return r.bad(where, "the name of a benchmark has %d bytes, not 1 to %d", len(row), longest)
+		r.refuse(r.bad(where, "the name of a benchmark has %d bytes, not 1 to %d", len(row), longest))
 	case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
-		return r.bad(where, "%v is no measurement", value)
+		r.refuse(r.bad(where, "%v is no measurement", value))
 	case value == 0 && m.Unit == measure.Duration.Unit:
-		return r.bad(where, "a time of 0 is no measurement")
-	}
-	named := key{row, measure.Metric{Name: m.Name}, r.suite}
-	if first, ok := r.units[named]; ok && first != m.Unit {
-		return r.bad(where, "%s is in %s and in %s", measure.Quote(row), measure.Quote(first), measure.Quote(m.Unit))
-	}
-	k := key{row, m, r.suite}
-	r.units[named] = m.Unit
-	if _, ok := r.values[k]; !ok {
-		if len(r.order) >= model.MostSubjects {
-			return model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
-				model.MostSubjects)
+		r.refuse(r.bad(where, "a time of 0 is no measurement"))
+	case known && first != m.Unit:
+		r.refuse(r.bad(where, "%s is in %s and in %s", measure.Quote(row), measure.Quote(first), measure.Quote(m.Unit)))
+	case len(r.order) >= model.MostSubjects && r.values[k] == nil:
+		r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
+			model.MostSubjects))
+	default:
+		if r.units[named] = m.Unit; r.values[k] == nil {
+			r.order = append(r.order, k)
 		}
-		r.order = append(r.order, k)
+		r.values[k] = append(r.values[k], value)
 	}
-	r.values[k] = append(r.values[k], value)
-	return nil
 }
+
+// refuse notes why the file is refused: the first reason counts.
+func (r *run) refuse(why error) { r.err = cmp.Or(r.err, why) }
 
 // bad is the refusal of a value; where is a path in a JSON file, or a line and column.
 func (r *run) bad(where, format string, args ...any) error {

@@ -42,9 +42,7 @@ func readPytest(r *run) error {
 		if b.Stats.Median == nil {
 			return r.bad(where, "%s has no stats.median", measure.Quote(row))
 		}
-		if err := r.add(where, row, measure.Duration, *b.Stats.Median*second); err != nil {
-			return err
-		}
+		r.add(where, row, measure.Duration, *b.Stats.Median*second)
 	}
 	return nil
 }
@@ -99,9 +97,7 @@ func readASV(r *run) error {
 				r.failed = append(r.failed, name+rows[i])
 				continue
 			}
-			if err := r.add(where, name+rows[i], m, *v*factor); err != nil {
-				return err
-			}
+			r.add(where, name+rows[i], m, *v*factor)
 		}
 	}
 	return nil
@@ -223,7 +219,8 @@ func readCriterion(r *run) error {
 	if f.Median == nil || f.Median.Point == nil {
 		return r.bad("median", "there is no point_estimate")
 	}
-	return r.add("median.point_estimate", strings.Join(dir, "/"), measure.Duration, *f.Median.Point)
+	r.add("median.point_estimate", strings.Join(dir, "/"), measure.Duration, *f.Median.Point)
+	return nil
 }
 
 // ofHyperfine accounts for the statistics of a command.
@@ -266,9 +263,7 @@ func readHyperfine(r *run) error {
 		if b.Median != nil {
 			value = *b.Median
 		}
-		if err := r.add(where, row, measure.Duration, value*second); err != nil {
-			return err
-		}
+		r.add(where, row, measure.Duration, value*second)
 	}
 	return nil
 }
@@ -309,9 +304,7 @@ func readAction(r *run) error {
 		if m == measure.Memory && free().MatchString(b.Name) {
 			m = measure.Value
 		}
-		if err := r.add(where, b.Name, m, v*factor); err != nil {
-			return err
-		}
+		r.add(where, b.Name, m, v*factor)
 	}
 	return nil
 }
@@ -346,9 +339,7 @@ func readBencher(r *run) error {
 			if !known {
 				m.metric, m.factor, row = measure.Value, 1, name+" "+of
 			}
-			if err := r.add(where, row, m.metric, *v*m.factor); err != nil {
-				return err
-			}
+			r.add(where, row, m.metric, *v*m.factor)
 		}
 	}
 	return nil

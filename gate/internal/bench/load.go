@@ -37,8 +37,7 @@ func readGenAI(r *run) error {
 	}
 	asked := r.config(statisticsOf(f["input_config"]))
 	if done, ok := statisticsOf(f["request_count"])["avg"].(float64); ok && done < asked {
-		return model.Refuse(model.WorkloadFailed, "find out why the others failed; the log of the server tells",
-			"%s: only %v of %v requests were completed", r.file, done, asked)
+		return r.incomplete(done, asked, "")
 	}
 	for _, kind := range []string{"input", "output"} {
 		if tokens, ok := statisticsOf(f[kind+"_sequence_length"])["avg"].(float64); ok {
@@ -66,9 +65,7 @@ func readGenAI(r *run) error {
 		case m == measure.ItemRate:
 			unit = ""
 		}
-		if err := r.addStatistics(name, name, unit, values); err != nil {
-			return err
-		}
+		r.addStatistics(name, name, unit, values)
 	}
 	return nil
 }
@@ -102,22 +99,19 @@ func statisticsOf(text json.RawMessage) (values map[string]any) {
 var low = input.Pattern(`^p[1-4]?\d$`)
 
 // addStatistics adds the statistics of a metric of [servingMetrics] in a unit.
-func (r *run) addStatistics(where, name, unit string, values map[string]any) error {
+func (r *run) addStatistics(where, name, unit string, values map[string]any) {
 	for _, statistic := range slices.Sorted(maps.Keys(values)) {
 		full, where := strings.TrimSuffix(statistic+"_"+name+"_"+unit, "_"), where+"."+statistic
 		_, _, row, _ := ofServing(full)
 		if row == "" || low().MatchString(statistic) {
 			continue
 		}
-		v, ok := values[statistic].(float64)
-		if !ok {
-			return r.bad(where, "it is no number")
-		}
-		if err := r.addServing(where, full, v); err != nil {
-			return err
+		if v, ok := values[statistic].(float64); ok {
+			r.addServing(where, full, v)
+		} else {
+			r.refuse(r.bad(where, "it is no number"))
 		}
 	}
-	return nil
 }
 
 // k6 matches a metric of a summary of k6.
@@ -153,19 +147,16 @@ func readK6(r *run) error {
 	failed := f.Metrics["http_req_failed"]
 	for _, count := range []string{"passes", "rate", "value"} { // passes are failed requests
 		if v, ok := failed[count].(float64); ok {
-			if err := r.addServing("http_req_failed."+count, "failed", v); err != nil {
-				return err
-			}
+			r.addServing("http_req_failed."+count, "failed", v)
 		}
 	}
 	for _, x := range []struct{ metric, name string }{
 		{"http_reqs", "request_throughput"}, {"iterations", "iterations/s"},
 	} {
 		if v, ok := f.Metrics[x.metric]["rate"].(float64); ok {
-			if err := r.addServing("metrics."+x.metric+".rate", x.name, v); err != nil {
-				return err
-			}
+			r.addServing("metrics."+x.metric+".rate", x.name, v)
 		}
 	}
-	return r.addStatistics("metrics.http_req_duration", "request_latency", "ms", f.Metrics["http_req_duration"])
+	r.addStatistics("metrics.http_req_duration", "request_latency", "ms", f.Metrics["http_req_duration"])
+	return nil
 }

@@ -36,10 +36,7 @@ func nameLoads(files []model.Session) (chosen []string) {
 	}
 	slices.SortFunc(differing, func(a, b string) int { return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b)) })
 	label := func(s model.Settings, names []string) string {
-		var words []string
-		for _, name := range names {
-			words = append(words, name+"="+s[name])
-		}
+		words := measure.Map(names, func(name string) string { return name + "=" + s[name] })
 		return strings.Join(words, " ")
 	}
 	loads := func(names []string) int {

@@ -75,9 +75,7 @@ func readNVBench(r *run) error {
 					}
 				}
 			}
-			if err := r.addNVBench(where, row, tags); err != nil {
-				return err
-			}
+			r.addNVBench(where, row, tags)
 		}
 	}
 	return nil
@@ -92,7 +90,7 @@ var nvbenchTimes = []struct {
 	{"nv/cold/time/cpu/mean", measure.Duration}, {"nv/cpu_only/time/cpu/mean", measure.Duration},
 }
 
-func (r *run) addNVBench(where, row string, tags map[string]string) error {
+func (r *run) addNVBench(where, row string, tags map[string]string) {
 	for _, t := range nvbenchTimes {
 		text, ok := tags[t.tag]
 		if !ok {
@@ -100,11 +98,12 @@ func (r *run) addNVBench(where, row string, tags map[string]string) error {
 		}
 		value, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return r.bad(where, "%s: %q is no number", t.tag, text)
+			r.refuse(r.bad(where, "%s: %q is no number", t.tag, text))
 		}
-		return r.add(where, row, t.metric, value*second)
+		r.add(where, row, t.metric, value*second)
+		return
 	}
-	return r.bad(where, "%s was not skipped and has no time", measure.Quote(row))
+	r.refuse(r.bad(where, "%s was not skipped and has no time", measure.Quote(row)))
 }
 
 // oldAggregate matches the rows of repetitions and complexity by their names, which is all that google-benchmark before
@@ -174,9 +173,7 @@ func readGoogle(r *run) error {
 		if scale == 0 {
 			return r.bad(where, "time_unit %q is not ns, us, ms or s", b.Unit)
 		}
-		if err := r.add(where, row, measure.Duration, *b.Real*scale); err != nil {
-			return err
-		}
+		r.add(where, row, measure.Duration, *b.Real*scale)
 	}
 	return nil
 }

@@ -111,17 +111,17 @@ func ofServing(name string) (m measure.Metric, factor float64, row string, known
 }
 
 // addServing adds the number of a name in [servingMetrics].
-func (r *run) addServing(where, name string, v float64) error {
+func (r *run) addServing(where, name string, v float64) {
 	m, factor, row, _ := ofServing(name)
 	switch old := r.values[key{row: row, metric: m}]; {
 	case row == "", isValue(m) && v == 0:
-		return nil
 	case isValue(m):
-		return r.failure(where, v)
+		r.refuse(r.failure(where, v))
 	case old != nil && old[0] != v*factor:
-		return r.bad(where, "the file has another value of %s", row)
+		r.refuse(r.bad(where, "the file has another value of %s", row))
+	default:
+		r.add(where, row, m, v*factor)
 	}
-	return r.add(where, row, m, v*factor)
 }
 
 // readServing reads the flat JSON object of a load generator: latencies of a statistic over the requests, and rates.
@@ -150,9 +150,7 @@ func readServing(r *run) error {
 			r.leave(name, "0: no request has it") // of answers of one token
 			continue
 		}
-		if err := r.addServing(name, name, v); err != nil {
-			return err
-		}
+		r.addServing(name, name, v)
 	}
 	return nil
 }
@@ -180,7 +178,8 @@ func readLatency(r *run) error {
 		}
 		values[name] = *v
 	}
-	return r.addStatistics("latency", "latency", "s", values)
+	r.addStatistics("latency", "latency", "s", values)
+	return nil
 }
 
 // jsonNumber is a number of a JSON file, not ok for a null and anything else.

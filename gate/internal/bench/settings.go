@@ -21,6 +21,12 @@ func (r *run) failure(where string, v any) error {
 		"%s: requests failed: %s is %v", r.file, where, v)
 }
 
+// incomplete is the refusal of a load with requests that were not answered.
+func (r *run) incomplete(done, asked float64, by string) error {
+	return model.Refuse(model.WorkloadFailed, "find out why the others failed; the log of the server tells",
+		"%s: only %v of %v requests were completed%s", r.file, done, asked, by)
+}
+
 // failures counts the failed requests in a value: a number or its text, a list or object of them or of messages.
 func failures(v any) (n float64) {
 	switch v := v.(type) {
@@ -29,11 +35,7 @@ func failures(v any) (n float64) {
 	case bool:
 		return map[bool]float64{true: 1}[v]
 	case string:
-		n, err := number(v)
-		if err != nil {
-			return 0
-		}
-		return n
+		n, _ = number(v)
 	case []any:
 		for _, x := range v {
 			if message, ok := x.(string); ok && message != "" {
@@ -52,30 +54,25 @@ func failures(v any) (n float64) {
 
 // whole refuses a load with failed requests, or fewer than it was asked for, and notes its settings.
 func (r *run) whole(f map[string]json.RawMessage) error {
-	count := func(names ...string) (float64, string) {
-		for _, name := range slices.Sorted(maps.Keys(f)) {
-			var v any
-			if json.Unmarshal(f[name], &v) != nil || !slices.Contains(names, normal(name)) {
-				continue
-			}
-			if n, err := number(fmt.Sprint(v)); err == nil {
-				return n, name
-			}
-		}
-		return 0, ""
-	}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
+	values := map[string]any{}
+	for name, text := range f {
 		var v any
-		if m, _, _, _ := ofServing(name); !isValue(m) || json.Unmarshal(f[name], &v) != nil {
-			continue
-		}
-		if v == nil {
-			return r.failure(name, "null, so their number is not known")
-		}
-		if n := failures(v); n > 0 {
-			return r.failure(name, n)
+		if json.Unmarshal(text, &v) == nil {
+			values[name] = v
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		if m, _, _, _ := ofServing(name); isValue(m) {
+			if v == nil {
+				return r.failure(name, "null, so their number is not known")
+			} else if n := failures(v); n > 0 {
+				return r.failure(name, n)
+			}
+		}
+		r.set(name, v)
+	}
+	count := func(names ...string) (float64, string) { return counts(values, names) }
 	asked, by := count("num_prompts", "num_requests", "total_requests", "requests", "n_requests")
 	done, counted := count("completed", "completed_requests", "successful_requests", "successes", "num_completed")
 	switch {
@@ -83,14 +80,7 @@ func (r *run) whole(f map[string]json.RawMessage) error {
 		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",
 			"%s: no request was completed", r.file)
 	case counted != "" && by != "" && done < asked:
-		return model.Refuse(model.WorkloadFailed, "find out why the others failed; the log of the server tells",
-			"%s: only %v of %v requests were completed (%s, %s)", r.file, done, asked, counted, by)
-	}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		var v any
-		if json.Unmarshal(f[name], &v) == nil {
-			r.set(name, v)
-		}
+		return r.incomplete(done, asked, " ("+counted+", "+by+")")
 	}
 	duration, timed := count("duration", "benchmark_duration", "duration_s")
 	if counted != "" && by == "" {
@@ -106,6 +96,17 @@ func (r *run) whole(f map[string]json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// counts is the first number that has one of the names, and its own name, "" where there is none.
+func counts(values map[string]any, names []string) (float64, string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		n, err := number(fmt.Sprint(values[name]))
+		if err == nil && slices.Contains(names, normal(name)) {
+			return n, name
+		}
+	}
+	return 0, ""
 }
 
 func round(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

@@ -128,16 +128,14 @@ func readTriton(r *run) error {
 			return r.bad(fmt.Sprintf("line %d", i+2), "the sizes%s are those of another line", at)
 		}
 		seen[at] = true
-		if err := r.addTriton(i+2, at, head[sizes:], cells[sizes:], comma == ';'); err != nil {
-			return err
-		}
+		r.addTriton(i+2, at, head[sizes:], cells[sizes:], comma == ';')
 	}
 	return nil
 }
 
 // addTriton adds the columns of a line. A text among those of tritonbench is the error of a kernel, which stands in its
 // first column, or a remark.
-func (r *run) addTriton(line int, at string, head, cells []string, tritonbench bool) error {
+func (r *run) addTriton(line int, at string, head, cells []string, tritonbench bool) {
 	text, of := "", "" // the last remark, and its column
 	for j, title := range head {
 		name, m, factor := ofColumn(title)
@@ -153,14 +151,11 @@ func (r *run) addTriton(line int, at string, head, cells []string, tritonbench b
 		default:
 			where := fmt.Sprintf("line %d, column %s", line, measure.Quote(title))
 			if err != nil {
-				return r.bad(where, "%v", err)
+				r.refuse(r.bad(where, "%v", err))
 			}
-			if err := r.add(where, name+at, m, v*factor); err != nil {
-				return err
-			}
+			r.add(where, name+at, m, v*factor)
 		}
 	}
-	return nil
 }
 
 // firstOf is the number of a cell "1.23 (±0.5%)".

@@ -183,7 +183,8 @@ func (t comparison) term(s measure.Subject, m measure.Metric, hostPart float64) 
 	sd := of.SD(t.relation(), hostPart)
 	if of <= terms.SumRow {
 		sd = math.Min(sd, t.Policy.SessionSD)
-		if between := terms.Row.SD(of, terms.OtherBoard, hostPart); t.relation() >= terms.SameBoard && t.Policy.SessionSD > between {
+		between := terms.Row.SD(of, terms.OtherBoard, hostPart)
+		if t.relation() >= terms.SameBoard && t.Policy.SessionSD > between {
 			sd *= t.Policy.SessionSD / between
 		}
 	}

@@ -39,8 +39,8 @@ func copies(side *recorded.Index) (all float64) {
 	return all
 }
 
-// exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what the step
-// got longer by, which is the most that they cost. NaN where there is no step.
+// exposedChange is the change of the copies that no kernel hides, as a part of a step; where that is not known, what
+// the step got longer by, which is the most that they cost. NaN where there is no step.
 func (t comparison) exposedChange(p pair) float64 {
 	if p.Metric.Name != measure.CopyTime.Name {
 		return math.NaN()
@@ -77,6 +77,3 @@ func (t comparison) cost() float64 {
 	}
 	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)
 }
-
-// denied is how much longer host code may take because the head's host gave CPU time to others.
-func (t comparison) denied() float64 { return recorded.Denied(t.Base.Sessions, t.Head.Sessions) }

@@ -107,8 +107,8 @@ func (e *estimate) working(x float64) float64 {
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
-// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base but the worst spare ones,
-// on the worse side by the standard deviation of the base.
+// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base but the
+// worst spare ones, on the worse side by the standard deviation of the base.
 func beyondBase(e estimate, limit, sign float64, spare int) (beyond []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.Base) }
 	if e.relative {

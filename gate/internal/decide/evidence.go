@@ -104,8 +104,8 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 	return least
 }
 
-// countBeyond counts the runs of the head beyond the limit and every run of the baseline; of unprofiled runs, which kernels say nothing
-// of, but one in five: one bad process hides none.
+// countBeyond counts the runs of the head beyond the limit and every run of the baseline; of unprofiled runs, which
+// kernels say nothing of, but one in five: one bad process hides none.
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	measured := e.asMeasured() // an outlier is a run as well

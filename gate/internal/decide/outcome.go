@@ -6,6 +6,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -68,8 +69,7 @@ var rules = []rule{
 		result.WithinLimit, never, because(withinLimit), nothing},
 	{"most runs beyond the limit", func(x *evidence) bool { return x.mostBeyond() || x.within() },
 		result.Undecided, beyondDoubt, because(mostRunsBeyond), remedy},
-	{"undecided", func(*evidence) bool { return true },
-		result.Undecided, openDoubt, because(containsLimit), remedy},
+	{"undecided", func(*evidence) bool { return true }, result.Undecided, openDoubt, because(containsLimit), remedy},
 }
 
 func ruleOf(x *evidence) *rule {
@@ -118,7 +118,7 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		settled()
 	}
 	if onHost {
-		denied := t.denied()
+		denied := recorded.Denied(t.Base.Sessions, t.Head.Sessions)
 		add(denied, false, doubtIfGating, reason.HostDenied{Most: result.Number(denied)})
 	}
 	if x.waits {

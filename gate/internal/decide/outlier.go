@@ -172,10 +172,7 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 	values := stats.Known(session)
 	logs := stats.Transform([][]float64{values, other}, math.Log)
 	centre := stats.Median(logs[0])
-	var residuals []float64
-	for _, v := range logs[0] {
-		residuals = append(residuals, math.Abs(v-centre))
-	}
+	residuals := measure.Map(logs[0], func(v float64) float64 { return math.Abs(v - centre) })
 	sd = math.Max(sd, stats.Median(residuals)/stats.NormalQuartile)
 	for i := range logs[1] {
 		logs[1][i] -= centre

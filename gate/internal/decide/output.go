@@ -25,9 +25,9 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a millisecond of times
-// that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers, which may be counts, unless they are
-// times.
+// resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a
+// millisecond of times that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers, which
+// may be counts, unless they are times.
 func resolution(sides [][]float64, times bool) float64 {
 	place := math.MaxInt
 	for _, v := range stats.Pooled(sides) {
@@ -48,8 +48,8 @@ func resolution(sides [][]float64, times bool) float64 {
 	return math.Pow10(place)
 }
 
-// outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then they
-// decide, and the profiled step explains.
+// outputs reports whether unprofiled runs say how fast both sides are, by a time or rate that can fail the gate: then
+// they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
 	for _, s := range t.Head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {

@@ -130,8 +130,8 @@ func (t comparison) coarse(p pair) bool {
 }
 
 // levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a
-// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level. Sessions of
-// fewer than levelRuns runs show none by themselves, and are looked at together.
+// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
+// Sessions of fewer than levelRuns runs show none by themselves, and are looked at together.
 func (e *estimate) levels(t comparison) (gap float64) {
 	step := stats.LevelStep
 	if e.Metric.Unit == measure.Time.Unit {

@@ -47,9 +47,7 @@ func newRunFits(s, other *recorded.Index, time measure.Metric) []runFit {
 
 // in are the changes of the kernels in a run.
 func (f *runFit) in(run int) (moves []float64) {
-	for _, kernel := range f.moves {
-		moves = append(moves, kernel[run])
-	}
+	moves = measure.Map(f.moves, func(kernel []float64) float64 { return kernel[run] })
 	return stats.Known(moves)
 }
 

@@ -105,7 +105,8 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	most, share := hostEffectMost, t.share(e.pair)
 	if t.relation() == terms.SameBoard {
 		sds := hostEffectSDs
-		if quiet := s.kernels.S2 <= quietHosts*quietHosts; quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
+		quiet := s.kernels.S2 <= quietHosts*quietHosts
+		if quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
 			sds = hostEffectPlain
 		}
 		most = math.Min(most, sds*math.Sqrt(s.kernels.S2))
@@ -120,10 +121,11 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 }
 
 // tensorNames are parts of the names of library kernels that compute on tensor cores.
-var tensorNames = []string{"gemm", "nvjet", "xmma", "cutlass", "mma_", "wgmma", "fprop", "bprop", "wgrad", "dgrad", "conv", "fmha", "flash", "sdpa", "attention", "cudnn", "_dot"}
+var tensorNames = []string{"gemm", "nvjet", "xmma", "cutlass", "mma_", "wgmma", "fprop", "bprop", "wgrad", "dgrad", "conv",
+	"fmha", "flash", "sdpa", "attention", "cudnn", "_dot"}
 
-// tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one board
-// by more than what memory and plain arithmetic do.
+// tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one
+// board by more than what memory and plain arithmetic do.
 func tensorKernel(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "sgemm", "") // in single precision
 	return slices.ContainsFunc(tensorNames, func(part string) bool { return strings.Contains(name, part) })

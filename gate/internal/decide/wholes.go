@@ -12,7 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terms"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // A part of the program that got slower does not fail the gate where a whole that contains it is certainly not worse,
@@ -47,6 +46,11 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
+// ofSameWork is a whole without an interval, which stands for the work of the part.
+func ofSameWork(metric, title string, change, allowed float64) whole {
+	return whole{metric, title, change, change, change, allowed, true, false}
+}
+
 var openKey = result.Say(reason.Open{}).Key
 
 // forgiver is a row of the list of what may take a certain finding out of the gate.
@@ -76,40 +80,39 @@ var forgivers = []forgiver{
 
 func anything(*result.Finding) bool { return true }
 
+func isOf(f *result.Finding, metrics ...measure.Metric) bool {
+	return slices.ContainsFunc(metrics, func(m measure.Metric) bool { return m.Name == f.Metric })
+}
+
 func inScope(scope measure.Scope) func(*result.Finding) bool {
 	return func(f *result.Finding) bool { return f.Scope == scope }
 }
 
 // times are the metrics of a kernel's time.
 func times(f *result.Finding) bool {
-	return f.Scope == measure.ScopeKernel && slices.Contains([]string{measure.Time.Name, measure.ReplayTime.Name, measure.Total.Name}, f.Metric)
+	return f.Scope == measure.ScopeKernel && isOf(f, measure.Time, measure.ReplayTime, measure.Total)
 }
 
 // inGPUTime are the parts of the GPU time of the workload.
 func inGPUTime(f *result.Finding) bool {
 	return f.Scope != measure.ScopeSection && f.Subject() != measure.Workload &&
-		slices.Contains([]string{measure.Time.Name, measure.Total.Name, measure.GPUTime.Name, measure.Launches.Name}, f.Metric)
+		isOf(f, measure.Time, measure.Total, measure.GPUTime, measure.Launches)
 }
 
 // inStep are the parts of a step's typical period: GPU time and its parts, copies, what ranks wait for one another. The
 // warm-up's GPU time is that of the first steps.
 func inStep(f *result.Finding) bool {
-	switch f.Metric {
-	case measure.CopyTime.Name, measure.Copies.Name, measure.Imbalance.Name:
-		return true
-	case measure.GPUTime.Name:
-		return f.Scope != measure.ScopeSection || f.Name == measure.Warmup.Name
-	}
-	return inGPUTime(f)
+	return inGPUTime(f) || isOf(f, measure.CopyTime, measure.Copies, measure.Imbalance) ||
+		isOf(f, measure.GPUTime) && (f.Scope != measure.ScopeSection || f.Name == measure.Warmup.Name)
 }
 
 // inMeanStep are the parts of the mean step: those of the typical one, and that.
 func inMeanStep(f *result.Finding) bool {
-	return inStep(f) || slices.Contains([]string{measure.StepTime.Name, measure.RunTime.Name, measure.MeanToTypical.Name}, f.Metric)
+	return inStep(f) || isOf(f, measure.StepTime, measure.RunTime, measure.MeanToTypical)
 }
 
 // inOutput are the parts of a time or rate that the program prints of its steps.
-func inOutput(f *result.Finding) bool { return inMeanStep(f) || f.Metric == measure.MeanStep.Name }
+func inOutput(f *result.Finding) bool { return inMeanStep(f) || isOf(f, measure.MeanStep) }
 
 // inRun are the parts of a time or rate that the program prints of the whole run.
 func inRun(f *result.Finding) bool { return inOutput(f) || f.Scope == measure.ScopeSection }
@@ -129,7 +132,8 @@ type forgiveness struct {
 func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
 	excuse(t, estimates, findings)
 	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
-		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}, stayed: sync.OnceValue(t.stayed)}
+		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{},
+		stayed: sync.OnceValue(t.stayed)}
 	for i := range findings {
 		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
 			g.rangesNamed[f.Name] = f
@@ -139,16 +143,14 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 		g.gpuWorse = f.Outcome == result.Slower || f.Outcome == result.Undecided && wholeOf(f, 0).probablyWorse()
 	}
 	for i, e := range estimates {
-		f := &findings[i]
-		if !t.worsened(e.pair, f) {
-			continue
+		if f := &findings[i]; t.worsened(e.pair, f) {
+			g.forgive(f, g.containing(e, f))
 		}
-		g.forgive(f, g.containing(e, f))
 	}
 }
 
-// forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A finding that
-// only an undecided whole would forgive is in doubt.
+// forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A
+// finding that only an undecided whole would forgive is in doubt.
 func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 	var doubtful *whole
 	for k, w := range wholes {
@@ -156,14 +158,16 @@ func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
 			continue
 		}
 		if !w.undecided {
-			waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change), High: result.Number(w.high)})
+			waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change),
+				High: result.Number(w.high)})
 			return
 		}
 		doubtful = &w
 	}
 	if doubtful != nil && f.Outcome == result.Slower {
 		f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, true
-		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title, Change: result.Number(doubtful.change)}))
+		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title,
+			Change: result.Number(doubtful.change)}))
 	}
 }
 
@@ -192,7 +196,8 @@ func waive(f *result.Finding, because result.Reason) {
 	f.Qualify(result.Say(because))
 }
 
-// ofWorkload gives a metric of the whole program. Time that the host makes forgives no part of a GPU time that is worse.
+// ofWorkload gives a metric of the whole program. Time that the host makes forgives no part of a GPU time that is
+// worse.
 func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) []whole {
 	return func(g *forgiveness, _ estimate, f *result.Finding) []whole {
 		of := wholeFinding(g.findings, m)
@@ -213,8 +218,8 @@ func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) 
 	}
 }
 
-// hostMade reports whether the CPU, and not the GPU, sets a time of the program: the run time, and the period of a step whose GPU
-// waits for the CPU.
+// hostMade reports whether the CPU, and not the GPU, sets a time of the program: the run time, and the period of a step
+// whose GPU waits for the CPU.
 func (t comparison) hostMade(m measure.Metric) bool {
 	return m == measure.RunTime || terms.HostBound(t.Base, t.Head)
 }
@@ -319,8 +324,8 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role := range gone {
 		if after[role] > 0 {
 			change := after[role]/before[role] - 1
-			out[role] = &whole{metric: t.Total.Name, title: strings.Join(gone[role], ", ") + " and what replaces it", change: change,
-				low: change, high: change, allowed: limit[role], sameWork: true}
+			w := ofSameWork(t.Total.Name, strings.Join(gone[role], ", ")+" and what replaces it", change, limit[role])
+			out[role] = &w
 		}
 	}
 	return out
@@ -369,8 +374,7 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 	if math.IsNaN(change) {
 		return nil
 	}
-	return []whole{{metric: g.Total.Name, title: "the kernels that stayed in " + f.Name, change: change, low: change, high: change,
-		allowed: float64(f.Limit), sameWork: true}}
+	return []whole{ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, float64(f.Limit))}
 }
 
 // allSections is the time of the sections of a run together; start-up counts only for itself. A section that
@@ -389,65 +393,5 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 	if math.IsNaN(change) {
 		return nil
 	}
-	return []whole{{metric: e.Metric.Name, title: "all sections of the run", change: change, low: change, high: change,
-		allowed: sectionLeast, sameWork: true}}
-}
-
-// excusedPart is a kernel that the policy allows more than its default.
-type excusedPart struct {
-	name, role string
-	more       float64 // ns a step that it takes longer
-}
-
-// excuse takes parts that a rule excuses out of the GPU times that contain them: kernels that the policy ignores, warns
-// of, or allows more than others. The step is never excused.
-func excuse(t comparison, estimates []estimate, findings []result.Finding) {
-	parts := excusedParts(t, estimates, findings)
-	for i, e := range estimates {
-		f := &findings[i]
-		if len(parts) == 0 || f.Metric != measure.GPUTime.Name || f.Scope == measure.ScopeSection && e.Subject != measure.Warmup ||
-			!t.worsened(e.pair, f) {
-			continue
-		}
-		more, base := 0.0, float64(f.Base)
-		if e.Subject == measure.Warmup { // steps as well
-			base = t.Base.Typical(measure.Workload, measure.GPUTime.Name)
-		}
-		var names []string
-		for _, p := range parts {
-			if f.Scope != measure.ScopeRange || slices.Contains(strings.Split(p.role, "/"), f.Name) {
-				more += p.more / base
-				names = append(names, p.name)
-			}
-		}
-		if rest := float64(f.Change) - more; more > 0 && rest <= float64(f.Limit) && float64(f.Low)-more <= float64(f.Limit) {
-			waive(f, reason.Excused{Names: names, Change: result.Number(rest)})
-		}
-	}
-}
-
-// excusedParts lists the excused kernels that got slower and do not fail the gate by themselves.
-func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
-	failing := map[measure.Subject]bool{}
-	for i, e := range estimates {
-		failing[e.Subject] = failing[e.Subject] || findings[i].Gates && findings[i].Outcome == result.Slower
-	}
-	for _, s := range recorded.Kernels(t.Head.Subjects()) {
-		more := t.Head.Typical(s, t.Total.Name) - t.Base.Typical(s, t.Total.Name)
-		if more > 0 && !failing[s] && t.excused(s) {
-			parts = append(parts, excusedPart{s.Short(), t.Head.Role(s), more})
-		}
-	}
-	return parts
-}
-
-// excused reports whether a rule that names some kernels allows one more than the default; a rule for all of them excuses nothing.
-func (t comparison) excused(s measure.Subject) bool {
-	return slices.ContainsFunc([]measure.Metric{t.Time, t.Total}, func(m measure.Metric) bool {
-		l := t.Policy.Limit(s, m)
-		loose := l.Severity != thresholds.Fail || l.Max > t.Policy.Threshold || l.Floor > 0
-		return loose && slices.ContainsFunc(t.Policy.Rules, func(r thresholds.Rule) bool {
-			return r.Where == l.Rule && strings.Trim(string(r.Kernel), "*?") != ""
-		})
-	})
+	return []whole{ofSameWork(e.Metric.Name, "all sections of the run", change, sectionLeast)}
 }

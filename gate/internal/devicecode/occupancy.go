@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// multiprocessor holds the limits of one compute capability: threads and blocks of an SM, its shared memory and that of a
-// block in KiB with what is reserved, the registers of a block, and the parts of the SM that have a share of the
+// multiprocessor holds the limits of one compute capability: threads and blocks of an SM, its shared memory and that of
+// a block in KiB with what is reserved, the registers of a block, and the parts of the SM that have a share of the
 // registers each.
 type multiprocessor struct{ threads, blocks, shared, blockShared, blockRegisters, parts int }
 
@@ -32,8 +32,8 @@ var multiprocessors = map[int]multiprocessor{
 	120: {1536, 24, 100, 100, 65536, 4}, 121: {1536, 24, 100, 100, 65536, 4},
 }
 
-// sharing is how shared memory is handed out (cuda_occupancy.h): in units, with what the driver takes for each block, in
-// bytes. listed is true where the device code counts these among those of the kernel.
+// sharing is how shared memory is handed out (cuda_occupancy.h): in units, with what the driver takes for each block,
+// in bytes. listed is true where the device code counts these among those of the kernel.
 func sharing(capability int) (unit, reserved int, listed bool) {
 	if capability < 80 {
 		return 256, 0, false
@@ -47,7 +47,8 @@ func sharing(capability int) (unit, reserved int, listed bool) {
 func (k Kernel) Occupancy(threads, dynamic int) (percent float64, ok bool) {
 	capability, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(k.Arch, "sm_"), "af"))
 	sm, known := multiprocessors[capability]
-	if err != nil || !known || threads <= 0 || threads > blockThreads || k.Registers <= 0 || k.Registers > threadRegisters {
+	if err != nil || !known || threads <= 0 || threads > blockThreads ||
+		k.Registers <= 0 || k.Registers > threadRegisters {
 		return 0, false
 	}
 	unit, reserved, listed := sharing(capability)

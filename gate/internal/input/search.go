@@ -11,8 +11,8 @@ import (
 // mostEntries bounds the directory entries that one search looks at.
 const mostEntries = 100_000
 
-// Search finds files by patterns below directories, and counts the directory entries that it looks at. The zero value is
-// ready.
+// Search finds files by patterns below directories, and counts the directory entries that it looks at. The zero value
+// is ready.
 type Search struct{ seen int }
 
 // Count adds directory entries to those that were looked at.
@@ -23,9 +23,9 @@ func (s *Search) Count(n int) error {
 	return nil
 }
 
-// Paths lists the paths that a pattern of [filepath.Match] names below a directory, sorted; an absolute pattern does not
-// depend on the directory. The directory is taken literally, and so is a part of the pattern, such as a[1], that is the
-// name of a file and does not match itself. A directory behind several links is listed once for each part.
+// Paths lists the paths that a pattern of [filepath.Match] names below a directory, sorted; an absolute pattern does
+// not depend on the directory. The directory is taken literally, and so is a part of the pattern, such as a[1], that is
+// the name of a file and does not match itself. A directory behind several links is listed once for each part.
 func (s *Search) Paths(dir, pattern string) ([]string, error) {
 	pattern = filepath.Clean(pattern)
 	if root := filepath.VolumeName(pattern) + string(filepath.Separator); filepath.IsAbs(pattern) {

@@ -3,8 +3,7 @@ package insight
 import "github.com/nsgate/nsgate/gate/internal/result"
 
 var (
-	_ = result.Keyed("unlike-sessions", UnlikeSessions{},
-		"Sessions unlike the newest are not shown.")
+	_ = result.Keyed("unlike-sessions", UnlikeSessions{}, "Sessions unlike the newest are not shown.")
 	_ = result.Keyed("restless", Restless{}, "Runs reach no steady state.")
 	_ = result.Keyed("skipped", Skipped{}, "The steps or launches left out as warm-up.")
 	_ = result.Keyed("profiled", Profiled{}, "The number of launches that Nsight Compute profiled.")

@@ -126,10 +126,7 @@ func (x *summand) meanOwned(runs []int) result.Number {
 	if len(runs) == 0 || x.owned == nil {
 		return result.Unknown
 	}
-	sum := 0.0
-	for _, run := range runs {
-		sum += x.owned[run]
-	}
+	sum := measure.Sum(runs, func(run int) float64 { return x.owned[run] })
 	return result.Number(sum / float64(len(runs)))
 }
 

@@ -7,3 +7,19 @@ import "sort"
 func Sort[T any](list []T, compare func(a, b T) int) {
 	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
+
+// Map is the value of each element of a list, nil for an empty one.
+func Map[T, V any](list []T, value func(T) V) (out []V) {
+	for _, x := range list {
+		out = append(out, value(x))
+	}
+	return out
+}
+
+// Sum adds up the values of the elements of a list.
+func Sum[T any, V ~int | ~int64 | ~uint64 | ~float64](list []T, value func(T) V) (sum V) {
+	for _, x := range list {
+		sum += value(x)
+	}
+	return sum
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"maps"
 	"math"
 	"slices"
@@ -55,10 +56,7 @@ func ParseSettings(mode string) Settings {
 }
 
 func (s Settings) String() string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		words = append(words, name+"="+s[name])
-	}
+	words := measure.Map(slices.Sorted(maps.Keys(s)), func(name string) string { return name + "=" + s[name] })
 	return strings.Join(words, " ")
 }
 

@@ -204,10 +204,7 @@ func (x *tracer) finish() (*model.Trace, error) {
 		return nil, err
 	}
 	out.Silent = silent(x.calls)
-	var models []string
-	for _, d := range x.used {
-		models = append(models, d.model)
-	}
+	models := measure.Map(x.used, func(d gpu) string { return d.model })
 	out.Environment = model.Environment{Tool: string(model.Statistics), GPU: model.Models(models), GPUs: len(x.used),
 		Tick: max(model.Tick(len(x.Launches), func(i int) int64 { return x.Launches[i].End - x.Launches[i].Start }, 1), model.ShortestTick, t.step)}
 	if t.open {

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"net"
 	"os"
 	"path/filepath"
@@ -42,10 +43,7 @@ func Knock(dir string) (*net.UnixConn, error) {
 
 // HandOver gives the process at the other end open files.
 func HandOver(to *net.UnixConn, files ...*os.File) error {
-	var fds []int
-	for _, f := range files {
-		fds = append(fds, int(f.Fd()))
-	}
+	fds := measure.Map(files, func(f *os.File) int { return int(f.Fd()) })
 	_, _, err := to.WriteMsgUnix([]byte{0}, syscall.UnixRights(fds...), nil)
 	return err
 }

@@ -62,8 +62,7 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 			to.Warnings = append(to.Warnings, fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has %s",
 				dir, runs, strings.Join(loads, " and "), measure.Count(n, "run")))
 		case n < runs:
-			to.Warnings = append(to.Warnings,
-				dir+": its files have no benchmark in common, so that they are of one process")
+			to.Warnings = append(to.Warnings, dir+": its files have no benchmark in common, so that they are of one process")
 		}
 	}
 	if len(l.left) > 0 {
@@ -141,10 +140,7 @@ func list(dir string, ofRank bool) (l listing, err error) {
 		}
 	}
 	for _, group := range recordingsOf(names) {
-		var files []string
-		for _, n := range group {
-			files = append(files, filepath.Join(dir, n))
-		}
+		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])
 		switch {
 		case err != nil || !info.Mode().IsRegular():

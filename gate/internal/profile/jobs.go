@@ -193,11 +193,8 @@ func ranked(groups []group) bool {
 	return slices.ContainsFunc(groups, func(g group) bool { return len(g.files) > 1 })
 }
 
-func (g group) ranks() (out []int) {
-	for _, f := range g.files {
-		out = append(out, f.rank)
-	}
-	return out
+func (g group) ranks() []int {
+	return measure.Map(g.files, func(f file) int { return f.rank })
 }
 
 // unique reports whether every group has each of its ranks once.

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
@@ -136,7 +137,7 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 		out = append(out, reduced...)
 	}
 	if len(r.Counters) > 0 {
-		counted, err := countersSession(r.Counters)
+		counted, err := ncu.Session(r.Counters...)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
-	"github.com/nsgate/nsgate/gate/internal/counters"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -254,9 +253,6 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 		return nil
 	})
 }
-
-// countersSession is the session of profiles of counters, one a run.
-func countersSession(runs []*counters.Profile) (model.Session, error) { return ncu.Session(runs...) }
 
 // recordingsOf groups the names of files that hold one recording: the tables that nsys stats wrote of one run.
 func recordingsOf(names []string) [][]string { return nsysstats.Group(names) }

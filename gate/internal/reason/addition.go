@@ -53,7 +53,8 @@ type OpenWhole struct {
 }
 
 func (r OpenWhole) String() string {
-	return "slower, and the " + result.Title(r.Metric) + " of " + r.Kernel + " (" + r.Change.Change() + "), which would make up for it, is undecided"
+	return "slower, and the " + result.Title(r.Metric) + " of " + r.Kernel + " (" + r.Change.Change() +
+		"), which would make up for it, is undecided"
 }
 
 // Excused is a whole that is slower by parts that the policy allows. Change is that of all else in it.

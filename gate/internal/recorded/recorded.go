@@ -130,7 +130,8 @@ func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 	return slices.DeleteFunc(Known(h), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
 }
 
-// Known lists measure.Metrics, then the raw metrics of entries, sorted; each in the unit that the last of the entries has.
+// Known lists measure.Metrics, then the raw metrics of entries, sorted; each in the unit that the last of the entries
+// has.
 func Known(entries ...*Entry) []measure.Metric {
 	var raw []measure.Metric
 	own := map[string]measure.Metric{}

@@ -32,10 +32,7 @@ func calibrationText(c *calibrate.Calibration, o story.Options) (string, error) 
 		p.table(planTable(c))
 		p.dim(2, "For baseline and head of one session. A baseline from another host adds what hosts differ by.")
 	}
-	var host []string
-	for _, x := range c.Host {
-		host = append(host, x.Sentence)
-	}
+	host := measure.Map(c.Host, func(x result.Remark) string { return x.Sentence })
 	p.list("This host", "-", none, host)
 	p.warnings(c.Warnings)
 	if m := c.Measured; m.Runs+m.Unprofiled > 0 {

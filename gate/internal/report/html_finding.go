@@ -108,10 +108,7 @@ func drawn(runs []result.Number) []float64 {
 
 // sessionsOf is the number of runs of each session, of the profiled or the unprofiled runs, whichever add up to runs.
 func sessionsOf(side *result.Side, runs int) []int {
-	sum := 0
-	for _, n := range side.SessionRuns {
-		sum += n
-	}
+	sum := measure.Sum(side.SessionRuns, func(n int) int { return n })
 	if sum == runs {
 		return side.SessionRuns
 	}

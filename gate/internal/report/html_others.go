@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
@@ -49,10 +50,7 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	about += story.Wrapped(", the bright line ", story.AnchorOf(h), ", the anchor")
 	for i := range t.Rows {
 		x := h.Trends[i]
-		var at []int
-		for _, c := range x.Changes {
-			at = append(at, c.Moment)
-		}
+		at := measure.Map(x.Changes, func(c history.LevelChange) int { return c.Moment })
 		t.Rows[i].Cells[2] = story.Cell{SVG: plot.Trend(story.Elide(story.Subject(x.Scope, x.Title()), story.MaxName)+": "+story.Metric(x.Metric)+" over time", drawn(x.Values), at, line, tick(x.Unit))}
 	}
 	s.add(part{ID: "trends", Title: "Trends", About: about + ".", Table: t})

@@ -62,10 +62,8 @@ func junit(v *story.Story) (string, error) {
 	return xml.Header + string(text) + "\n", err
 }
 
-func newSuite(v *story.Story) junitSuite {
-	suite := junitSuite{Name: "nsgate: " + v.Workload}
-	first := junitCase{Class: v.Workload, Name: "verdict"}
-	suite.Tests = 1 + len(v.Rows)
+// toldResult is the verdict with its causes.
+func toldResult(v *story.Story) *junitResult {
 	message, why := v.Reason, []string(nil)
 	if v.Judged() {
 		message = story.Flat(v.Headline)
@@ -75,8 +73,15 @@ func newSuite(v *story.Story) junitSuite {
 			why = append(why, c.Why...)
 		}
 	}
-	told := &junitResult{story.Clean(message), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines(),
+	return &junitResult{story.Clean(message), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines(),
 		v.Steps()))}
+}
+
+func newSuite(v *story.Story) junitSuite {
+	suite := junitSuite{Name: "nsgate: " + v.Workload}
+	first := junitCase{Class: v.Workload, Name: "verdict"}
+	suite.Tests = 1 + len(v.Rows)
+	told := toldResult(v)
 	switch {
 	case v.Gate.Does == result.Fails:
 		first.Failure = told

@@ -3,11 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
@@ -107,10 +107,7 @@ func (p *page) line(first, rest int, spans ...span) {
 		line, indent, used = nil, rest, rest
 	}
 	for _, w := range words {
-		n := 0
-		for _, x := range w {
-			n += story.Columns(x.text)
-		}
+		n := measure.Sum(w, func(x span) int { return story.Columns(x.text) })
 		long := n > p.Width-rest && p.Width-used > 20 // shortened on any line, so it stays on this one
 		if len(line) > 0 && used+1+n > p.Width && !long {
 			flush()
@@ -149,9 +146,6 @@ func (p *page) paint(line []span) string {
 	}
 	return b.String()
 }
-
-// writeTo writes the page.
-func (p *page) writeTo(w io.Writer) error { return write(w, terminal.Text, p.b.String(), p.Options) }
 
 // unbroken writes a text on one line, whatever its length, so that it can be copied.
 func (p *page) unbroken(text string) {

@@ -98,7 +98,8 @@ func measured(v *story.Story, families map[string]family) {
 	}
 }
 
-// unitWord is a unit as a name ends in it: letters, digits and single underscores between them; "" for a number of things.
+// unitWord is a unit as a name ends in it: letters, digits and single underscores between them; "" for a number of
+// things.
 func unitWord(unit string) string {
 	if known, ok := map[string]string{story.NS: "seconds", "B": "bytes", "count": ""}[unit]; ok {
 		return known

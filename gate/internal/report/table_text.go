@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
@@ -161,7 +162,7 @@ func List(w io.Writer, title string, titles []string, rows [][]string, o story.O
 		t.Add(texts...)
 	}
 	p.table(t)
-	return p.writeTo(w)
+	return write(w, terminal.Text, p.b.String(), p.Options)
 }
 
 // fromDifference shortens a name to n columns so that its difference from the others stays.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -154,10 +155,7 @@ func (p *page) way(v *story.Story) {
 		return
 	}
 	p.b.WriteByte('\n')
-	width := 0
-	for _, f := range list {
-		width += story.Columns(f.Label) + 2 + story.Columns(f.Text) + 6
-	}
+	width := measure.Sum(list, func(f story.Fact) int { return story.Columns(f.Label) + 2 + story.Columns(f.Text) + 6 })
 	if width-4 <= p.Width {
 		var spans []span
 		for i, f := range list {

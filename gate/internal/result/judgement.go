@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"maps"
 	"slices"
 )
@@ -51,11 +52,8 @@ func (j *Judgement) Report(shown func(string) string) *Report {
 	if shown == nil {
 		shown = func(s string) string { return s }
 	}
-	all := func(texts []string) (out []string) {
-		for _, s := range texts {
-			out = append(out, shown(s))
-		}
-		return out
+	all := func(texts []string) []string {
+		return measure.Map(texts, shown)
 	}
 	r := &Report{Schema: Schema, Verdict: d.Verdict, Reason: shown(d.Reason), ReasonKey: d.ReasonKey,
 		ReasonArgs: d.ReasonArgs, Next: all(x.Next), Undecided: d.Undecided, Workload: c.Workload, Base: x.Base, Head: x.Head, Paired: d.Paired,

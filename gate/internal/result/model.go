@@ -275,7 +275,8 @@ type Report struct {
 	Doubts  []Remark `json:"doubts,omitempty"`
 	Remarks []Remark `json:"remarks,omitempty"`
 
-	// Baseline is where the base is kept, relative to the repository, outside of one to the working directory; "" where there is none.
+	// Baseline is where the base is kept, relative to the repository, outside of one to the working directory; "" where
+	// there is none.
 	Baseline string `json:"baseline,omitempty"`
 	// Reproduce and Accept are the commands that repeat this judgement and that take the change, or what is faster in a
 	// pass, as the new baseline.

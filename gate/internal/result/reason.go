@@ -133,9 +133,6 @@ func (s *Summary) Warn(doubts ...Remark) {
 	s.Doubts, s.Warnings = append(s.Doubts, doubts...), append(s.Warnings, sentences(doubts)...)
 }
 
-func sentences(remarks []Remark) (out []string) {
-	for _, x := range remarks {
-		out = append(out, x.Sentence)
-	}
-	return out
+func sentences(remarks []Remark) []string {
+	return measure.Map(remarks, func(x Remark) string { return x.Sentence })
 }

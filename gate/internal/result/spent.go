@@ -53,10 +53,7 @@ func (s *Spent) String() string {
 
 // Detail adds the parts of a run and of the profiler's time.
 func (s *Spent) Detail() string {
-	var run []string
-	for _, x := range s.Run {
-		run = append(run, x.Part+" "+seconds(x.Time))
-	}
+	run := measure.Map(s.Run, func(x RunPart) string { return x.Part + " " + seconds(x.Time) })
 	if s.Export == 0 {
 		return s.String()
 	}

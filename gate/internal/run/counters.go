@@ -81,7 +81,8 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	}
 	argv := p.Counter.Command(path, p.Selection, p.log(dir), append([]string{workload.Path}, p.Build.Command[1:]...))
 	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.CounterHangs,
-		"allow more time, make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under "+tool.Name,
+		"allow more time, make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, "+
+			"hang under "+tool.Name,
 		"%s did not finish within %s", tool.Name, p.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)

@@ -129,7 +129,8 @@ func (p Plan) outputError(r Run, where string) error {
 		return model.Refuse(model.BadOutput, "see what the workload prints, and correct the pattern in the policy file",
 			"the workload printed no %s %s: no line matches %s", strconv.Quote(o.Name), where, pattern)
 	case 1:
-		return model.Refuse(model.BadOutput, "put the parentheses of the pattern around a number of 0 or more, as in 1950.5 or 1,234,567",
+		return model.Refuse(model.BadOutput,
+			"put the parentheses of the pattern around a number of 0 or more, as in 1950.5 or 1,234,567",
 			"the workload printed no number for %s %s: the group of %s is in %s", strconv.Quote(o.Name), where, pattern,
 			measure.Quote(r.Found[i][0]))
 	}

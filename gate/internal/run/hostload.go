@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -53,13 +52,6 @@ func hostBound(traces [][]model.Trace) bool {
 		}
 	}
 	return false
-}
-
-// timedByHost reports whether a harness or client measured a time of the CPU.
-func timedByHost(runs []Run) bool {
-	return slices.ContainsFunc(runs, func(r Run) bool {
-		return slices.ContainsFunc(r.Results, func(s model.Series) bool { return !s.Metric.OnGPU() })
-	})
 }
 
 // loadWarnings says what took the CPU from the runs of a program whose steps wait for it.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
@@ -229,10 +230,7 @@ func (p Plan) rankError(l *rank.Status, where string) error {
 
 // ranks names ranks: "rank 2", "ranks 2 and 3", "ranks 0, 1, 2 and 13 more".
 func ranks(numbers []int) string {
-	var names []string
-	for _, n := range numbers {
-		names = append(names, strconv.Itoa(n))
-	}
+	names := measure.Map(numbers, strconv.Itoa)
 	const most = 8
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))

@@ -30,7 +30,8 @@ func (l *look) wait() error {
 	return l.err
 }
 
-// beginWatch asks whether the GPUs are fit for a session, with a profile or without, and looks at them until finishWatch.
+// beginWatch asks whether the GPUs are fit for a session, with a profile or without, and looks at them until
+// finishWatch.
 func beginWatch(ctx context.Context, w *device.Watcher, allowBusy, profiled bool) *look {
 	return ask(func() error {
 		err := w.Before(ctx, allowBusy)

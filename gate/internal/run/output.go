@@ -66,7 +66,8 @@ func (x *printed) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// match looks for outputs in the line that has ended: the whole number around the group. Two matches are as wrong as more.
+// match looks for outputs in the line that has ended: the whole number around the group. Two matches are as wrong as
+// more.
 func (x *printed) match() {
 	line := strings.ToValidUTF8(string(x.line), "\uFFFD")
 	x.line = x.line[:0]

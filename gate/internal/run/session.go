@@ -23,11 +23,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/host"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
@@ -222,7 +224,9 @@ func (r *Result) warn(planned int) {
 	if n := len(r.Runs); n < planned {
 		r.Warnings = append(r.Warnings, Interrupted(n, planned))
 	}
-	if hostBound(r.Traces) || timedByHost(r.Runs) {
+	if hostBound(r.Traces) || slices.ContainsFunc(r.Runs, func(r Run) bool {
+		return slices.ContainsFunc(r.Results, func(s model.Series) bool { return !s.Metric.OnGPU() })
+	}) {
 		r.Loaded = loadWarnings(r.load, host.Here().Limit())
 		r.Warnings = append(r.Warnings, r.Loaded...)
 	}
@@ -237,10 +241,7 @@ func (r *Result) warn(planned int) {
 // place is where runs were taken that no profiler describes, on the GPU that the workload took.
 func (r *Result) place(first device.GPU) model.Environment {
 	e := model.Environment{Hardware: device.Hardware(r.GPU.GPUs), HostLoad: r.load, ClockMHz: r.GPU.ClockMHz}
-	var uuids []string
-	for _, g := range r.GPU.GPUs {
-		uuids = append(uuids, g.UUID)
-	}
+	uuids := measure.Map(r.GPU.GPUs, func(g device.GPU) string { return g.UUID })
 	e.GPU, e.Driver = first.Name, first.Driver
 	e.GPUHash = model.HashUUID(uuids...)
 	for _, run := range r.Runs {

@@ -28,8 +28,7 @@ func (s source) broken(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return model.Refuse(model.Truncated, copyAgain, "%s: the compressed file ends in the middle", s)
 	case errors.Is(err, gzip.ErrChecksum):
-		return model.Refuse(model.Damaged, copyAgain,
-			"%s: the compressed file is damaged: its checksum is wrong", s)
+		return model.Refuse(model.Damaged, copyAgain, "%s: the compressed file is damaged: its checksum is wrong", s)
 	case errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		return model.Refuse(model.Damaged, copyAgain,
 			"%s: the compressed file is damaged or has something behind its end", s)

@@ -67,20 +67,14 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 // reduceLost writes how many launches of the steady steps, or of the run, left no record of their kernel, and how many
 // calls left none of anything.
 func (c *cut) reduceLost(run int, per float64, t *table) {
-	lost := 0.0
-	for _, at := range c.Lost {
-		lost += c.share(at)
-	}
+	lost := measure.Sum(c.Lost, func(at int64) float64 { return c.share(at) })
 	if lost > 0 {
 		t.set(run, measure.Workload, measure.LostLaunches, counted(lost)/per)
 	}
 	if c.Silent == nil {
 		return
 	}
-	silent := 0.0
-	for _, x := range c.Silent {
-		silent += c.share(x.Time) * float64(x.Calls)
-	}
+	silent := measure.Sum(c.Silent, func(x model.Silent) float64 { return c.share(x.Time) * float64(x.Calls) })
 	t.set(run, measure.Workload, measure.SilentCalls, counted(silent)/per)
 }
 

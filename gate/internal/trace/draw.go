@@ -114,10 +114,7 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 	if len(all) == 0 {
 		return nil
 	}
-	var lengths []float64
-	for _, x := range all {
-		lengths = append(lengths, float64(x.period.End-x.period.Start))
-	}
+	lengths := measure.Map(all, func(x drawable) float64 { return float64(x.period.End - x.period.Start) })
 	median := stats.Median(lengths)
 	x := slices.MinFunc(all, func(a, b drawable) int {
 		far := func(p model.Interval) float64 { return math.Abs(float64(p.End-p.Start) - median) }

@@ -54,7 +54,8 @@ func differ(s, r *model.Session) error {
 		"runs of one side were measured differently: %s and %s", s.Tool+" "+s.Mode, r.Tool+" "+r.Mode)
 }
 
-// add appends the one run of r to a session. What either of them lacks is NaN. Runs under unlike loads, and a metric in two units, are refused.
+// add appends the one run of r to a session. What either of them lacks is NaN. Runs under unlike loads, and a metric in
+// two units, are refused.
 func add(s, r *model.Session) error {
 	switch setting, x, y := model.Unlike(s.Mode, r.Mode); {
 	case setting == model.WholeMode:
@@ -83,7 +84,8 @@ func add(s, r *model.Session) error {
 			s.Series[i].Values = values
 		}
 		if unit := s.Series[i].Metric.Unit; !measure.SameUnit(unit, x.Metric.Unit) {
-			return model.Refuse(model.RunsDiffer, "measure every run in the same unit", "runs of one side differ: %s is in %s and in %s",
+			return model.Refuse(model.RunsDiffer, "measure every run in the same unit",
+				"runs of one side differ: %s is in %s and in %s",
 				measure.Quote(x.Subject.Name), measure.Quote(unit), measure.Quote(x.Metric.Unit))
 		}
 		s.Series[i].Values[n] = x.Values[0]

@@ -276,10 +276,7 @@ func evenPhases(sides []*side, o Options) {
 		var counts [][]float64
 		var all []float64
 		for _, s := range sides {
-			var cycles []float64
-			for _, c := range s.cuts {
-				cycles = append(cycles, float64(c.phases[k].cycles))
-			}
+			cycles := measure.Map(s.cuts, func(c *cut) float64 { return float64(c.phases[k].cycles) })
 			counts, all = append(counts, cycles), append(all, cycles...)
 		}
 		slices.Sort(all)

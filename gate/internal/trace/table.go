@@ -73,9 +73,5 @@ func largest(values []float64) float64 {
 func counted(n float64) float64 { return math.Round(n*1e6) / 1e6 }
 
 func sum(x []float64) float64 {
-	total := 0.0
-	for _, v := range x {
-		total += v
-	}
-	return total
+	return measure.Sum(x, func(v float64) float64 { return v })
 }

@@ -68,7 +68,8 @@ func Publish(r *result.Report, summary string, o Options) error {
 // PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are the place of the
 // mistake, "" where it is unknown.
 func PublishError(text, file string, line, exitCode int, o Options) error {
-	return publish([]annotation{{levels[story.Fails], Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
+	return publish([]annotation{{levels[story.Fails], Notice{"nsgate", message(text), file, line}}},
+		[][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
 // oneLine makes a text of others fit for an output: a single line that is not the library's constant delimiter.

@@ -87,8 +87,8 @@ func (v *Story) Remarks() []Remark {
 // whole is the remark on a gate as a whole, where no cause says why it does not pass; of goes before its title.
 func (v *Story) whole(of, answer string, class Severity) Remark {
 	id := strings.ReplaceAll(answer, " ", "-")
-	return Remark{Class: class, Gate: true, Check: "nsgate/" + id, Title: Clean(of + answer), Fingerprint: v.fingerprint(id),
-		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())), Brief: oneLine(of + answer + ": " + v.Reason)}
+	return Remark{Class: class, Gate: true, Check: "nsgate/" + id, Title: Clean(of + answer),
+		Fingerprint: v.fingerprint(id), Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())), Brief: oneLine(of + answer + ": " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.

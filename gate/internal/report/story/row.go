@@ -230,10 +230,7 @@ func match(f result.Finding) string {
 	if f.Summed() {
 		return "summed over its geometries, between which its launches moved"
 	}
-	var names []string
-	for _, n := range f.BaseNames {
-		names = append(names, Elide(Clean(n), 60))
-	}
+	names := measure.Map(f.BaseNames, func(n string) string { return Elide(Clean(n), 60) })
 	names = beginning(names, 3, "")
 	was := ""
 	switch {

@@ -181,10 +181,7 @@ func (v *Story) Besides() Said {
 
 // few are the names of the first rows of a class.
 func (v *Story) few(class Class) string {
-	var names []string
-	for _, g := range Groups(Untold(v.Of(class))) {
-		names = append(names, Bind(Elide(g[0].Subject, 40)))
-	}
+	names := measure.Map(Groups(Untold(v.Of(class))), func(g Group) string { return Bind(Elide(g[0].Subject, 40)) })
 	return strings.Join(beginning(names, 3, ""), ", ")
 }
 

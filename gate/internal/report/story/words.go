@@ -136,7 +136,8 @@ func Cut(s string, n int) string {
 	return s[:n] + mark
 }
 
-// Word keeps the letters, digits and underscores of an identifier, up to 60 characters; the end of a longer one is its hash.
+// Word keeps the letters, digits and underscores of an identifier, up to 60 characters; the end of a longer one is its
+// hash.
 func Word(s string) string {
 	word := notWord().ReplaceAllString(s, "_")
 	if len(word) > 60 {
