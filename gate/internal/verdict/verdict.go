@@ -32,7 +32,7 @@ type Gate struct {
 	Drift       []result.Remark // see [result.KeyOverDrift]
 }
 
-// Of draws the verdict of a gate, whose findings stand worst first. It is the only function that writes a verdict.
+// Of draws the verdict of a gate, whose findings stand worst first. Only it and [Several] write a verdict.
 func Of(g Gate, d *result.Decision) {
 	var v Conclusion
 	if g.Parts != nil {
@@ -40,8 +40,7 @@ func Of(g Gate, d *result.Decision) {
 	} else {
 		v = verdictOf(gather(g, d))
 	}
-	d.Verdict, d.Undecided = v.Verdict, v.Undecided
-	d.Reason, d.ReasonKey, d.ReasonArgs, d.Remedy = v.Because.Sentence, v.Because.Key, v.Because.Args, v.Because.Next
+	v.write(d)
 }
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
@@ -64,6 +63,11 @@ type Conclusion struct {
 	Verdict   result.Verdict
 	Undecided bool
 	Because   *result.Remark
+}
+
+func (v Conclusion) write(d *result.Decision) {
+	d.Verdict, d.Undecided = v.Verdict, v.Undecided
+	d.Reason, d.ReasonKey, d.ReasonArgs, d.Remedy = v.Because.Sentence, v.Because.Key, v.Because.Args, v.Because.Next
 }
 
 // verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal outranks drift and
