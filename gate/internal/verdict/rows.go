@@ -52,7 +52,7 @@ func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 		return nil
 	}
 	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q",
-		strings.ReplaceAll(first, "*", "?"), thresholds.Ignore) // not another row that begins like it
+		selecting(first), thresholds.Ignore)
 	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
 		measure.Count(len(missing), "row"), result.Few(missing),
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))
@@ -81,6 +81,9 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	}
 	return runs - len(values), runs
 }
+
+// selecting is the pattern of a name, which selects no other one that begins like it.
+func selecting(name string) string { return strings.ReplaceAll(name, "*", "?") }
 
 func leftOut(side *recorded.Index, name, why string) bool {
 	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {

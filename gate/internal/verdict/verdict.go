@@ -179,7 +179,8 @@ func unjudged(t match.Sides) *result.Remark {
 	for _, s := range t.Head.Subjects() {
 		if t.Head.HasMetric(s, measure.Value.Name) && t.Base.HasMetric(s, measure.Value.Name) {
 			return result.Refuse(model.NothingJudged,
-				fmt.Sprintf("say in a rule which way it gets better: benchmark = %q, metric = \"value\", max = \"3%%\", better = \"lower\"", s.Name),
+				fmt.Sprintf("say in a rule which way it gets better: benchmark = %q, metric = \"value\", max = \"3%%\", "+
+					"better = \"lower\"", selecting(s.Name)),
 				"nothing that both sides have can be judged: the unit of %s does not tell whether more or less is better", s.Short())
 		}
 	}
