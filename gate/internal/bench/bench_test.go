@@ -195,7 +195,8 @@ func TestRead(t *testing.T) {
 			`"max_ttft_ms":99}`, "p99 TTFT duration 2e+07, token throughput item_rate 5"},
 		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
 			`"queue_depth" is no serving metric that nsgate knows`},
-		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`, `"p99_itl" is no serving metric`},
+		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`,
+			`"p99_itl" is a latency without a unit`},
 		{"serving metrics with failed requests", "a.json", `{"p99_ttft_ms":20,"errors":3}`, "requests failed: errors is 3"},
 		{"serving metrics twice", "a.json", `{"p99_ttft_ms":20,"ttft_p99_ms":21}`, "ttft_p99_ms: the file has another value"},
 		{"serving metrics twice the same", "a.json", `{"p99_ttft_ms":20,"ttft_p99_s":0.02}`, "p99 TTFT duration 2e+07"},
@@ -252,6 +253,10 @@ func TestRead(t *testing.T) {
 		{"JUnit of two suites", "a.xml", `<testsuites><testsuite name="s"><testcase name="t" time="1"/></testsuite>` +
 			`<testsuite name="u"><testsuite name="v"/><testcase name="t" time="2"/><testcase name="w" status="notrun"/>` +
 			`</testsuite></testsuites>`, "s.t duration 1e+09, u.t duration 2e+09"},
+		{"JUnit of runs of pytest", "a.xml", `<testsuites><testsuite name="pytest">` +
+			`<testcase classname="c" name="t" time="1"/></testsuite><testsuite name="pytest">` +
+			`<testcase classname="c" name="t" time="2"/></testsuite></testsuites>`,
+			"pytest#2/c.t duration 2e+09, pytest/c.t duration 1e+09"},
 		{"JUnit in Latin-1", "a.xml", `<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="` + "\xe9" +
 			`" time="1"/></testsuite>`, "é duration 1e+09"},
 		{"JUnit without times", "a.xml", `<testsuite><testcase classname="a" name="t"/></testsuite>`,

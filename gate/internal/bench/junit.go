@@ -35,6 +35,7 @@ func (r *run) xml() *xml.Decoder {
 // left out.
 func readJUnit(r *run) error {
 	var suites []string // around the test
+	seen := map[string]int{}
 	for d := r.xml(); ; {
 		token, err := d.Token()
 		if token == nil {
@@ -49,7 +50,12 @@ func readJUnit(r *run) error {
 			switch e.Name.Local {
 			case "testsuite":
 				suites = append(suites, attribute(e, "name"))
+				seen[strings.Join(suites, "/")]++
 			case "testcase":
+				r.suite = strings.Join(suites, "/")
+				if n := seen[r.suite]; n > 1 { // such as each run of pytest in a joined file
+					r.suite += fmt.Sprint("#", n)
+				}
 				if err := r.addTest(d, e, suites); err != nil {
 					return err
 				}
@@ -98,7 +104,6 @@ func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suites []string) e
 		r.leave(row, model.UnderClock)
 		return nil
 	}
-	r.suite = strings.Join(suites, "/")
 	r.add(where, row, measure.Duration, value*second)
 	return nil
 }

@@ -154,14 +154,16 @@ func serve(more string) string {
 // TestFailedLoads refuses loads with failed requests in any form, and with fewer than asked for.
 func TestFailedLoads(t *testing.T) {
 	for more, want := range map[string]string{
-		`"failed":3,`:                                 "failed is 3",
-		`"failed":"3",`:                               "failed is 3",
-		`"failed":null,`:                              "failed is null",
-		`"errors":["","Timeout",""],`:                 "errors is 1",
-		`"errors":{"timeout":2},`:                     "errors is 2",
-		`"num_prompts":1000,"completed":10,`:          "only 10 of 1000 requests were completed (completed, num_prompts)",
-		`"num_requests":"1000","completed":"999",`:    "only 999 of 1000",
-		`"total_requests":8,"successful_requests":7,`: "only 7 of 8",
+		`"failed":3,`:                                                    "failed is 3",
+		`"failed":"3",`:                                                  "failed is 3",
+		`"failed":null,`:                                                 "failed is null",
+		`"errors":["","Timeout",""],`:                                    "errors is 1",
+		`"errors":{"timeout":2},`:                                        "errors is 2",
+		`"num_prompts":1000,"completed":10,`:                             "only 10 of 1000 requests were completed (completed, num_prompts)",
+		`"num_requests":"1000","completed":"999",`:                       "only 999 of 1000",
+		`"total_requests":8,"successful_requests":7,`:                    "only 7 of 8",
+		`"num_requests_started":8,"num_completed_requests":7,`:           "only 7 of 8",
+		`"num_errors":1,`:                                                "num_errors is 1",
 		`"failed":"0","errors":["",""],"completed":10,"num_prompts":10,`: "",
 		`"errors":[],"error_rate":0,`:                                    "",
 	} {

@@ -45,7 +45,7 @@ var servingMetrics = []servingMetric{
 	{measure.ItemRate, []string{"token_throughput", "tokens/s", "token/s", "toks/s", "tok/s"}},
 	{measure.ItemRate, []string{"iterations/s"}},
 	{measure.Value, []string{"failed", "failures", "errors", "failed_requests", "num_failed", "failure_count",
-		"failure_rate", "error_count", "error_rate", "error_request_count"}},
+		"failure_rate", "error_count", "error_rate", "error_request_count", "num_errors", "number_errors", "timeouts"}},
 	{measure.Metric{}, []string{"completed", "completed_requests", "successful_requests", "request_count",
 		"num_requests", "total_requests", "num_prompts", "concurrency", "max_concurrency", "request_rate", "duration",
 		"input_tokens", "output_tokens", "total_input", "total_output", "total_input_tokens", "total_output_tokens",
@@ -229,8 +229,12 @@ func readPlain(r *run) error {
 		if _, ok := jsonNumber(f[name]); !ok || known || setting().MatchString(normal(name)) {
 			continue
 		}
+		what := "no serving metric that nsgate knows"
+		if withoutUnit(name) {
+			what = "a latency without a unit"
+		}
 		return model.Refuse(model.BadValue, "rename it, or write its value as a text. "+knownNames(),
-			"%s: %s is no serving metric that nsgate knows", r.file, measure.Quote(name))
+			"%s: %s is %s", r.file, measure.Quote(name), what)
 	}
 	return readServing(r)
 }

@@ -73,8 +73,9 @@ func (r *run) whole(f map[string]json.RawMessage) error {
 		r.set(name, v)
 	}
 	count := func(names ...string) (float64, string) { return counts(values, names) }
-	asked, by := count("num_prompts", "num_requests", "total_requests", "requests", "n_requests")
-	done, counted := count("completed", "completed_requests", "successful_requests", "successes", "num_completed")
+	asked, by := count("num_prompts", "num_requests", "total_requests", "requests", "n_requests", "num_requests_started")
+	done, counted := count("completed", "completed_requests", "successful_requests", "success", "successes",
+		"succeeded", "num_completed", "num_completed_requests", "num_successful_requests")
 	switch {
 	case counted != "" && done == 0:
 		return model.Refuse(model.WorkloadFailed, "find out why the server answered none; its log tells",

@@ -156,10 +156,10 @@ func printDifferences(w io.Writer, done *app.Recorded, width int) {
 		tell("differs from the sessions before: %s", x)
 	}
 	if len(done.New) > 0 {
-		tell("new kernels: %s", report.Elide(strings.Join(done.New, ", "), 300))
+		tell("new: %s", report.Elide(strings.Join(done.New, ", "), 300))
 	}
 	if len(done.Gone) > 0 {
-		tell("kernels that are gone: %s", report.Elide(strings.Join(done.Gone, ", "), 300))
+		tell("gone: %s", report.Elide(strings.Join(done.Gone, ", "), 300))
 	}
 	for _, o := range done.Replaced {
 		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), result.Given(o.Reason, " (", o.Reason, ")"))

@@ -240,8 +240,8 @@ func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err
 	return found(read), file, err
 }
 
-// harmlessStep matches a step of a file that may be shown: without operators of a shell and addresses.
-var harmlessStep = input.Pattern(`^(?:[^|&$<>\x60\\~*\x00-\x1f:]|:[^/])*$`)
+// harmlessStep matches a step of a file that may be shown: without addresses, and operators of a shell but in quotes.
+var harmlessStep = input.Pattern(`^(?:"(?:[^"':$\x60\\\x00-\x1f]|:[^/"'])*"|[^"|&$<>\x60\\~*\x00-\x1f:]|:[^/"])*$`)
 
 // found is the judgement of a saved report, without what the command adds and steps that a shell would run.
 func found(r *result.Report) *result.Judgement {

@@ -228,7 +228,7 @@ func oneSided(t Sides, s measure.Subject, m measure.Metric, gone bool) Pair {
 
 // wanted reports whether a rule names a metric of a kernel in full, one that the counter of both sides measures.
 func wanted(t Sides, s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime {
+	if s.Scope != measure.ScopeKernel || t.Time != measure.ReplayTime || m.Means() != measure.ByCounters {
 		return false
 	}
 	return t.Named(Pair{Metric: m, Limit: t.Policy.Limit(s, m)})

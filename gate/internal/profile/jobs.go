@@ -56,14 +56,16 @@ var perProcess = input.Pattern(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[.
 // are refused; files without ranks are left as they are.
 func nameJobs(dir string, files []file) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
-	if groups := told(files); groups != nil {
-		if !unique(groups) {
-			return ambiguous(dir, groups)
-		}
+	byWord, some, all := numbered(files, rankWord())
+	groups := told(files)
+	switch {
+	case groups != nil && unique(groups):
 		name(groups)
 		return nil
+	case groups != nil && !all:
+		return ambiguous(dir, groups)
 	}
-	if byWord, some, all := numbered(files, rankWord()); some {
+	if some {
 		stem := masked(rankWord())
 		jobs := gather(byWord, func(a, b file) bool { return stem(a) == stem(b) }, stem)
 		switch groups, known := together(byWord, rankWord()); {
@@ -81,8 +83,9 @@ func nameJobs(dir string, files []file) error {
 		return nil
 	}
 	lone, _, all := numbered(files, loneNumber())
-	if !all || len(files) < 2 || slices.ContainsFunc(files, func(f file) bool { return len(f.traces) > 1 }) {
-		return nil // several processes in a file are a job of its own
+	whole := func(f file) bool { return len(f.traces) > 1 || f.traces[0].World > 0 }
+	if !all || len(files) < 2 || slices.ContainsFunc(files, whole) {
+		return nil // several processes in a file are a job of its own, and one that names its rank needs no number
 	}
 	switch groups, known := together(lone, loneNumber()); {
 	case !known || !ranked(groups):
@@ -256,6 +259,6 @@ func ambiguous(dir string, groups []group) error {
 	if n := len(groups) - most; n > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", n))
 	}
-	return model.Refuse(model.RankTwice, "name each by its job and rank, as run.000.rank0, run.000.rank1, run.001.rank0, or put each run's files in one",
+	return model.Refuse(model.RankTwice, "name each by its job and rank: run.000.rank0, run.000.rank1, run.001.rank0",
 		"%s: which files are ranks of one job is not clear: %s", dir, strings.Join(shown, "; "))
 }

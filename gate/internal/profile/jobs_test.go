@@ -116,6 +116,9 @@ func TestToldRanks(t *testing.T) {
 		{"two jobs", "a_100.1@0/0 a_101.2@1/1 a_200.3@30/0 a_201.4@31/1", "0.0 0.1 1.0 1.1", ""},
 		{"numbers of runs in the names", "run.0@0/0 run.1@0/1", "0.0 0.1", ""},
 		{"one rank of each job", "a_100.1@0/0 a_200.2@30/0", "-", ""},
+		{"one rank of each job, at once", "a_100.1@0/0 a_200.2@1/0", "-", ""},
+		{"two jobs by name, without times", "run.000.rank0/0 run.000.rank1/1 run.001.rank0/0 run.001.rank1/1",
+			"0.0 0.1 1.0 1.1", ""},
 		{"two of a rank at once", "a@0/0 b@0/1 c@0/0", "", "rank 0 in a"},
 		{"two jobs without times", "a/0 b/1 c/0 d/1", "", "rank 0 in a"},
 	} {

@@ -2,8 +2,8 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -51,15 +51,15 @@ func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 	if len(missing) == 0 {
 		return nil
 	}
-	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q", first,
-		thresholds.Ignore)
+	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q",
+		selecting(first), thresholds.Ignore)
 	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
 		measure.Count(len(missing), "row"), result.Few(missing),
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))
 }
 
-// missingRuns counts the runs of the head that lack a row which every run of the newest session of the baseline has, of
-// all its runs. A time below the clock's resolution is not missing.
+// missingRuns counts the runs of the head that lack a row, of all its runs. A row that only some runs of the baseline's
+// newest session have may be in some of the head. A time below the clock's resolution is not missing.
 func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	s := f.Subject()
 	ofScope := func(x model.Series) bool { return x.Subject.Scope == s.Scope }
@@ -71,19 +71,19 @@ func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
 	if f.Outcome == result.Gone && !t.Head.Has(s) { // the row as a whole
 		metric = t.Base.Metrics(s)[0].Name
 	}
-	isMissing := func(v float64) bool { return math.IsNaN(v) }
-	if slices.ContainsFunc(t.Base.Values(s, metric)[at], isMissing) {
-		return 0, 0
-	}
-	values := stats.Pooled(t.Head.Values(s, metric))
+	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
+	had := len(stats.Pooled(newest))
 	for _, session := range t.Head.Values(s, metric) {
 		runs += len(session)
 	}
-	if runs > len(values) && leftOut(t.Head, f.Name, model.UnderClock) {
+	if had == 0 || had < len(newest[0]) && len(values) > 0 || leftOut(t.Head, f.Name, model.UnderClock) {
 		return 0, runs
 	}
 	return runs - len(values), runs
 }
+
+// selecting is the pattern of a name, which selects no other one that begins like it.
+func selecting(name string) string { return strings.ReplaceAll(name, "*", "?") }
 
 func leftOut(side *recorded.Index, name, why string) bool {
 	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {

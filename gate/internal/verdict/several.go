@@ -17,9 +17,13 @@ type Part struct {
 // Several is one judgement on several workloads that were judged by parts of one error: it fails where one of them
 // fails, has no verdict where one has none, and passes where all do.
 func Several(workloads []*result.Judgement) *result.Judgement {
-	all, g := &result.Judgement{Workloads: workloads}, Gate{}
+	all, g := &result.Judgement{Workloads: workloads}, Gate{Unmet: idleBounds(workloads)}
 	all.Findings = []result.Finding{}
 	for _, w := range workloads {
+		if g.Unmet != nil && w.Verdict == result.Pass {
+			Conclusion{result.NoVerdict, false, g.Unmet}.write(&w.Decision)
+			w.Next = []string{g.Unmet.Next}
+		}
 		g.Parts = append(g.Parts, Part{w.Workload, &w.Decision})
 		if w.Alpha.Known() {
 			all.Alpha += w.Alpha
@@ -27,7 +31,6 @@ func Several(workloads []*result.Judgement) *result.Judgement {
 		all.Family += w.Family
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
 	}
-	g.Unmet = idleBounds(workloads)
 	Of(g, &all.Decision)
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -37,5 +38,25 @@ func TestSeveral(t *testing.T) {
 	}
 	if r := a.Each(); len(r) != 1 || r[0] != a {
 		t.Errorf("a report alone has %d reports", len(r))
+	}
+}
+
+// TestIdleBounds wants exit code 3 where a rule bounds what no workload has, and the next step of each workload.
+func TestIdleBounds(t *testing.T) {
+	idle := result.Say(reason.RuleIdle{Rule: "nsgate.toml:7", Here: true, Of: 2})
+	of := func(name string) *result.Judgement {
+		r := &result.Judgement{Decision: result.Decision{Verdict: result.Pass}, Context: result.Context{Workload: name}}
+		r.Remarks = []result.Remark{idle}
+		return r
+	}
+	r := Several([]*result.Judgement{of("a"), of("b")})
+	for _, w := range append(r.Each(), r) {
+		wanted := w.Verdict == result.NoVerdict && w.Reason == "nsgate.toml:7 bounds what no workload has"
+		if !wanted || w != r && len(w.Next) != 1 {
+			t.Errorf("%q: %s %q, %q", w.Workload, w.Verdict, w.Reason, w.Next)
+		}
+	}
+	if g := r.Report(nil).Gated(); g.Code != 3 {
+		t.Errorf("%+v", g)
 	}
 }

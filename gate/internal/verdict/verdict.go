@@ -32,7 +32,7 @@ type Gate struct {
 	Drift       []result.Remark // see [result.KeyOverDrift]
 }
 
-// Of draws the verdict of a gate, whose findings stand worst first. It is the only function that writes a verdict.
+// Of draws the verdict of a gate, whose findings stand worst first. Only it and [Several] write a verdict.
 func Of(g Gate, d *result.Decision) {
 	var v Conclusion
 	if g.Parts != nil {
@@ -40,8 +40,7 @@ func Of(g Gate, d *result.Decision) {
 	} else {
 		v = verdictOf(gather(g, d))
 	}
-	d.Verdict, d.Undecided = v.Verdict, v.Undecided
-	d.Reason, d.ReasonKey, d.ReasonArgs, d.Remedy = v.Because.Sentence, v.Because.Key, v.Because.Args, v.Because.Next
+	v.write(d)
 }
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
@@ -64,6 +63,11 @@ type Conclusion struct {
 	Verdict   result.Verdict
 	Undecided bool
 	Because   *result.Remark
+}
+
+func (v Conclusion) write(d *result.Decision) {
+	d.Verdict, d.Undecided = v.Verdict, v.Undecided
+	d.Reason, d.ReasonKey, d.ReasonArgs, d.Remedy = v.Because.Sentence, v.Because.Key, v.Because.Args, v.Because.Next
 }
 
 // verdictOf is the verdict of the first reason that applies. A certain regression outranks a refusal, and a refusal outranks drift and
@@ -176,8 +180,8 @@ func unjudged(t match.Sides) *result.Remark {
 		if t.Head.HasMetric(s, measure.Value.Name) && t.Base.HasMetric(s, measure.Value.Name) {
 			return result.Refuse(model.NothingJudged,
 				fmt.Sprintf("say in a rule which way it gets better: benchmark = %q, metric = \"value\", max = \"3%%\", "+
-					"better = \"lower\"", s.Name), "nothing that both sides have can be judged: "+
-					"the unit of %s does not tell whether more or less is better", s.Short())
+					"better = \"lower\"", selecting(s.Name)),
+				"nothing that both sides have can be judged: the unit of %s does not tell whether more or less is better", s.Short())
 		}
 	}
 	return NothingJudged(t.Policy)
