@@ -8,13 +8,10 @@ import (
 )
 
 // Placed is a directory as reports have it: relative to the repository, outside of one to the working directory, and
-// absolute where it lies in neither. It is that behind symbolic links, through which accept does not write.
+// absolute where it lies in neither.
 func Placed(dir string) string {
 	if dir == "" {
 		return ""
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
 	}
 	absolute, _ := filepath.Abs(dir) // there is a working directory
 	return cmp.Or(git.Within(cmp.Or(Repository(), "."), dir), filepath.ToSlash(absolute))
