@@ -189,7 +189,7 @@ func TestOneVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"../gate.go decision", "../internal/result/judgement.go Judgement", "../internal/result/judgement.go Report",
-		"../internal/verdict/verdict.go Of"}
+		"../internal/verdict/verdict.go write"}
 	if slices.Sort(writers); !slices.Equal(writers, want) {
 		t.Errorf("%q write a verdict", writers)
 	}
@@ -224,7 +224,7 @@ func TestToolNames(t *testing.T) {
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
 		"gate/internal/insight/patterns.go": false, "gate/internal/measure/raw.go": false,
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
-		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
+		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false, "gate/internal/profile/profile.go": false,
 		"gate/internal/result/cause.go": false, "gate/internal/tools/tools.go": false,
 	}
 	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
