@@ -175,6 +175,19 @@ func kept(r *result.Judgement) string {
 	return ""
 }
 
+// reportFile is the file of the report in a command: that which the call writes as JSON, else the one that it read, "" for none.
+func (v *flags) reportFile(read string) string {
+	for _, f := range slices.Backward(v.files) {
+		if f.format == "json" && !special(f.name) {
+			return commandWord(f.name)
+		}
+	}
+	if read == "" {
+		return ""
+	}
+	return commandWord(read)
+}
+
 // offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
 // report may be one of several, and come from a file, "" for none.
 func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
@@ -182,16 +195,8 @@ func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool
 	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "" && step == "") {
 		return
 	}
-	if file != "" {
-		file = commandWord(file)
-	}
-	for _, f := range v.files {
-		if f.format == "json" && !special(f.name) {
-			file = commandWord(f.name)
-		}
-	}
 	if step == "" {
-		r.Accept = acceptLine(r, file, saved, several)
+		r.Accept = acceptLine(r, v.reportFile(file), saved, several)
 	}
 	switch {
 	case step != "" || faster: // the report has the command
