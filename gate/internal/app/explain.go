@@ -181,7 +181,7 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (fou
 	err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
-		page, err := openNamed(ctx, profile.Tools{}, profile.Rule{}, name)
+		page, err := profile.Tools{}.Open(ctx, name)
 		switch {
 		case model.KindOf(err) != "":
 			return nil, "no explanation: " + err.Error(), nil

@@ -398,6 +398,9 @@ var claims = map[string]func(c claim) bool{
 	"traded": func(c claim) bool {
 		return !c.f.Gates && c.number("high") <= math.Max(float64(c.f.Limit), 0.005)+slack
 	},
+	"open-whole": func(c claim) bool {
+		return c.f.Outcome == result.Undecided && c.f.Doubted && c.number("change") <= math.Max(float64(c.f.Limit), 0.005)+slack
+	},
 	"excused": func(c claim) bool { return !c.f.Gates && c.number("change") <= float64(c.f.Limit)+slack },
 	"with-all": func(c claim) bool {
 		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack &&
