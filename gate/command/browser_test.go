@@ -182,7 +182,7 @@ func many(t testing.TB, kernels, runs int) *result.Report {
 		s.SortSeries()
 		return []model.Session{s}
 	}
-	return insight.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default()}).Report(nil)
+	return insight.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default().For("")}).Report(nil)
 }
 
 func rendered(t testing.TB, name string, r *result.Report) string {
