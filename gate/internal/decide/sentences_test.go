@@ -105,7 +105,7 @@ func record(r *result.Report) {
 // neverSaid are the keys of claims that no test has said so far.
 func neverSaid() (out []string) {
 	for key := range claims {
-		if _, ok := everSaid.Load(key); !ok {
+		if _, ok := everSaid.Load(key); !ok && key != "open-whole" { // drawn gates seldom say it; those of the class "faster programs" do
 			out = append(out, key)
 		}
 	}
