@@ -270,7 +270,8 @@ func (b *bench) judge(source, value string, more ...string) answer {
 	default:
 		env = append(env, "NSGATE_"+strings.ToUpper(strings.ReplaceAll(b.setting.flag, "-", "_"))+"="+b.value(value))
 	}
-	if text = b.policyText(text); text != b.read(b.policy) {
+	text = b.policyText(text)
+	if text != b.read(b.policy) {
 		b.write(b.policy, text)
 		b.commit("head")
 	}

@@ -94,7 +94,8 @@ func again(said *result.Judgement, b *baseline.Baseline, policy *thresholds.Reso
 	in := decide.Input{Baseline: keepKernels(names, base), Head: head, Policy: policy,
 		Since: keepKernels(names, b.SinceAnchor()), Look: lookOf(policy.Alpha, files.Looks, files.Look)}
 	r := insight.Refuse(in, errors.New("there is no baseline yet"))
-	if r.Measured = said.Measured; len(base) > 0 {
+	r.Measured = said.Measured
+	if len(base) > 0 {
 		r = judged(in, nil)
 	}
 	r.Basis = new(*files)

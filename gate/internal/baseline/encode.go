@@ -27,7 +27,8 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 		}
 		for _, x := range e.Series {
 			known, _ := measure.MetricByName(x.Metric.Name)
-			if known, _ = known.In(x.Metric.Unit); known != x.Metric {
+			known, _ = known.In(x.Metric.Unit)
+			if known != x.Metric {
 				return "", nil, fmt.Errorf("metric %q is not one of nsgate's", x.Metric.Name)
 			}
 		}

@@ -271,7 +271,8 @@ func (r *run) add(where, row string, m measure.Metric, value float64) {
 		r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers", r.file,
 			model.MostSubjects))
 	default:
-		if r.units[named] = m.Unit; r.values[k] == nil {
+		r.units[named] = m.Unit
+		if r.values[k] == nil {
 			r.order = append(r.order, k)
 		}
 		r.values[k] = append(r.values[k], value)
