@@ -224,8 +224,9 @@ func TestToolNames(t *testing.T) {
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
 		"gate/internal/insight/patterns.go": false, "gate/internal/measure/raw.go": false,
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
-		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false, "gate/internal/profile/profile.go": false,
-		"gate/internal/result/cause.go": false, "gate/internal/tools/tools.go": false,
+		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
+		"gate/internal/profile/profile.go": false,
+		"gate/internal/result/cause.go":    false, "gate/internal/tools/tools.go": false,
 	}
 	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || own.MatchString(filepath.ToSlash(path)) {

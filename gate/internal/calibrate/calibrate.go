@@ -66,7 +66,8 @@ func NoiseOf(s model.Session, policy *thresholds.Resolved, runs int) []Noise {
 }
 
 // foretell measures the noise of the last session; without one where that says nothing about gates.
-func foretell(sessions []model.Session, policy *thresholds.Resolved, runs int, perRun time.Duration) (*Calibration, *model.Session, []decide.Forecast) {
+func foretell(sessions []model.Session, policy *thresholds.Resolved, runs int, perRun time.Duration,
+) (*Calibration, *model.Session, []decide.Forecast) {
 	c := newCalibration(policy)
 	if perRun > 0 {
 		c.SecondsPerRun = result.Number(perRun.Seconds())

@@ -175,7 +175,8 @@ func kept(r *result.Judgement) string {
 	return ""
 }
 
-// reportFile is the file of the report in a command: that which the call writes as JSON, else the one that it read, "" for none.
+// reportFile is the file of the report in a command: the JSON that the call writes, else the report that it read, "" for
+// none.
 func (v *flags) reportFile(read string) string {
 	for _, f := range slices.Backward(v.files) {
 		if f.format == "json" && !special(f.name) {

@@ -32,7 +32,8 @@ var codeMetrics = []struct {
 
 // limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks,
 // which only at_most and at_least limit.
-func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Resolved) (out []result.CodeLimit) {
+func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Resolved,
+) (out []result.CodeLimit) {
 	subject := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(head.Name)}
 	for _, m := range codeMetrics {
 		limit := policy.Limit(subject, m.metric)

@@ -259,7 +259,8 @@ func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.
 }
 
 // alikeAt draws them at another time or place.
-func alikeAt(m made, place func(*made), odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head model.Session) {
+func alikeAt(m made, place func(*made), odd func(r *rand.Rand) func(int, int, cell) cell,
+) func(*rand.Rand) (base, head model.Session) {
 	return func(r *rand.Rand) (base, head model.Session) {
 		return m.session(r, odd(r)), m.with(place).session(r, odd(r))
 	}

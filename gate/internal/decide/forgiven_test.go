@@ -114,6 +114,36 @@ func printed(s *model.Session, o measure.Output, of ...float64) {
 	}
 }
 
+// A certain part that only an undecided whole would forgive is in doubt: neither a failure nor a pass.
+func TestOpenWhole(t *testing.T) {
+	doubted := 0
+	for _, x := range fasterCases(t) {
+		if x.name != "overlap, six kernels, kernels +4.0 %, step -5.0 %, interleaved, 3 runs" {
+			continue
+		}
+		for seed := range uint64(5) {
+			base, head := x.draw(rand.New(rand.NewPCG(seed, 39)))
+			base.SortSeries()
+			head.SortSeries()
+			r := compareSides([]model.Session{base}, []model.Session{head}, thresholds.Default())
+			for i := range r.Findings {
+				f := &r.Findings[i]
+				said := result.Remark{Key: f.ReasonKey, Args: f.ReasonArgs}
+				if said.Key != "open-whole" {
+					continue
+				}
+				doubted++
+				if r.Verdict != result.NoVerdict || !claims[said.Key](claim{r: r, f: f, x: said}) {
+					t.Errorf("seed %d: %s, %v is not so: %s", seed, r.Verdict, said.Args, f.Reason)
+				}
+			}
+		}
+	}
+	if doubted == 0 {
+		t.Error("no part is in doubt")
+	}
+}
+
 // A step or a GPU time that is beyond its limit for certain never passes in silence, unless a rule names it or a time
 // or rate of the program got better: over every class and both programs.
 func TestNoSilence(t *testing.T) {

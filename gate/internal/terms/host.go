@@ -35,7 +35,9 @@ func HostBound(base, head *recorded.Index) bool {
 		return s > hostBoundFrom
 	}
 	attributed := func(side *recorded.Index) bool {
-		return slices.ContainsFunc(side.Subjects(), func(s measure.Subject) bool { return side.HasMetric(s, measure.Owned.Name) })
+		return slices.ContainsFunc(side.Subjects(), func(s measure.Subject) bool {
+			return side.HasMetric(s, measure.Owned.Name)
+		})
 	}
 	return attributed(base) && attributed(head) && waiting(base, head) == 1
 }
