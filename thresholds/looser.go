@@ -88,8 +88,8 @@ type Measured struct {
 	Metric  measure.Metric
 }
 
-// Looser lists the keys by which the policy lets more pass than another did for the same workload, and the limits of
-// what was measured that rules loosen, each with the first metric that it is about.
+// Looser lists the keys by which the policy lets more pass than another did for the same workload, and the loosened
+// limits of measured metrics, each with the first metric of its rule.
 func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
 	out := loosened(was.slacks(), r.slacks())
 	for i := range out {

@@ -11,9 +11,9 @@ import (
 
 // formatRule says of a format whether its text tells of a failure and of a pass. A format that cannot tell has none.
 type formatRule struct {
-	fails  *regexp.Regexp // what a gate that exits with another code than 0 writes, and one that exits with 0 does not
-	always *regexp.Regexp // what every text has, nil for nothing
-	never  *regexp.Regexp // what no text has
+	fails  *regexp.Regexp // text of a gate that exits with a code other than 0, and of no other gate
+	always *regexp.Regexp // text of every report, nil for none
+	never  *regexp.Regexp // text of no report
 }
 
 var formatRules = map[string]formatRule{

@@ -284,14 +284,14 @@ func (b *bench) holdNext(a answer) {
 	}
 	then := b.judge(b.source, b.setting.strict)
 	after, _ := b.judged()
-	// What was new or gone is accepted; the rest may still be undecided under the strict value.
+	// New and gone rows are accepted; the others may still be undecided under the strict value.
 	other := after.ReasonKey != before.ReasonKey && (b.pass == "no baseline shown" || b.head == "gone")
 	if rank(then.code) >= rank(a.code) && !other {
 		b.violation(then, 6, "accept changes nothing: "+b.setting.name+" in "+b.place,
 			"%s, and the same program ends with %d again\n%s", commands[0], then.code,
 			first(4, then.said()))
 	}
-	// What was accepted is taken back, for the other invariants.
+	// The accepted baseline is taken back, for the other invariants.
 	for name := range b.files(".") {
 		if strings.Contains(name, ".nsgate/") {
 			os.RemoveAll(filepath.Join(b.dir, filepath.Dir(name)))

@@ -25,7 +25,7 @@ type lab struct {
 	dir    string
 	env    []string // variables of the CI host, of all commands
 	lines  []string
-	header string // what the row is, for violations
+	header string // description of the row, for violations
 	found  *violations
 }
 

@@ -116,7 +116,7 @@ func possiblePair(p []parameter) func(row []int) bool {
 		}
 		if has(2) && at(2) == "compare" {
 			if has(1) && slices.Contains([]string{"workload", "both"}, pairSettings[row[1]].table) {
-				return false // what is compared belongs to no workload
+				return false // compared files belong to no workload
 			}
 			if has(5) && slices.Contains([]string{"no baseline", "no baseline shown", "shadow", "shadow by flag",
 				"skip unchanged"}, at(5)) {

@@ -51,7 +51,7 @@ const (
 	Higher  = measure.Higher
 )
 
-// What outputs measure: a time or rate of the steps or of the run, or no speed.
+// Kinds of outputs: a time or rate of the steps or of the run, or no speed.
 const (
 	OfSteps = measure.OfSteps
 	OfRun   = measure.OfRun

@@ -27,7 +27,7 @@ var ErrNoSessions = errors.New("the report holds no measured sessions; check aga
 var ErrNothingFaster = errors.New("nothing in the report is certainly faster than the baseline as it is now; " +
 	"check again, or accept a change that fails")
 
-// What a head was judged against, see [result.Basis].
+// Kinds of the base that a head was judged against, see [result.Basis].
 const againstBaseline, AgainstBuild = "baseline", "build"
 
 func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {

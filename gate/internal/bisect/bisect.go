@@ -106,7 +106,7 @@ func (b *bisection) findLine(ctx context.Context) error {
 }
 
 // key is the hash of all that the measurements of a search depend on: nsgate's version, the job with its policy, and
-// what is searched for. How long it may search and what explains a culprit change no measurement.
+// the finding that is followed. The time limit and explanations of a culprit change no measurement.
 func (b *bisection) key() (string, error) {
 	options := b.Live.Options
 	options.Profiler, options.Usual, options.Live, options.KeepProfiles = nil, 0, false, ""

@@ -261,7 +261,7 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 		}
 	}
 	fs.VisitAll(set)
-	fs.VisitAll(set) // those that need another flag
+	fs.VisitAll(set) // flags that need another flag come second
 	return wrong
 }
 

@@ -34,7 +34,7 @@ func resolution(sides [][]float64, times bool) float64 {
 		if v == 0 {
 			continue
 		}
-		digits, exponent, _ := strings.Cut(fmt.Sprintf("%.12e", math.Abs(v)), "e") // what survives a change of the unit
+		digits, exponent, _ := strings.Cut(fmt.Sprintf("%.12e", math.Abs(v)), "e") // digits that survive a change of the unit
 		power, err := strconv.Atoi(exponent)
 		if err != nil {
 			return 0 // no number

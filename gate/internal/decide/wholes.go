@@ -24,7 +24,7 @@ type whole struct {
 	change, low, high float64 // in the direction of harm
 	allowed           float64 // largest change that is not worse
 	sameWork          bool    // it stands for the work of the part, which its limit judges
-	undecided         bool    // what is undecided forgives nothing; a part that it would forgive is as undecided
+	undecided         bool    // an undecided whole forgives nothing; a part that it would forgive is in doubt
 }
 
 // notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.

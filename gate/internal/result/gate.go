@@ -9,7 +9,7 @@ import (
 // Does is what a gate does: its exit code is 0 where it passes or warns.
 type Does string
 
-// What a gate does.
+// Results of a gate.
 const (
 	Passes   Does = "passes"
 	Warns    Does = "warns"

@@ -144,7 +144,7 @@ func (v *Story) verdict() {
 	v.Tone = map[result.Does]Tone{result.Fails: Bad, result.NoAnswer: Doubtful, result.Warns: Doubtful,
 		result.Passes: Good}[v.Gate.Does]
 	switch {
-	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // those that fail are accepted, others not judged
+	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // failing workloads are accepted, others were not judged
 		v.Word = "NO VERDICT"
 	case r.Verdict == result.Fail:
 		v.Word, v.Reason = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program"
