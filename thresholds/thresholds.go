@@ -364,7 +364,8 @@ type selector struct {
 }
 
 func (r *Rule) selectors() [7]selector {
-	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeCopy, r.Copy},
+	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device},
+		{measure.ScopeCopy, r.Copy},
 		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
 }
 

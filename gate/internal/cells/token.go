@@ -17,8 +17,8 @@ var token = input.Pattern(`[-+\x{2212}]?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:[.,_'’\x
 // thousands matches a list with a pair of cells that may be one number.
 var thousands = input.Pattern(`(?:^|,)[-+]?[0-9]{1,3},[0-9]{3}(?:[.,eE]|$)`)
 
-// Around is the whole number of a line that holds the part [from, to), which the group of a pattern found. Characters that
-// the pattern writes out beside its group, and commas of a list that is no number, end it.
+// Around is the whole number of a line that holds the part [from, to), which the group of a pattern found. Characters
+// that the pattern writes out beside its group, and commas of a list that is no number, end it.
 func Around(line string, from, to int, pattern *regexp.Regexp) string {
 	begin, end := from, to
 	for _, at := range token().FindAllStringIndex(line, -1) {
@@ -35,18 +35,21 @@ func Around(line string, from, to int, pattern *regexp.Regexp) string {
 		right = ""
 	}
 	left = left[strings.LastIndexByte(left, ':')+1:]
-	if _, form := Parse(left + line[from:to] + right); form == NoNumber && !thousands().MatchString(left+line[from:to]+right) {
+	whole := left + line[from:to] + right
+	if _, form := Parse(whole); form == NoNumber && !thousands().MatchString(whole) {
 		left = left[strings.LastIndexByte(left, ',')+1:]
 		right, _, _ = strings.Cut(right, ",")
 	}
 	return left + line[from:to] + right
 }
 
-// signed is where the number begins that the token at the place does: a sign behind a letter, digit or bracket is a hyphen.
+// signed is the beginning of the number of a token that begins at a place: a sign behind a letter, digit or bracket is a
+// hyphen.
 func signed(line string, at int) int {
 	sign, size := utf8.DecodeRuneInString(line[at:])
 	before, _ := utf8.DecodeLastRuneInString(line[:at])
-	if strings.ContainsRune("-+−", sign) && (unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(")]_%", before)) {
+	hyphen := unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(")]_%", before)
+	if strings.ContainsRune("-+−", sign) && hyphen {
 		return at + size
 	}
 	return at

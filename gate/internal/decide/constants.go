@@ -107,8 +107,9 @@ const (
 	costPart = 0.05
 	// hostEffectMost is how far a single kernel may lie from other hosts: on 12 H200 hosts tensor-core GEMMs ranged
 	// over 3 %. hostEffectSDs is the same on hosts of one board, in deviations of the kernels there: 1.9 % of a GEMM
-	// on two H100 hosts whose kernels differed by 0.2 to 0.3 %. hostEffectPlain is that of kernels without tensor cores in a
-	// gate whose kernels differ by quietHosts at most: six on ten H200 hosts of one board ranged over 0.15 to 0.7 %.
+	// on two H100 hosts whose kernels differed by 0.2 to 0.3 %. hostEffectPlain is that of kernels without tensor cores,
+	// where the kernels of a gate differ by quietHosts at most: six on ten H200 hosts of one board ranged over 0.15 to
+	// 0.7 %.
 	hostEffectMost, hostEffectSDs, hostEffectPlain, quietHosts = 0.04, 16.0, 6.0, 0.0016
 	// boardWeight is the weight of the prior among several hosts of one board, whose kernels show their spread.
 	boardWeight = 2

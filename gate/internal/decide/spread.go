@@ -121,8 +121,8 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 }
 
 // tensorNames are parts of the names of library kernels that compute on tensor cores.
-var tensorNames = []string{"gemm", "nvjet", "xmma", "cutlass", "mma_", "wgmma", "fprop", "bprop", "wgrad", "dgrad", "conv",
-	"fmha", "flash", "sdpa", "attention", "cudnn", "_dot"}
+var tensorNames = strings.Fields("gemm nvjet xmma cutlass mma_ wgmma fprop bprop wgrad dgrad conv fmha flash sdpa " +
+	"attention cudnn _dot")
 
 // tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one
 // board by more than what memory and plain arithmetic do.

@@ -21,8 +21,8 @@ var ErrNone = errors.New("no GPU")
 type Tool interface {
 	// GPUs are those of this machine, at least one without an error. An error may be [ErrNone].
 	GPUs(context.Context) ([]GPU, error)
-	// Visible are those of the GPUs that a program which is started here can use, all of them in case of doubt; first says that
-	// the program, which takes one by itself, takes the first of them or one of its model.
+	// Visible lists the GPUs that a program which is started here can use, all of them in case of doubt. first is true
+	// where a program that takes one by itself takes the first of them, or one of its model.
 	Visible([]GPU) (gpus []GPU, first bool)
 	// Processes are those that compute on the GPUs.
 	Processes(context.Context) ([]Process, error)

@@ -80,7 +80,8 @@ func metric(m measure.Metric) Entry {
 	if m.Better == measure.Neither {
 		keys += ", better"
 	}
-	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")}, {"better", cmp.Or(better[m.Better], "a rule says")},
+	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")},
+		{"better", cmp.Or(better[m.Better], "a rule says")},
 		{"measured", m.Means().String()}, {"judged", judges}, {"rule keys", keys}}
 	return e
 }

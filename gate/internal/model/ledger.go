@@ -1,12 +1,13 @@
 package model
 
 import (
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // LeftOut is a number or row of a file that is neither judged nor shown, and why.

@@ -251,8 +251,9 @@ func (s *SMI) Visible(gpus []device.GPU) (seen []device.GPU, first bool) {
 	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER"))
 }
 
-// visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt. CUDA numbers
-// unlike GPUs by speed unless told to number them as nvidia-smi does, and ends the list at the first number of no GPU.
+// visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt. CUDA
+// numbers unlike GPUs by speed unless told to number them as nvidia-smi does, and ends the list at the first number of
+// no GPU.
 func visible(gpus []device.GPU, devices string, set bool, order string) (out []device.GPU, first bool) {
 	alike := !slices.ContainsFunc(gpus, func(g device.GPU) bool { return g.Name != gpus[0].Name })
 	numbered := alike || order == "PCI_BUS_ID"

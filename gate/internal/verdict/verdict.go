@@ -181,7 +181,8 @@ func unjudged(t match.Sides) *result.Remark {
 			return result.Refuse(model.NothingJudged,
 				fmt.Sprintf("say in a rule which way it gets better: benchmark = %q, metric = \"value\", max = \"3%%\", "+
 					"better = \"lower\"", selecting(s.Name)),
-				"nothing that both sides have can be judged: the unit of %s does not tell whether more or less is better", s.Short())
+				"nothing that both sides have can be judged: the unit of %s does not tell whether more or less is better",
+				s.Short())
 		}
 	}
 	return NothingJudged(t.Policy)

@@ -88,7 +88,8 @@ func (v *Story) Remarks() []Remark {
 func (v *Story) whole(of, answer string, class Severity) Remark {
 	id := strings.ReplaceAll(answer, " ", "-")
 	return Remark{Class: class, Gate: true, Check: "nsgate/" + id, Title: Clean(of + answer),
-		Fingerprint: v.fingerprint(id), Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())), Brief: oneLine(of + answer + ": " + v.Reason)}
+		Fingerprint: v.fingerprint(id), Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines())),
+		Brief: oneLine(of + answer + ": " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.
