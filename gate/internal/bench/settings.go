@@ -33,7 +33,9 @@ func failures(v any) (n float64) {
 	case float64:
 		return v
 	case bool:
-		return map[bool]float64{true: 1}[v]
+		if v {
+			return 1
+		}
 	case string:
 		n, _ = number(v)
 	case []any:
