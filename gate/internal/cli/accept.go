@@ -27,6 +27,7 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	}
 	a := app.Accept{Reason: v.reason, Improved: v.improved, Root: v.baseline, Force: v.force, Anchor: v.anchor,
 		Home: policyDir(findUp(policyFile)), Own: len(args.own) == 0}
+	ofCompare := len(r.Workloads) == 0 && r.Workload == ""
 	accepted, err := v.chosen(r)
 	if err != nil {
 		return err
@@ -35,8 +36,17 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.baselines(policy); err != nil {
+	root, err := v.baselines(policy)
+	if err != nil {
 		return err
+	}
+	if ofCompare && len(policy.Workloads)+len(app.WorkloadsIn(root)) > 0 {
+		known, where := v.workloads(policy)
+		all := mapped(known, func(w thresholds.Workload) string { return w.Name })
+		if !slices.Contains(all, r.Workload) {
+			return usageError("no workload %q in %s; %sit has %s; nsgate record begins the baseline of another", r.Workload,
+				where, meant("", r.Workload, all), strings.Join(all, ", "))
+		}
 	}
 	var refused error
 	for _, w := range accepted {
