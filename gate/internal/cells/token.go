@@ -18,8 +18,9 @@ var token = input.Pattern(`[-+\x{2212}]?(?:0[xX][0-9a-fA-F]+|[0-9]+(?:[.,_'’\x
 var thousands = input.Pattern(`(?:^|,)[-+]?[0-9]{1,3},[0-9]{3}(?:[.,eE]|$)`)
 
 // Around is the whole number of a line that holds the part [from, to), which the group of a pattern found. Characters
-// that the pattern writes out beside its group, and commas of a list that is no number, end it.
-func Around(line string, from, to int, pattern *regexp.Regexp) string {
+// that the pattern writes out beside its group, and commas of a list that is no number, end it. behind is the rest of
+// the line.
+func Around(line string, from, to int, pattern *regexp.Regexp) (number, behind string) {
 	begin, end := from, to
 	for _, at := range token().FindAllStringIndex(line, -1) {
 		if at[0] < to && at[1] > from {
@@ -40,7 +41,7 @@ func Around(line string, from, to int, pattern *regexp.Regexp) string {
 		left = left[strings.LastIndexByte(left, ',')+1:]
 		right, _, _ = strings.Cut(right, ",")
 	}
-	return left + line[from:to] + right
+	return left + line[from:to] + right, line[to+len(right):]
 }
 
 // signed is the beginning of the number of a token that begins at a place: a sign behind a letter, digit or bracket is a

@@ -38,7 +38,7 @@ func TestAround(t *testing.T) {
 		m := p.FindStringSubmatchIndex(x.line)
 		got := ""
 		if m != nil {
-			got = Around(x.line, m[2], m[3], p)
+			got, _ = Around(x.line, m[2], m[3], p)
 		}
 		if got != x.want {
 			t.Errorf("%s on %q: %q, want %q", x.pattern, x.line, got, x.want)
@@ -60,7 +60,7 @@ func TestAroundEveryPart(t *testing.T) {
 					if strings.Trim(part, "0123456789.") != "" || strings.HasPrefix(number, "1:") && from > 0 {
 						continue
 					}
-					if got := Around(line, at+from, at+to, any); got != number {
+					if got, _ := Around(line, at+from, at+to, any); got != number {
 						t.Errorf("%q of %q: %q", part, line, got)
 					}
 				}

@@ -32,7 +32,7 @@ var matchRefusals = []align.Refusal[Matching]{
 	{Name: "other unit", Kind: model.OtherMode, When: func(m Matching) bool { b, _ := m.otherUnit(); return b != nil },
 		Says: func(m Matching) (string, string) {
 			base, head := m.otherUnit()
-			in := func(x *model.Series) string { return x.Metric.Title() + " in " + measure.Quote(x.Metric.Unit) }
+			in := func(x *model.Series) string { return x.Metric.Title() + " in " + measure.Quote(x.Unit()) }
 			return base.Subject.Short() + " is " + in(base) + " in the baseline and " + in(head) + " in the head",
 				"measure both sides in the same unit"
 		}},
@@ -104,7 +104,7 @@ func (m Matching) otherUnit() (base, head *model.Series) {
 		h := m.Head.Find(p.Subject, p.Metric.Name)
 		for i := range m.Base.Sessions {
 			b := m.Base.Entries[p.Subject].In(i, p.Metric.Name)
-			if b != nil && h != nil && !measure.SameUnit(b.Metric.Unit, h.Metric.Unit) {
+			if b != nil && h != nil && !measure.SameUnit(b.Unit(), h.Unit()) {
 				return b, h
 			}
 		}

@@ -118,11 +118,13 @@ func IsRate(base string) bool {
 	return per && thing(noun) >= 0
 }
 
-// SameUnit reports whether values in two base units compare. The rates of sessions that older versions wrote are all
+// SameUnit reports whether values in two units compare: spellings of one, or one that is not known. The rates of sessions that older versions wrote are all
 // per second without a noun, which were those of rows and elements in any size.
 func SameUnit(a, b string) bool {
-	if a == b || !IsRate(a) || !IsRate(b) {
-		return a == b || a == "" || b == ""
+	if !IsRate(a) || !IsRate(b) {
+		size, base, known := BaseUnit(a)
+		other, of, _ := BaseUnit(b)
+		return a == b || a == "" || b == "" || known && size == other && base == of
 	}
 	x, y := thing(strings.TrimSuffix(a, "/s")), thing(strings.TrimSuffix(b, "/s"))
 	sized := []int{thing("rows"), thing("elem")}

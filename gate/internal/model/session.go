@@ -39,10 +39,19 @@ type Series struct {
 	Role string `json:"role,omitempty"`
 	// Raw is the name of a kernel as the profiler wrote it, if that differs from the subject's; baselines do not keep it.
 	Raw string `json:"raw,omitempty"`
-	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
+	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device"), and the
+	// unit of an output.
 	Note string `json:"note,omitempty"`
 	// Unmeasured is true where two branches changed the subject and their merge was never measured.
 	Unmeasured bool `json:"unmeasured,omitempty"`
+}
+
+// Unit is that of the values, which a program prints behind an output; "" where it is not known.
+func (s *Series) Unit() string {
+	if s.Subject.Scope == measure.ScopeOutput {
+		return s.Note
+	}
+	return s.Metric.Unit
 }
 
 // Values is one sample per run; a NaN is null in JSON.
@@ -359,6 +368,7 @@ type Unprofiled struct {
 	// Overlapped is that of [Trace]: Wall is no measure.
 	Overlapped bool
 	Outputs    []float64 // one for each [measure.Output] of the workload, in their order
+	Units      []string  // of the outputs as they are printed, "" for one that is not known; nil for none
 	Results    []Series  // of a benchmark harness, with one value each
 	Load       string    // settings of the harness's load, see [Environment.Mode]
 	LeftOut    []LeftOut // of the results

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -21,6 +23,7 @@ type printed struct {
 	patterns []*regexp.Regexp
 	line     []byte
 	found    [][]string
+	units    []string               // behind the last number that each pattern found, "" for none that is known
 	said     func(line string) // is told the last line now and then; nil for nobody
 	last     time.Time         // when it was told
 }
@@ -42,7 +45,7 @@ func (x *printed) look(patterns []string) {
 	for _, p := range patterns {
 		x.patterns = append(x.patterns, regexp.MustCompile(p))
 	}
-	x.found = make([][]string, len(patterns))
+	x.found, x.units = make([][]string, len(patterns)), make([]string, len(patterns))
 }
 
 // Write never fails.
@@ -74,10 +77,26 @@ func (x *printed) match() {
 	for i, p := range x.patterns {
 		for _, m := range p.FindAllStringSubmatchIndex(line, 2) {
 			if len(x.found[i]) < 2 {
-				x.found[i] = append(x.found[i], cells.Around(line, max(0, m[2]), max(0, m[3]), p))
+				number, behind := cells.Around(line, max(0, m[2]), max(0, m[3]), p)
+				x.found[i], x.units[i] = append(x.found[i], number), unitOf(behind)
 			}
 		}
 	}
+}
+
+// unitWord matches the word behind a number, which may be its unit.
+var unitWord = input.Pattern(`^ ?([\pLµ%][^\s,;:()\[\]{}<>|]*)`)
+
+// unitOf is the unit that a program prints behind a number, as in 9.5 ms and 12us; "" for a word that is none.
+func unitOf(behind string) string {
+	word := unitWord().FindStringSubmatch(behind)
+	if word == nil {
+		return ""
+	}
+	if _, _, known := measure.BaseUnit(word[1]); !known {
+		return ""
+	}
+	return word[1]
 }
 
 // end returns the matches, the last line included.
@@ -99,6 +118,7 @@ func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 		for _, found := range r.Found {
 			u.Outputs = append(u.Outputs, outputValue(found[0]))
 		}
+		u.Units = r.Units
 		if r.Base {
 			base = append(base, u)
 		} else {

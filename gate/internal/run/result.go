@@ -32,6 +32,8 @@ type Run struct {
 	Output string `json:"output"`
 	// Found holds the matches of the outputs' patterns, for each in order and no more than two; nil in profiled runs.
 	Found [][]string `json:"found,omitempty"`
+	// Units are those behind the numbers, "" for none that is known.
+	Units []string `json:"units,omitempty"`
 	// Results are those of a harness in the run with the settings of its load, Harness is its name, and Unread says why
 	// its files were not read.
 	Results []model.Series  `json:"results,omitempty"`

@@ -343,7 +343,7 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	}
 	r.ExitCode, r.Signal = proc.Status(x.cmd.ProcessState)
 	r.MemoryKills = host.Here().MemoryKills() - x.kills
-	r.Output, r.Found = x.out.String(), x.printed.end()
+	r.Output, r.Found, r.Units = x.out.String(), x.printed.end(), x.printed.units
 	x.readResults()
 }
 

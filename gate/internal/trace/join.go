@@ -83,10 +83,10 @@ func add(s, r *model.Session) error {
 			s.Series = append(s.Series, x)
 			s.Series[i].Values = values
 		}
-		if unit := s.Series[i].Metric.Unit; !measure.SameUnit(unit, x.Metric.Unit) {
+		if a, b := s.Series[i].Unit(), x.Unit(); !measure.SameUnit(a, b) {
 			return model.Refuse(model.RunsDiffer, "measure every run in the same unit",
 				"runs of one side differ: %s is in %s and in %s",
-				measure.Quote(x.Subject.Name), measure.Quote(unit), measure.Quote(x.Metric.Unit))
+				measure.Quote(x.Subject.Name), measure.Quote(a), measure.Quote(b))
 		}
 		s.Series[i].Values[n] = x.Values[0]
 	}
@@ -118,6 +118,9 @@ func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []
 		}
 		for i, o := range outputs {
 			set(o.Subject(), o.Metric(), run.Outputs[i])
+			if run.Units != nil {
+				one.Series[len(one.Series)-1].Note = run.Units[i]
+			}
 		}
 		for _, x := range run.Results {
 			set(x.Subject, x.Metric, x.Values[0])
