@@ -124,10 +124,17 @@ func (e *env) findHost(v *flags) {
 		return
 	}
 	os.Unsetenv(handover)
+	token := proc.Secret(codehost.Descriptor)
 	if !v.posts() {
 		return
 	}
-	host, err := codehost.New(e.getenv)
+	if given := codehost.Token(e.getenv); token == "" && given != "" && proc.Guarded() {
+		codehost.Hide(os.Unsetenv)
+		err := proc.Again(codehost.Descriptor, given) // where it succeeds, the token comes back by the descriptor
+		fmt.Fprintln(e.Err, "nsgate: programs of this job can read the token in its environment:", err)
+		token = given
+	}
+	host, err := codehost.New(codehost.Handed(e.getenv, token))
 	codehost.Hide(os.Unsetenv)
 	if err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
