@@ -298,7 +298,7 @@ func TestTokenIsHidden(t *testing.T) {
 	w := onGitHub(t, h)
 	w.script("app", `echo "token:$GITHUB_TOKEN:$GITLAB_TOKEN" >seen
 pid=$$ && while [ "$pid" -gt 1 ] && name=$(cat /proc/$pid/comm) && grep -q '"\?nsgate' /proc/$pid/cmdline /proc/$pid/comm || [ $pid = $$ ]; do
-	tr '\0' '\n' </proc/$pid/environ | grep -a '_TOKEN=..\|TOKENx\|TOKEN_FD' >>seen
+	tr '\0' '\n' </proc/$pid/environ | grep -a '_TOKEN=..\|TOKENx' >>seen
 	tr '\0' '\n' </proc/$pid/cmdline | grep -a TOKENx >>seen
 	for fd in /proc/$pid/fd/[3-9]*; do case $(readlink $fd) in pipe:*) timeout 0.2 cat $fd | grep -a TOKENx >>seen ;; esac; done
 	echo "$name" >>ancestors
