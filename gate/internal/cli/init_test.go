@@ -38,7 +38,7 @@ func TestNamedReadsBack(t *testing.T) {
 			accepted++
 			p, err := thresholds.Parse("nsgate.toml", []byte((&finds{workloads: []candidate{c}}).tables()))
 			if err != nil || !slices.Equal(p.Workloads[0].Command, command) {
-				t.Errorf("%q is read back as %q, %v", command, p, err)
+				t.Errorf("%q is read back as another: %v", command, err)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -79,6 +80,40 @@ func differ(ctx context.Context, top, rows string, disable []string, excepted fu
 		}
 	}
 	return false, nil
+}
+
+// Intact is an error that names a tracked file of the checkout at the top that differs from a commit. The index there,
+// which can hide changes, has no say; a submodule counts by its commit.
+func Intact(ctx context.Context, top, commit string) error {
+	r, err := Open(ctx, top)
+	if err != nil {
+		return err
+	}
+	ask := func(args ...string) (string, error) { return r.Output(ctx, args...) }
+	disable, err := noFilters(ask)
+	if err != nil {
+		return err
+	}
+	return proc.InPrivate(func(dir string) error {
+		in := func(args ...string) (string, error) {
+			all := slices.Concat(disable, []string{"-c", "core.sparseCheckout=false"}, args)
+			return r.with(ctx, "GIT_INDEX_FILE="+filepath.Join(dir, "index"), all...)
+		}
+		if _, err := in("read-tree", commit); err != nil {
+			return err
+		}
+		in("update-index", "-q", "--refresh", "--ignore-submodules") // fails where files differ
+		rows, err := in("diff-files", "-z", "--ignore-submodules=dirty")
+		if err != nil {
+			return err
+		}
+		changed, err := differ(ctx, r.Top, rows, disable, func(string) bool { return false })
+		if _, name, _ := strings.Cut(rows, "\x00"); changed {
+			name, _, _ = strings.Cut(name, "\x00")
+			return fmt.Errorf("tracked files differ from commit %s, such as %q", commit[:12], name)
+		}
+		return err
+	})
 }
 
 var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
