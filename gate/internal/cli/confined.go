@@ -128,13 +128,16 @@ func (e *env) findHost(v *flags) {
 	if !v.posts() {
 		return
 	}
-	if given := codehost.Token(e.getenv); token == "" && given != "" && proc.Guarded() {
+	if token == "" && proc.Supported && proc.Guarded() && codehost.Token(e.getenv) != "" {
+		token = codehost.Token(e.getenv)
 		codehost.Hide(os.Unsetenv)
-		err := proc.Again(codehost.Descriptor, given) // where it succeeds, the token comes back by the descriptor
+		err := proc.Again(codehost.Descriptor, token) // where it succeeds, the token comes back by the descriptor
 		fmt.Fprintln(e.Err, "nsgate: programs of this job can read the token in its environment:", err)
-		token = given
 	}
-	host, err := codehost.New(codehost.Handed(e.getenv, token))
+	if token != "" {
+		codehost.Hand(os.Setenv, token)
+	}
+	host, err := codehost.New(e.getenv)
 	codehost.Hide(os.Unsetenv)
 	if err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)

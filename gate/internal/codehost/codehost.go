@@ -106,21 +106,16 @@ const Descriptor = "NSGATE_TOKEN_FD"
 
 // Token is the token in the environment of a job, "" for none.
 func Token(getenv func(string) string) string {
-	for _, host := range []string{"GITHUB", "GITLAB"} {
-		if getenv(host+"_ACTIONS")+getenv(host+"_CI") == "true" {
-			return getenv(host + "_TOKEN")
-		}
+	if getenv("GITHUB_ACTIONS") == "true" {
+		return getenv(tokens[0])
 	}
-	return ""
+	return getenv(tokens[1])
 }
 
-// Handed is the environment of a job whose token came through a descriptor, for [New].
-func Handed(getenv func(string) string, token string) func(string) string {
-	return func(name string) string {
-		if token != "" && slices.Contains(tokens, name) {
-			return token
-		}
-		return getenv(name)
+// Hand puts a token from a descriptor where [New] looks for it. The kernel shows none that is set so late.
+func Hand(setenv func(name, value string) error, token string) {
+	for _, name := range tokens {
+		setenv(name, token)
 	}
 }
 
