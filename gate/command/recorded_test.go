@@ -421,3 +421,42 @@ func TestRecordedChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedModes: a patch alone needs no token and no event, the exit code of nsgate stays, a signal reaches it, and
+// what lies there already is delivered alone.
+func TestRecordedModes(t *testing.T) {
+	t.Parallel()
+	w := newWorkflow(t)
+	w.inputs["record"], w.inputs["push"], w.set["GITHUB_EVENT_NAME"] = "true", "", "pull_request"
+	w.token = ""
+	log, ok := w.run("")
+	if w.kept(log); !ok {
+		t.Error(log)
+	}
+	w.shell("cd checkout && git stash -q -u -- .nsgate && git apply --index nsgate.patch && test $(cat " + newFile + ") = new")
+
+	w = newWorkflow(t)
+	w.script("bin/nsgate", "exit 3")
+	if log, ok := w.run(""); ok || strings.Contains(log, "error") {
+		t.Errorf("success is %v: %s", ok, log)
+	}
+
+	w = newWorkflow(t)
+	w.script("bin/nsgate", `trap 'echo stopped; exit 143' TERM; sleep 0.2; kill -INT $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done`)
+	if log, ok := w.run(""); ok || !strings.Contains(log, "stopped") {
+		t.Errorf("success is %v: %s", ok, log)
+	}
+
+	w = newWorkflow(t)
+	w.shell("echo new >checkout/" + newFile)
+	cmd := exec.Command("bash", mustAbs(t, "../../.github/recorded"))
+	cmd.Dir = w.repo
+	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true", "PATCH=", "BASELINE=", "WORKING_DIRECTORY=", "GITHUB_STEP_SUMMARY="+w.dir+"/summary")
+	for name, value := range w.set {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if w.kept(string(out), newFile); err != nil {
+		t.Error(err)
+	}
+}
