@@ -67,7 +67,8 @@ func newWorkflow(t *testing.T) *workflow {
 		mkdir -p .nsgate/app/gpu; echo new >.nsgate/app/gpu/b.csv
 		grep -alf "$WORK/look" /proc/[0-9]*/environ /proc/[0-9]*/cmdline >>"$WORK/leaked" 2>/dev/null
 		[ -z "$PROGRAM" ] || WORK=$WORK sh -ec "$PROGRAM"`)
-	w.script("evil", `echo "$0 $*" >>'`+w.dir+`/ran'; /usr/bin/env | /usr/bin/grep xTOKENx >>'`+w.dir+`/leaked'; /usr/bin/cat >/dev/null 2>&1`)
+	w.script("evil", `echo "$0 $*" >>'`+w.dir+`/ran'; /usr/bin/env | /usr/bin/grep xTOKENx >>'`+w.dir+`/leaked'
+			/usr/bin/cat >/dev/null 2>&1`)
 	w.inputs = map[string]string{"record": "main", "push": "true", "patch": "nsgate.patch"}
 	w.set = map[string]string{"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main", "GITHUB_SHA": w.pushed,
 		"GITHUB_SERVER_URL": w.server.URL, "GITHUB_REPOSITORY": "team/app", "GITHUB_WORKSPACE": w.repo,
@@ -243,7 +244,8 @@ func TestRecordedEvents(t *testing.T) {
 		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call", "merge_group",
 		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
-			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && git commit -q --allow-empty -m more"} {
+			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
+				"git commit -q --allow-empty -m more"} {
 				if i > 0 && n > 5 && os.Getenv("NSGATE_TEST_FULL") == "" {
 					continue
 				}
@@ -298,15 +300,20 @@ var hostileCheckouts = map[string]string{
 		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update \
 		reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
 		p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit; do cp $WORK/evil .git/hooks/$hook; done`,
-	"hooksPath": `mkdir $WORK/hooks; for hook in pre-push reference-transaction post-index-change; do cp $WORK/evil $WORK/hooks/$hook; done
+	"hooksPath": `mkdir $WORK/hooks; for hook in pre-push reference-transaction post-index-change
+			do cp $WORK/evil $WORK/hooks/$hook; done
 		git config core.hooksPath $WORK/hooks; git config --global core.hooksPath $WORK/hooks`,
-	"template": `mkdir -p $WORK/template/hooks; for hook in pre-push reference-transaction post-index-change; do cp $WORK/evil $WORK/template/hooks/$hook; done
+	"template": `mkdir -p $WORK/template/hooks; for hook in pre-push reference-transaction post-index-change
+			do cp $WORK/evil $WORK/template/hooks/$hook; done
 		git config --global init.templateDir $WORK/template`,
 	"fsmonitor": `git config core.fsmonitor $WORK/evil; git config --global core.fsmonitor $WORK/evil`,
-	"filters": `for f in clean smudge process; do git config filter.evil.$f $WORK/evil; git config --global filter.evil.$f $WORK/evil; done
-		git config filter.evil.required true; echo '* filter=evil diff=evil merge=evil' >.gitattributes; cp .gitattributes .nsgate/
+	"filters": `for f in clean smudge process; do git config filter.evil.$f $WORK/evil
+			git config --global filter.evil.$f $WORK/evil; done
+		git config filter.evil.required true; echo '* filter=evil diff=evil merge=evil' >.gitattributes
+			cp .gitattributes .nsgate/
 		cp .gitattributes .git/info/attributes; mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
-		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil; git config diff.external $WORK/evil`,
+		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil
+			git config diff.external $WORK/evil`,
 	"programs": `for key in core.pager core.sshCommand core.editor core.askPass core.gitProxy gpg.program gpg.ssh.program core.alternateRefsCommand \
 		credential.helper credential.http://127.0.0.1.helper remote.origin.receivepack remote.origin.uploadpack uploadpack.packObjectsHook \
 		sequence.editor alias.push alias.hash-object alias.commit-tree trailer.x.command; do
@@ -314,35 +321,47 @@ var hostileCheckouts = map[string]string{
 		git config commit.gpgSign true; git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
 	"insteadOf": `for where in '' --global; do git config $where url.http://evil.invalid/.insteadOf $GITHUB_SERVER_URL/
 		git config $where url.http://evil.invalid/.pushInsteadOf $GITHUB_SERVER_URL/; done`,
-	"proxy": `for where in '' --global; do git config $where http.proxy $GITHUB_SERVER_URL; git config $where remote.origin.proxy $GITHUB_SERVER_URL
+	"proxy": `for where in '' --global; do git config $where http.proxy $GITHUB_SERVER_URL
+			git config $where remote.origin.proxy $GITHUB_SERVER_URL
 		git config $where http.curloptResolve "*:80:127.0.0.1"; git config $where http.sslVerify false; done
 		for name in http_proxy HTTP_PROXY ALL_PROXY all_proxy; do echo $name=$GITHUB_SERVER_URL >>$GITHUB_ENV; done`,
 	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' $WORK/evil $WORK $WORK/other >$WORK/included
 		git config include.path $WORK/included; git config --global include.path $WORK/included
 		git config extensions.worktreeConfig true; cp $WORK/included .git/config.worktree`,
-	"variables": `cp $WORK/evil $WORK/git-remote-http; for v in GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR \
+	"variables": `cp $WORK/evil $WORK/git-remote-http
+			for v in GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR \
 		GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR PAGER EDITOR BASH_ENV ENV; do echo $v=$WORK/evil >>$GITHUB_ENV; done
 		printf 'GIT_EXEC_PATH=%s\nGIT_TRACE=%s\nGIT_TRACE_CURL=%s\nGIT_TRACE_REDACT=0\nGIT_CONFIG_COUNT=1\nGIT_CONFIG_KEY_0=core.hooksPath\nGIT_CONFIG_VALUE_0=%s\nGIT_DIR=%s\nGIT_INDEX_FILE=%s\nGIT_CONFIG_PARAMETERS=%s\nGIT_TEMPLATE_DIR=%s\nSHELLOPTS=xtrace\nPS4=$(%s)\nGIT_ALTERNATE_OBJECT_DIRECTORIES=%s\nGIT_WORK_TREE=%s\nGIT_CURL_VERBOSE=1\n' \
 		$WORK $WORK/leaked $WORK/leaked $WORK $WORK/none $WORK/index "'core.fsmonitor=$WORK/evil'" $WORK $WORK/evil $WORK $WORK >>$GITHUB_ENV`,
-	"path": `mkdir $WORK/first; for name in git sh bash base64 tr env sed find stat mktemp rm cat printf date; do cp $WORK/evil $WORK/first/$name; done
+	"path": `mkdir $WORK/first; for name in git sh bash base64 tr env sed find stat mktemp rm cat printf date
+			do cp $WORK/evil $WORK/first/$name; done
 		echo $WORK/first >>$GITHUB_PATH; for file in $WORK/bin/*; do cp $WORK/evil $file; done`,
-	"own script": `for file in "$GITHUB_ACTION_PATH"/.github/recorded; do [ -w $file ] && [ -d $WORK/action ] && { cat $WORK/evil >$file; }; done`,
-	"home":       `echo "machine 127.0.0.1 login a password b" >$WORK/.netrc; cp $WORK/evil $WORK/.bashrc; cp $WORK/evil $WORK/.profile; cp $WORK/evil $WORK/.bash_profile`,
-	"commits":    `echo evil >code; git -c user.name=e -c user.email=e@e commit -q -a -m evil`,
-	"staged":     `echo evil >code; echo more >more; git add -A`,
-	"branches":   `git update-ref refs/heads/main HEAD^0; git checkout -q --detach; git -c user.name=e -c user.email=e@e commit -q --allow-empty -m e; git update-ref refs/heads/main HEAD`,
-	"replace": `git config user.name e; git config user.email e@e; git checkout -q --detach; echo evil >code; git commit -q -a -m evil
-		git replace -f $GITHUB_SHA HEAD; git checkout -q --detach $GITHUB_SHA; echo "$GITHUB_SHA $(git rev-parse HEAD)" >.git/info/grafts`,
+	"own script": `for file in "$GITHUB_ACTION_PATH"/.github/recorded; do [ -w $file ] && [ -d $WORK/action ] &&
+			{ cat $WORK/evil >$file; }; done`,
+	"home": `echo "machine 127.0.0.1 login a password b" >$WORK/.netrc; cp $WORK/evil $WORK/.bashrc
+			cp $WORK/evil $WORK/.profile; cp $WORK/evil $WORK/.bash_profile`,
+	"commits": `echo evil >code; git -c user.name=e -c user.email=e@e commit -q -a -m evil`,
+	"staged":  `echo evil >code; echo more >more; git add -A`,
+	"branches": `git update-ref refs/heads/main HEAD^0; git checkout -q --detach
+			git -c user.name=e -c user.email=e@e commit -q --allow-empty -m e; git update-ref refs/heads/main HEAD`,
+	"replace": `git config user.name e; git config user.email e@e; git checkout -q --detach; echo evil >code
+			git commit -q -a -m evil
+		git replace -f $GITHUB_SHA HEAD; git checkout -q --detach $GITHUB_SHA
+			echo "$GITHUB_SHA $(git rev-parse HEAD)" >.git/info/grafts`,
 	"alternates": `mkdir -p $WORK/other/pack; echo $WORK/other >.git/objects/info/alternates`,
-	"other files": `echo evil >.nsgate/run.sh; chmod 755 .nsgate/run.sh; mkdir -p .nsgate/.github/workflows; echo evil >.nsgate/.github/workflows/x.yml
+	"other files": `echo evil >.nsgate/run.sh; chmod 755 .nsgate/run.sh; mkdir -p .nsgate/.github/workflows
+			echo evil >.nsgate/.github/workflows/x.yml
 		echo '* filter=evil' >.nsgate/.gitattributes; echo evil >.nsgate/README; echo evil >evil.csv; rm -f code`,
-	"mode":        `chmod 755 .nsgate/app/gpu/b.csv`,
-	"skip":        `git update-index --assume-unchanged code .nsgate/app/gpu/a.csv; echo .nsgate >.gitignore; echo '*' >.git/info/exclude`,
-	"worktree":    `git config core.worktree $WORK; git config core.bare true`,
-	"lock":        `: >.git/index.lock; rm -f .git/index; : >.git/config.lock`,
-	"no git":      `mv .git/config .git/config.old; rm -rf .git/refs .git/hooks; mkdir .git/refs`,
-	"case":        `git config core.ignoreCase true; git config core.precomposeUnicode true; git config core.sparseCheckout true; git config core.autocrlf true`,
-	"inner hooks": `git init -q .nsgate/inner; for hook in pre-commit reference-transaction; do cp $WORK/evil .nsgate/inner/.git/hooks/$hook; done`,
+	"mode": `chmod 755 .nsgate/app/gpu/b.csv`,
+	"skip": `git update-index --assume-unchanged code .nsgate/app/gpu/a.csv; echo .nsgate >.gitignore
+			echo '*' >.git/info/exclude`,
+	"worktree": `git config core.worktree $WORK; git config core.bare true`,
+	"lock":     `: >.git/index.lock; rm -f .git/index; : >.git/config.lock`,
+	"no git":   `mv .git/config .git/config.old; rm -rf .git/refs .git/hooks; mkdir .git/refs`,
+	"case": `git config core.ignoreCase true; git config core.precomposeUnicode true
+			git config core.sparseCheckout true; git config core.autocrlf true`,
+	"inner hooks": `git init -q .nsgate/inner; for hook in pre-commit reference-transaction
+			do cp $WORK/evil .nsgate/inner/.git/hooks/$hook; done`,
 }
 
 // TestRecordedHostile runs programs that leave hooks, filters, configuration, variables and programs where the delivery
@@ -372,18 +391,20 @@ func TestRecordedHostile(t *testing.T) {
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{
-		"link":          `ln -s /etc/passwd .nsgate/app/gpu/c.csv`,
-		"link instead":  `rm .nsgate/app/gpu/a.csv; ln -s ../../../code .nsgate/app/gpu/a.csv`,
-		"dead link":     `ln -s nowhere .nsgate/c.csv`,
-		"linked root":   `mv .nsgate $WORK/away; ln -s $WORK/away .nsgate`,
-		"linked other":  `mkdir -p sub $WORK/away2; cp -r .nsgate $WORK/away2; ln -s $WORK/away2/.nsgate sub/.nsgate`,
-		"pipe":          `mkfifo .nsgate/c.csv`,
-		"directory":     `mkdir .nsgate/c.csv`,
-		"large":         `truncate -s 600M .nsgate/c.csv`,
-		"many":          `mkdir .nsgate/many; cd .nsgate/many; seq 10001 | sed 's/$/.csv/' | xargs touch`,
-		"in place of":   `rm code; mkdir -p code/.nsgate; echo evil >code/.nsgate/x.csv`,
-		"other objects": `id=$(git rev-parse HEAD^{tree}); file=.git/objects/$(echo $id | sed 's,^..,&/,'); echo evil >evil; git add evil; git rm -q --cached code; other=$(git write-tree); chmod u+w $file; cat .git/objects/$(echo $other | sed 's,^..,&/,') >$file`,
-		"no objects":    `rm -rf .git/objects; mkdir .git/objects`,
+		"link":         `ln -s /etc/passwd .nsgate/app/gpu/c.csv`,
+		"link instead": `rm .nsgate/app/gpu/a.csv; ln -s ../../../code .nsgate/app/gpu/a.csv`,
+		"dead link":    `ln -s nowhere .nsgate/c.csv`,
+		"linked root":  `mv .nsgate $WORK/away; ln -s $WORK/away .nsgate`,
+		"linked other": `mkdir -p sub $WORK/away2; cp -r .nsgate $WORK/away2; ln -s $WORK/away2/.nsgate sub/.nsgate`,
+		"pipe":         `mkfifo .nsgate/c.csv`,
+		"directory":    `mkdir .nsgate/c.csv`,
+		"large":        `truncate -s 600M .nsgate/c.csv`,
+		"many":         `mkdir .nsgate/many; cd .nsgate/many; seq 10001 | sed 's/$/.csv/' | xargs touch`,
+		"in place of":  `rm code; mkdir -p code/.nsgate; echo evil >code/.nsgate/x.csv`,
+		"other objects": `id=$(git rev-parse HEAD^{tree}); file=.git/objects/$(echo $id | sed 's,^..,&/,')
+			echo evil >evil; git add evil; git rm -q --cached code; other=$(git write-tree); chmod u+w $file
+			cat .git/objects/$(echo $other | sed 's,^..,&/,') >$file`,
+		"no objects": `rm -rf .git/objects; mkdir .git/objects`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -404,8 +425,10 @@ func TestRecordedChanges(t *testing.T) {
 		files                       []string
 	}{
 		{"gone", `rm .nsgate/app/gpu/a.csv`, "", "", []string{".nsgate/app/gpu/a.csv", newFile}},
-		{"beside another policy", `mkdir -p sub/.nsgate/w; echo new >sub/.nsgate/w/x.csv`, "", "", []string{newFile, "sub/.nsgate/w/x.csv"}},
-		{"a directory of its own", `mkdir -p 'a [b]*'; echo new >'a [b]*/x.csv'; mkdir -p 'a b'; echo new >'a b/x.csv'`, "a [b]*", "", []string{"a [b]*/x.csv"}},
+		{"beside another policy", `mkdir -p sub/.nsgate/w
+			echo new >sub/.nsgate/w/x.step.json`, "", "", []string{newFile, "sub/.nsgate/w/x.step.json"}},
+		{"a directory of its own", `mkdir -p 'a [b]*'; echo new >'a [b]*/x.csv'; mkdir -p 'a b'
+			echo new >'a b/x.csv'`, "a [b]*", "", []string{"a [b]*/x.csv"}},
 		{"below a directory", ":", "", "below", []string{"below/" + newFile}},
 		{"unchanged", `rm .nsgate/app/gpu/b.csv`, "", "", nil},
 	} {
@@ -433,7 +456,7 @@ func TestRecordedModes(t *testing.T) {
 	if w.kept(log); !ok {
 		t.Error(log)
 	}
-	w.shell("cd checkout && git stash -q -u -- .nsgate && git apply --index nsgate.patch && test $(cat " + newFile + ") = new")
+	w.shell("cd checkout && git reset -q --hard && git apply --index nsgate.patch && test $(cat " + newFile + ") = new")
 
 	w = newWorkflow(t)
 	w.script("bin/nsgate", "exit 3")
@@ -442,7 +465,8 @@ func TestRecordedModes(t *testing.T) {
 	}
 
 	w = newWorkflow(t)
-	w.script("bin/nsgate", `trap 'echo stopped; exit 143' TERM; sleep 0.2; kill -INT $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done`)
+	w.script("bin/nsgate", `trap 'echo stopped; exit 143' TERM; sleep 0.2; kill -INT $PPID
+			for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done`)
 	if log, ok := w.run(""); ok || !strings.Contains(log, "stopped") {
 		t.Errorf("success is %v: %s", ok, log)
 	}

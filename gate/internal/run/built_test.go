@@ -30,10 +30,13 @@ func TestUnchanged(t *testing.T) {
 			t.Fatalf("%s: %v: %s", command, err, out)
 		}
 	}
-	sh(`mkdir -p template/hooks && printf '#!/bin/sh\ntouch "$BASE_DIR/ran"\n' >template/hooks/post-checkout && chmod 755 template/hooks/*
+	sh(`mkdir -p template/hooks && printf '#!/bin/sh\ntouch "$BASE_DIR/ran"\n' >template/hooks/post-checkout &&
+			chmod 755 template/hooks/*
 		git config --global init.templateDir $PWD/template; git config --global core.hooksPath $PWD/template/hooks
-		git config --global user.name a; git config --global user.email a@b; git config --global core.fsmonitor "touch $PWD/ran;"
-		git -c core.fsmonitor=false init -q repo && cd repo && echo program >program && git -c core.fsmonitor=false add . && git -c core.fsmonitor=false commit -q -m one
+		git config --global user.name a; git config --global user.email a@b
+			git config --global core.fsmonitor "touch $PWD/ran;"
+		git -c core.fsmonitor=false init -q repo && cd repo && echo program >program &&
+			git -c core.fsmonitor=false add . && git -c core.fsmonitor=false commit -q -m one
 		BUILD= bash "$SCRIPT" key; bash "$SCRIPT" build`)
 	if err := Unchanged(dir, filepath.Join(dir, ".git")); err != nil {
 		t.Fatal(err)
