@@ -85,7 +85,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 // comment adds a comment of an account of a type.
 func (h *codeHost) comment(body, kind, by string) {
 	h.comments = append(h.comments, map[string]any{"id": len(h.comments) + 1, "body": body,
-		"user": map[string]any{"type": kind, "login": by}, "author": map[string]any{"username": by}, "author_association": "MEMBER"})
+		"user":   map[string]any{"type": kind, "login": by},
+		"author": map[string]any{"username": by}, "author_association": "MEMBER"})
 }
 
 // write writes down a body: a field a line, lines of texts below it, of a summary the first.
@@ -269,13 +270,15 @@ func TestCommentsOfOthers(t *testing.T) {
 		h := newCodeHost(t)
 		h.own = own
 		w := onGitHub(t, h)
-		args := []string{"check", "-q", "--workload", "kernels", "--comment", "true", "--from", w.get("KERNELS") + "/unchanged"}
+		args := []string{"check", "-q", "--workload", "kernels", "--comment", "true",
+			"--from", w.get("KERNELS") + "/unchanged"}
 		w.run(0, "nsgate", args...)
 		body, mine := h.comments[0]["body"].(string), h.comments[0]
 		if h.comments = nil; mine["user"].(map[string]any)["login"] != own {
 			t.Fatal(mine)
 		}
-		for _, by := range []string{"dependabot[bot]", "bob", "github-actions", "gate-app", "alice[bot]", "github-actions[bot]", "gate-app[bot]", "alice"} {
+		for _, by := range []string{"dependabot[bot]", "bob", "github-actions", "gate-app",
+			"alice[bot]", "github-actions[bot]", "gate-app[bot]", "alice"} {
 			if by != own {
 				h.comment(body, map[bool]string{true: "Bot", false: "User"}[strings.HasSuffix(by, "]")], by)
 			}

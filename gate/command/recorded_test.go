@@ -235,12 +235,14 @@ func (w *workflow) kept(log string, files ...string) {
 
 const newFile = ".nsgate/app/gpu/b.csv"
 
-// TestRecordedEvents holds that only the commit of a push, a schedule or a job by hand is recorded: the other events run
+// TestRecordedEvents holds that only the commit of a push, a schedule or a job by hand
+// is recorded: the other events run
 // with the rights of the default branch, whoever wrote what is checked out.
 func TestRecordedEvents(t *testing.T) {
 	t.Parallel()
 	stranger := `cd checkout && git checkout -q -b stranger && echo evil >code && git commit -q -a -m stranger`
-	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run", "issue_comment", "pull_request_target",
+	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run",
+		"issue_comment", "pull_request_target",
 		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call", "merge_group",
 		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
@@ -280,7 +282,8 @@ func TestRecordedEvents(t *testing.T) {
 // TestRecordedRefs: a baseline is pushed to a branch alone, and a job of another branch judges.
 func TestRecordedRefs(t *testing.T) {
 	t.Parallel()
-	for ref, record := range map[string]string{"refs/tags/main": "true", "refs/heads/topic": "main", "refs/pull/7/merge": "true",
+	for ref, record := range map[string]string{"refs/tags/main": "true", "refs/heads/topic": "main",
+		"refs/pull/7/merge": "true",
 		"refs/heads/main/x": "main", "": "true"} {
 		w := newWorkflow(t)
 		w.set["GITHUB_REF"], w.inputs["record"] = ref, record
@@ -296,9 +299,11 @@ func TestRecordedRefs(t *testing.T) {
 // it, or files that would be pushed.
 var hostileCheckouts = map[string]string{
 	"nothing": ":",
-	"hooks": `for hook in applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg \
+	"hooks": `for hook in applypatch-msg pre-applypatch post-applypatch \
+		pre-commit pre-merge-commit prepare-commit-msg commit-msg \
 		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update \
-		reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
+		reference-transaction push-to-checkout pre-auto-gc \
+		post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
 		p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit; do cp $WORK/evil .git/hooks/$hook; done`,
 	"hooksPath": `mkdir $WORK/hooks; for hook in pre-push reference-transaction post-index-change
 			do cp $WORK/evil $WORK/hooks/$hook; done
@@ -314,8 +319,10 @@ var hostileCheckouts = map[string]string{
 		cp .gitattributes .git/info/attributes; mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
 		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil
 			git config diff.external $WORK/evil`,
-	"programs": `for key in core.pager core.sshCommand core.editor core.askPass core.gitProxy gpg.program gpg.ssh.program core.alternateRefsCommand \
-		credential.helper credential.http://127.0.0.1.helper remote.origin.receivepack remote.origin.uploadpack uploadpack.packObjectsHook \
+	"programs": `for key in core.pager core.sshCommand core.editor core.askPass \
+		core.gitProxy gpg.program gpg.ssh.program core.alternateRefsCommand \
+		credential.helper credential.http://127.0.0.1.helper remote.origin.receivepack \
+		remote.origin.uploadpack uploadpack.packObjectsHook \
 		sequence.editor alias.push alias.hash-object alias.commit-tree trailer.x.command; do
 		git config $key "!$WORK/evil"; git config --global $key "$WORK/evil"; done
 		git config commit.gpgSign true; git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
@@ -475,7 +482,8 @@ func TestRecordedModes(t *testing.T) {
 	w.shell("echo new >checkout/" + newFile)
 	cmd := exec.Command("bash", mustAbs(t, "../../.github/recorded"))
 	cmd.Dir = w.repo
-	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true", "PATCH=", "BASELINE=", "WORKING_DIRECTORY=", "GITHUB_STEP_SUMMARY="+w.dir+"/summary")
+	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true",
+		"PATCH=", "BASELINE=", "WORKING_DIRECTORY=", "GITHUB_STEP_SUMMARY="+w.dir+"/summary")
 	for name, value := range w.set {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

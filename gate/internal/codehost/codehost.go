@@ -100,8 +100,8 @@ func New(getenv func(string) string) (*Host, error) {
 	return h, nil
 }
 
-// Descriptor is the variable with the number of a descriptor from which the token is read: the measured program can read
-// the environment of a process that it descends from.
+// Descriptor is the variable with the number of a descriptor from which the token is read: the measured program can
+// read the environment of a process that it descends from.
 const Descriptor = "NSGATE_TOKEN_FD"
 
 // Token is the token in the environment of a job, "" for none.

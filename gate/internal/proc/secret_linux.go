@@ -32,8 +32,8 @@ func Secret(variable string) string {
 	return line
 }
 
-// Again replaces this process by a fresh one with the same arguments, which gets a secret by [Secret]: the kernel shows the
-// environment that a process began with. It returns only with an error.
+// Again replaces this process by a fresh one with the same arguments, which gets a secret by [Secret]: the kernel shows
+// the environment that a process began with. It returns only with an error.
 func Again(variable, secret string) error {
 	if len(secret) > maxSecret {
 		return errors.New("it is too long")

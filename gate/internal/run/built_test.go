@@ -23,8 +23,10 @@ func TestUnchanged(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command("bash", "-ec", command)
 		cmd.Dir = work
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+filepath.Join(work, "config"), "SCRIPT="+script, "WORKING_DIRECTORY=", "BASE_REF=HEAD",
-			"BASE_DIR="+dir, "GITHUB_OUTPUT="+filepath.Join(work, "output"), "CACHE_BASE=true", "RUNNER_OS=Linux", "RUNNER_ARCH=X64",
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+filepath.Join(work, "config"),
+			"SCRIPT="+script, "WORKING_DIRECTORY=", "BASE_REF=HEAD",
+			"BASE_DIR="+dir, "GITHUB_OUTPUT="+filepath.Join(work, "output"), "CACHE_BASE=true",
+			"RUNNER_OS=Linux", "RUNNER_ARCH=X64",
 			"BUILD=cp program built; ln -s built link; ln -s nowhere dead; echo x >$'a\\nb'; echo y >'c\\d  e'; mkdir -p sub/.git; echo >sub/.git/x")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", command, err, out)
@@ -44,8 +46,10 @@ func TestUnchanged(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("a hook ran in the base")
 	}
-	for _, change := range []string{"echo head >built", "echo >>program", "chmod 000 built; rm built", "ln -sf program link", "ln -sf /bin/sh dead",
-		"touch new", "mkdir n && touch n/new", "rm link && cp built link", "rm dead", "rm program && ln -s built program", "echo >sub/.git/y",
+	for _, change := range []string{"echo head >built", "echo >>program",
+		"chmod 000 built; rm built", "ln -sf program link", "ln -sf /bin/sh dead",
+		"touch new", "mkdir n && touch n/new", "rm link && cp built link", "rm dead",
+		"rm program && ln -s built program", "echo >sub/.git/y",
 		"printf head >$'a\\nb'", "mv 'c\\d  e' c"} {
 		sh("rm -rf base && cd repo && bash $SCRIPT build && cd ../base && " + change)
 		if err := Unchanged(dir, filepath.Join(dir, ".git")); err == nil || !strings.Contains(err.Error(), "of the build") {
