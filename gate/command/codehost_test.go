@@ -28,10 +28,11 @@ type codeHost struct {
 	status   int // of each answer, 0 for success
 	comments []map[string]any
 	log      strings.Builder
+	own      string // account of the token on GitHub, or "gitlab"
 }
 
 func newCodeHost(t *testing.T) *codeHost {
-	h := &codeHost{}
+	h := &codeHost{own: "github-actions[bot]"}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.answer(t, w, r) }))
 	t.Cleanup(h.Close)
 	return h
@@ -56,7 +57,15 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	var answer any = map[string]any{"username": "bot"}
+	if strings.HasSuffix(r.URL.Path, "/user") && h.own != "gitlab" && h.own != "alice" {
+		w.WriteHeader(http.StatusForbidden) // the token of an application has no user
+		return
+	}
 	switch words := strings.Split(r.URL.Path, "/"); {
+	case strings.HasSuffix(r.URL.Path, "/user") && h.own != "gitlab":
+		answer = map[string]any{"login": h.own}
+	case strings.HasSuffix(r.URL.Path, "/graphql"):
+		answer = map[string]any{"data": map[string]any{"viewer": map[string]any{"login": strings.TrimSuffix(h.own, "[bot]")}}}
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/pulls"):
 		answer = []any{map[string]any{"number": 6, "head": map[string]any{"sha": strings.Repeat("0", 40)}},
 			map[string]any{"number": 7, "head": map[string]any{"sha": headCommit}}}
@@ -65,7 +74,7 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 		rest := h.comments[min(100*(first-1), len(h.comments)):]
 		answer = rest[:min(100, len(rest))]
 	case r.Method == http.MethodPost && body["body"] != nil:
-		h.comment(body["body"].(string), "Bot", "bot")
+		h.comment(body["body"].(string), "Bot", map[string]string{"gitlab": "bot"}[h.own]+strings.TrimPrefix(h.own, "gitlab"))
 	case body["body"] != nil:
 		id, _ := strconv.Atoi(words[len(words)-1])
 		h.comments[id-1]["body"] = body["body"]
@@ -76,7 +85,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 // comment adds a comment of an account of a type.
 func (h *codeHost) comment(body, kind, by string) {
 	h.comments = append(h.comments, map[string]any{"id": len(h.comments) + 1, "body": body,
-		"user": map[string]any{"type": kind}, "author": map[string]any{"username": by}, "author_association": "CONTRIBUTOR"})
+		"user":   map[string]any{"type": kind, "login": by},
+		"author": map[string]any{"username": by}, "author_association": "MEMBER"})
 }
 
 // write writes down a body: a field a line, lines of texts below it, of a summary the first.
@@ -253,16 +263,57 @@ func TestCodeHostPages(t *testing.T) {
 	}
 }
 
-// The measured program inherits no token.
+// A comment with the own mark of another bot or of a member is not the own one, whatever account the token has.
+func TestCommentsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, own := range []string{"github-actions[bot]", "gate-app[bot]", "alice"} {
+		h := newCodeHost(t)
+		h.own = own
+		w := onGitHub(t, h)
+		args := []string{"check", "-q", "--workload", "kernels", "--comment", "true",
+			"--from", w.get("KERNELS") + "/unchanged"}
+		w.run(0, "nsgate", args...)
+		body, mine := h.comments[0]["body"].(string), h.comments[0]
+		if h.comments = nil; mine["user"].(map[string]any)["login"] != own {
+			t.Fatal(mine)
+		}
+		for _, by := range []string{"dependabot[bot]", "bob", "github-actions", "gate-app",
+			"alice[bot]", "github-actions[bot]", "gate-app[bot]", "alice"} {
+			if by != own {
+				h.comment(body, map[bool]string{true: "Bot", false: "User"}[strings.HasSuffix(by, "]")], by)
+			}
+		}
+		h.comments, mine["id"] = append(h.comments, mine), len(h.comments)+1
+		h.log.Reset()
+		w.run(0, "nsgate", args...)
+		if log := h.log.String(); !strings.Contains(log, "PATCH /repos/team/app/issues/comments/8\n") || strings.Count(log, "PATCH") != 1 ||
+			len(h.comments) != 8 {
+			t.Errorf("%s: not the own comment:\n%s", own, log)
+		}
+	}
+}
+
+// The measured program inherits no token, and reads none of a process that it descends from: of its environment, command
+// line, memory or descriptors.
 func TestTokenIsHidden(t *testing.T) {
 	t.Parallel()
 	h := newCodeHost(t)
 	w := onGitHub(t, h)
-	w.script("app", `echo "token:$GITHUB_TOKEN:$GITLAB_TOKEN" >seen`)
+	w.script("app", `echo "token:$GITHUB_TOKEN:$GITLAB_TOKEN" >seen
+pid=$$ && while [ "$pid" -gt 1 ] && name=$(cat /proc/$pid/comm) && grep -q '"\?nsgate' /proc/$pid/cmdline /proc/$pid/comm || [ $pid = $$ ]; do
+	tr '\0' '\n' </proc/$pid/environ | grep -a '_TOKEN=..\|TOKENx' >>seen
+	tr '\0' '\n' </proc/$pid/cmdline | grep -a TOKENx >>seen
+	for fd in /proc/$pid/fd/[3-9]*; do case $(readlink $fd) in pipe:*) timeout 0.2 cat $fd | grep -a TOKENx >>seen ;; esac; done
+	echo "$name" >>ancestors
+	pid=$(sed 's/.*) . //; s/ .*//' /proc/$pid/stat)
+done`)
 	w.set("GITLAB_TOKEN", "x")
 	w.run(0, "nsgate", "check", "-q", "--workload", "kernels", "--comment", "true", "--", "./app")
 	if text, err := os.ReadFile(filepath.Join(w.work, "seen")); string(text) != "token::\n" {
 		t.Errorf("the program sees %q (%v)", text, err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(w.work, "ancestors")); strings.Count(string(text), "\n") < 2 {
+		t.Errorf("the program looked at %q alone", text)
 	}
 	if !strings.Contains(h.log.String(), "POST /repos/team/app/issues/7/comments") {
 		t.Errorf("no comment:\n%s", &h.log)
@@ -273,6 +324,7 @@ func TestTokenIsHidden(t *testing.T) {
 func TestGitLabNotes(t *testing.T) {
 	t.Parallel()
 	h := newCodeHost(t)
+	h.own = "gitlab"
 	w := newWorld(t)
 	for _, v := range [][2]string{{"GITLAB_CI", "true"}, {"CI_API_V4_URL", h.URL}, {"CI_PROJECT_ID", "5"},
 		{"CI_MERGE_REQUEST_IID", "7"}, {"CI_JOB_NAME", "nsgate"}, {"CI_JOB_URL", "https://gitlab.example/team/app/-/jobs/42"},

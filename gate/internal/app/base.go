@@ -35,9 +35,17 @@ func (b *Base) At(ctx context.Context, revision string) (err error) {
 
 // In makes a directory the checkout of the revision that [Base.At] found.
 func (b *Base) In(ctx context.Context, dir string) (err error) {
-	if err = b.revision.CheckedOut(ctx, dir); err == nil {
-		b.Dir, err = filepath.Abs(dir)
+	if err = b.revision.CheckedOut(ctx, dir); err != nil {
+		return err
 	}
+	switch err = run.Unchanged(dir, ask(ctx, dir, "rev-parse", "--absolute-git-dir")); {
+	case errors.Is(err, run.ErrNoList):
+		b.Warnings = append(b.Warnings, "the base build has no list of its files (.git/nsgate-built, of sha256sum -z): whether "+
+			"it is as it was built is not known")
+	case err != nil:
+		return fmt.Errorf("%s: %w; build %s anew", dir, err, b.revision.Ref)
+	}
+	b.Dir, err = filepath.Abs(dir)
 	return err
 }
 

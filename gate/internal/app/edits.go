@@ -20,6 +20,8 @@ import (
 type Review struct {
 	repository git.Repository
 	base       string // commit where the change left its target, "" where git does not know it
+	// Branch is the one that gave the base, where the host names no commit: what the job ran before can have moved it.
+	Branch string
 }
 
 // Reviewed is the change under review by the variables of a CI host: GitHub, GitLab, Buildkite, Jenkins, Azure
@@ -50,7 +52,12 @@ func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 	if err != nil {
 		return &Review{}
 	}
-	return &Review{in, leftAt(ctx, in, branch, commit, target, merge)}
+	r := &Review{repository: in, base: leftAt(ctx, in, commit, target, merge)}
+	if r.base == "" && commit == "" {
+		r.Branch = "refs/remotes/origin/" + branch
+		r.base, _ = in.Output(ctx, "merge-base", "--end-of-options", "HEAD", r.Branch)
+	}
+	return r
 }
 
 // mergeRef matches the ref of GitHub's and Azure's merge of a change with its target.
@@ -224,8 +231,8 @@ func linked(root, name string) string {
 
 // leftAt is the commit where the change under review left its target, "" where git does not know it: the base that the
 // host names, else by the host's own merge, if checked out, which has the target as its first parent (a merge by the
-// author proves nothing), by the target's commit in the host's event, or by its branch.
-func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merge string) string {
+// author proves nothing), or by the target's commit in the host's event.
+func leftAt(ctx context.Context, in git.Repository, commit, target, merge string) string {
 	ask := func(args ...string) string {
 		out, _ := in.Output(ctx, args...)
 		return strings.TrimSpace(out)
@@ -237,12 +244,10 @@ func leftAt(ctx context.Context, in git.Repository, branch, commit, target, merg
 		ask("rev-parse", "--verify", "--quiet", "HEAD^2") != "" {
 		return ask("rev-parse", "--verify", "--quiet", "HEAD^1")
 	}
-	if target != "" {
-		if base := ask("merge-base", "--end-of-options", "HEAD", target); base != "" {
-			return base
-		}
+	if target == "" {
+		return ""
 	}
-	return ask("merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch)
+	return ask("merge-base", "--end-of-options", "HEAD", target)
 }
 
 type event struct {

@@ -122,19 +122,36 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 	return scoreOf(lines), nil
 }
 
+// hosts are the variables of CI hosts that tell a job of the default branch: its branch, the default one, its commit, how
+// it was started, and the starts that check out a commit of that branch. Others run in its name with code of anybody.
+var hosts = []struct {
+	branch, standard, commit, start string
+	starts                          []string
+}{
+	{"CI_COMMIT_BRANCH", "CI_DEFAULT_BRANCH", "CI_COMMIT_SHA", "CI_PIPELINE_SOURCE", []string{"push", "schedule", "web"}},
+	{"BUILDKITE_BRANCH", "BUILDKITE_PIPELINE_DEFAULT_BRANCH", "BUILDKITE_COMMIT", "BUILDKITE_PULL_REQUEST", []string{"false"}},
+	{"GITHUB_REF", "", "GITHUB_SHA", "GITHUB_EVENT_NAME", []string{"push", "schedule", "workflow_dispatch"}},
+}
+
 // DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, ""
-// elsewhere. The error is that of a checkout whose commit is not known or does not hold the files that are measured.
+// elsewhere. The error is that of a checkout whose commit is not the job's or does not hold the files that are measured.
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
-	for _, host := range [][2]string{{getenv("CI_COMMIT_BRANCH"), getenv("CI_DEFAULT_BRANCH")},
-		{getenv("BUILDKITE_BRANCH"), getenv("BUILDKITE_PIPELINE_DEFAULT_BRANCH")},
-		{strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"),
-			readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default}} {
-		if host[0] == "" || host[0] != host[1] {
+	for _, host := range hosts {
+		branch, standard, start := getenv(host.branch), getenv(host.standard), getenv(host.start)
+		if host.standard == "" {
+			standard = "refs/heads/" + readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default
+		}
+		if branch == "" || branch != standard || start != "" && !slices.Contains(host.starts, start) {
 			continue
 		}
 		id, err := commit(ctx)
-		if err == nil && (id == "" || strings.HasSuffix(id, dirty)) {
+		of := getenv(host.commit)
+		switch {
+		case err != nil:
+		case id == "" || strings.HasSuffix(id, dirty):
 			err = errors.New("tracked files of the checkout were changed, or it has no commit; measure a clean checkout")
+		case of != "" && !strings.HasPrefix(of, id):
+			err = fmt.Errorf("commit %s is checked out, not that of the job (%s); measure that", id, host.commit)
 		}
 		return id, err
 	}

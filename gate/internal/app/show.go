@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,8 +53,45 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	for i := range out.Kernels {
 		out.Kernels[i].Counters = countersOf(out.Kernels[i].Subject(), recorded)
 	}
+	if text := unrelated(r.Traces); text != "" {
+		out.Warnings = append(out.Warnings, text)
+	}
 	out.Warnings = append(out.Warnings, r.Warnings...)
 	return out, nil
+}
+
+// unrelated says how many programs the processes are that share no kernel with each other, "" for one program. A
+// process with few launches, such as one that asks for the properties of a device, belongs to any.
+func unrelated(traces []model.Trace) string {
+	const few = 50 // the largest launches so many times more
+	most, processes := 0, 0
+	for i := range traces {
+		most = max(most, len(traces[i].Launches))
+	}
+	var programs []map[string]bool
+	for i := range traces {
+		if len(traces[i].Launches)*few < most {
+			continue
+		}
+		own := map[string]bool{}
+		for _, k := range traces[i].Kernels {
+			own[k.Subject.Short()] = true
+		}
+		processes++
+		programs = slices.DeleteFunc(programs, func(p map[string]bool) bool {
+			shared := slices.ContainsFunc(slices.Collect(maps.Keys(own)), func(name string) bool { return p[name] })
+			if shared {
+				maps.Copy(own, p)
+			}
+			return shared
+		})
+		programs = append(programs, own)
+	}
+	if len(programs) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d processes are %d programs that launch no kernel in common and do not belong together: show the "+
+		"recordings of each program by themselves", processes, len(programs))
 }
 
 // countersOf are the counters of a kernel in the first session that has them, nil where none has.

@@ -171,9 +171,17 @@ func (v *flags) skips(e *env, c *app.Check, j *job) {
 	if v.runs.Most > 0 && v.runs.Most < j.set.Runs.Most {
 		v.looser = append(v.looser, looser(source(v.fs, "runs"), v.runs.String(), "runs", of, j.set.Runs.String()))
 	}
-	if c.SkipUnchanged = v.skip && !v.bisecting; c.SkipUnchanged && e.editsBaselines(j.Root) {
+	c.SkipUnchanged = v.skip && !v.bisecting
+	review, why := e.reviewed(), ""
+	switch {
+	case e.editsBaselines(j.Root):
+		why = "the change edits baselines"
+	case review != nil && review.Branch != "":
+		why = "the CI host names no base commit"
+	}
+	if c.SkipUnchanged && why != "" {
 		c.SkipUnchanged = false
-		c.Warn("the change edits baselines: measuring although unchanged checks are skipped")
+		c.Warn(why + ": measuring although unchanged checks are skipped")
 	}
 }
 

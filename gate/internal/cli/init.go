@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -107,9 +106,6 @@ func named(root string, command []string) (candidate, error) {
 	name := strings.Trim(noName().ReplaceAllString(filepath.Base(program), "-"), "-._")
 	c := candidate{name: cmp.Or(name[:min(len(name), 64)], "app"), command: thresholds.JoinCommand(command),
 		why: "named on the command line"}
-	if strings.ContainsFunc(c.command, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return c, usageError("the command has a character that nsgate.toml cannot hold; put it into a script, and name that")
-	}
 	at, err := filepath.Abs(".")
 	if err != nil {
 		return c, err
@@ -117,7 +113,16 @@ func named(root string, command []string) (candidate, error) {
 	if root, err = filepath.Abs(root); err == nil {
 		c.dir, err = filepath.Rel(root, at)
 	}
-	return c, err
+	if err != nil {
+		return c, err
+	}
+	back, err := thresholds.Parse(policyFile, []byte((&finds{workloads: []candidate{c}}).tables()))
+	if err != nil || !slices.Equal(back.Workloads[0].Command, command) ||
+		cmp.Or(back.Workloads[0].Dir, ".") != filepath.ToSlash(c.dir) {
+		return c, usageError("nsgate.toml cannot hold %s, in the directory %s, as they are: put the command into a script "+
+			"with a plain name, and name that", report.Clean(c.command), report.Clean(filepath.ToSlash(c.dir)))
+	}
+	return c, nil
 }
 
 func here(file string) string {

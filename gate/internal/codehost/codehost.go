@@ -100,6 +100,25 @@ func New(getenv func(string) string) (*Host, error) {
 	return h, nil
 }
 
+// Descriptor is the variable with the number of a descriptor from which the token is read: the measured program can
+// read the environment of a process that it descends from.
+const Descriptor = "NSGATE_TOKEN_FD"
+
+// Token is the token in the environment of a job, "" for none.
+func Token(getenv func(string) string) string {
+	if getenv("GITHUB_ACTIONS") == "true" {
+		return getenv(tokens[0])
+	}
+	return getenv(tokens[1])
+}
+
+// Hand puts a token from a descriptor where [New] looks for it. The kernel shows none that is set so late.
+func Hand(setenv func(name, value string) error, token string) {
+	for _, name := range tokens {
+		setenv(name, token)
+	}
+}
+
 // Hide takes the tokens out of the environment, so that a measured program inherits none.
 func Hide(unset func(string) error) {
 	for _, name := range tokens {
@@ -182,23 +201,31 @@ func (h *Host) mark(p Post, own map[string]int64) (mark string, id int64) {
 // marked matches the beginning of a comment that nsgate wrote.
 var marked = input.Pattern(`^<!-- nsgate:([0-9a-f]{16}) -->\r?\n`)
 
-// written are the numbers of the comments by their marks, of several with one mark the first. Comments of strangers do
-// not count: their authors could edit them afterwards.
+// actionsBot is the account of the token that GitHub gives to a job.
+const actionsBot = "github-actions[bot]"
+
+// account is an author of comments: Login on GitHub, Username on GitLab.
+type account struct{ Login, Username string }
+
+func (a account) name() string { return cmp.Or(a.Login, a.Username) }
+
+// written are the numbers of the comments by their marks, of several with one mark the first. Only comments of the
+// token's own account count: other authors, bots and members too, could edit theirs afterwards.
 func (h *Host) written(ctx context.Context, list string) (map[string]int64, error) {
-	self, found := struct{ Username string }{}, map[string]int64{}
-	if h.gitlab {
-		if err := h.call(ctx, http.MethodGet, "/user", nil, &self); err != nil {
-			return nil, err
-		}
+	type comment struct {
+		ID           int64
+		Body         string
+		User, Author account
 	}
+	var own account
+	var found []comment
+	err := h.call(ctx, http.MethodGet, "/user", nil, &own)
+	if h.gitlab && err != nil {
+		return nil, err
+	}
+	others := false
 	for page := 1; page <= maxPages; page++ {
-		var all []struct {
-			ID          int64
-			Body        string
-			User        struct{ Type string }
-			Author      struct{ Username string }
-			Association string `json:"author_association"`
-		}
+		var all []comment
 		query := fmt.Sprintf("?per_page=%d&page=%d", perPage, page)
 		if h.gitlab {
 			query += "&sort=asc"
@@ -207,19 +234,44 @@ func (h *Host) written(ctx context.Context, list string) (map[string]int64, erro
 			return nil, err
 		}
 		for _, c := range all {
-			own := c.User.Type == "Bot" || slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association)
-			if h.gitlab {
-				own = c.Author.Username == self.Username
-			}
-			if m := marked().FindStringSubmatch(c.Body); own && m != nil && found[m[1]] == 0 {
-				found[m[1]] = c.ID
+			if marked().MatchString(c.Body) {
+				found = append(found, c)
+				others = others || strings.HasSuffix(c.User.Login, "[bot]") && c.User.Login != actionsBot
 			}
 		}
 		if len(all) < perPage {
 			break
 		}
 	}
-	return found, nil
+	if own.name() == "" && !h.gitlab { // the token of an application
+		own.Login = h.application(ctx, others)
+	}
+	numbers := map[string]int64{}
+	for _, c := range found {
+		mark, by := marked().FindStringSubmatch(c.Body)[1], cmp.Or(c.User.name(), c.Author.name())
+		if by != "" && by == own.name() && numbers[mark] == 0 {
+			numbers[mark] = c.ID
+		}
+	}
+	return numbers, nil
+}
+
+// application is the account of an application's token, which GitHub tells through GraphQL alone: it is asked where
+// another application than that of GitHub's jobs has written.
+func (h *Host) application(ctx context.Context, others bool) string {
+	var answer struct{ Data struct{ Viewer account } }
+	if others {
+		graph := *h
+		graph.api = strings.TrimSuffix(strings.TrimSuffix(h.api, "/"), "/v3")
+		query := map[string]string{"query": "{viewer{login}}"}
+		if graph.call(ctx, http.MethodPost, "/graphql", query, &answer) != nil {
+			return actionsBot
+		}
+	}
+	if login := answer.Data.Viewer.Login; login != "" {
+		return strings.TrimSuffix(login, "[bot]") + "[bot]"
+	}
+	return actionsBot
 }
 
 // find looks for the open pull request of a fork's branch, which the event of a workflow_run does not name.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -74,11 +75,47 @@ func differ(ctx context.Context, top, rows string, disable []string, excepted fu
 		return false, err
 	}
 	for i, id := range strings.Split(out, "\n") {
-		if i < len(ids) && id != ids[i] && !stored(ctx, top, names[i]) {
+		if i < len(ids) && id != ids[i] && !stored(ctx, top, disable, ids[i], names[i]) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// Intact is an error that names a tracked file of another checkout of the repository around top that differs from a
+// commit. Index, configuration and objects of that checkout have no say; a submodule counts by its commit.
+func Intact(ctx context.Context, top, checkout, commit string) error {
+	r, err := Open(ctx, top)
+	if err != nil {
+		return err
+	}
+	r.Top = checkout
+	ask := func(args ...string) (string, error) { return r.Output(ctx, args...) }
+	disable, err := noFilters(ask)
+	if err != nil {
+		return err
+	}
+	disable = append(disable, "--git-dir="+r.dir, "--work-tree="+checkout)
+	return proc.InPrivate(func(dir string) error {
+		in := func(args ...string) (string, error) {
+			all := slices.Concat(disable, []string{"-c", "core.sparseCheckout=false"}, args)
+			return r.with(ctx, "GIT_INDEX_FILE="+filepath.Join(dir, "index"), all...)
+		}
+		if _, err := in("read-tree", commit); err != nil {
+			return err
+		}
+		in("update-index", "-q", "--refresh", "--ignore-submodules") // fails where files differ
+		rows, err := in("diff-files", "-z", "--ignore-submodules=dirty")
+		if err != nil {
+			return err
+		}
+		changed, err := differ(ctx, r.Top, rows, disable, func(string) bool { return false })
+		if _, name, _ := strings.Cut(rows, "\x00"); changed {
+			name, _, _ = strings.Cut(name, "\x00")
+			return fmt.Errorf("tracked files differ from commit %s, such as %q", commit[:12], name)
+		}
+		return err
+	})
 }
 
 var filterKey = input.Pattern(`^filter\.([^=\n]*)\.(clean|smudge|process|required)$`)
@@ -112,13 +149,14 @@ func noFilters(ask func(args ...string) (string, error)) (disable []string, err 
 var pointer = input.Pattern(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?` +
 	`oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
 
-// stored reports whether a Git LFS pointer in the index stands for a file.
-func stored(ctx context.Context, top, name string) bool {
-	size, err := Output(ctx, top, "cat-file", "-s", ":"+name)
+// stored reports whether an object is a Git LFS pointer that stands for a file.
+func stored(ctx context.Context, top string, options []string, id, name string) bool {
+	options = append(slices.Clip(options), "cat-file")
+	size, err := Output(ctx, top, append(slices.Clip(options), "-s", id)...)
 	if n, _ := strconv.Atoi(size); err != nil || n == 0 || n > 1024 {
 		return false
 	}
-	text, err := Output(ctx, top, "cat-file", "blob", ":"+name)
+	text, err := Output(ctx, top, append(options, "blob", id)...)
 	m := pointer().FindStringSubmatch(text + "\n")
 	if err != nil || m == nil {
 		return false

@@ -36,6 +36,9 @@ func Monotonic() time.Duration                { return 0 }
 func CPUTime() time.Duration                  { return 0 }
 func Room(string) int64                       { return math.MaxInt64 }
 
+func Secret(string) string       { return "" }
+func Again(string, string) error { return errors.ErrUnsupported }
+
 func endSession(string, time.Duration)        {}
 func awaitSession(string, time.Duration)      {}
 func detach(*exec.Cmd)                        {}

@@ -97,6 +97,9 @@ func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s is not a checkout of %s, which is commit %s; check that out and build it", dir,
 			r.Ref, r.Commit[:12])
 	}
+	if err := git.Intact(ctx, r.top, real, r.Commit); err != nil {
+		return fmt.Errorf("%s: %w; check %s out anew and build it", dir, err, r.Ref)
+	}
 	return nil
 }
 

