@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -104,6 +105,8 @@ func RunnerMain(args []string) int {
 		return rank.Program(args[1])
 	case len(args) == 1 && args[0] == gatheredArg:
 		return readGathered()
+	case len(args) == 1 && args[0] == resultsArg:
+		return confine.Answer(openResults)
 	case len(args) == 1, len(args) == 2 && args[1] == unprofiledArg:
 		return runner(args[0], len(args) == 2)
 	}
@@ -344,17 +347,17 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	r.ExitCode, r.Signal = proc.Status(x.cmd.ProcessState)
 	r.MemoryKills = host.Here().MemoryKills() - x.kills
 	r.Output, r.Found = x.out.String(), x.printed.end()
-	x.readResults()
+	x.readResults(context.WithoutCancel(ctx))
 }
 
 // readResults reads what a harness wrote in a run that has ended.
-func (x *started) readResults() {
+func (x *started) readResults(ctx context.Context) {
 	if x.written == nil {
 		return
 	}
 	defer os.RemoveAll(x.written.dir)
 	if r := &x.r; r.Unprofiled && !r.failed() {
-		session, err := x.written.read()
+		session, err := x.written.read(ctx)
 		if err != nil {
 			r.Unread = err.Error()
 			return

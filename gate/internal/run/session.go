@@ -301,7 +301,8 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 		return nil, causeOr(limited, p.blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
-	traces, err := p.Profiler.Read(ctx, export, "the profile")
+	var traces []model.Trace
+	err = p.ask(ctx, exports{Profiler: name, Files: []gatheredExport{{File: export}}}, func(of []model.Trace) { traces = of })
 	if err != nil {
 		return nil, causeOr(ctx, p.blameRoom(err, proc.Room(dir), ""))
 	}
