@@ -38,7 +38,7 @@ func Room(string) int64                       { return math.MaxInt64 }
 
 func endSession(string, time.Duration)        {}
 func awaitSession(string, time.Duration)      {}
-func detach(*exec.Cmd)                        {}
+func Detach(*exec.Cmd)                        {}
 func ignoreSignals()                          {}
 func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
 func bootID() string                          { return "" }

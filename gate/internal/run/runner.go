@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -135,16 +136,17 @@ func runner(file string, unprofiled bool) int {
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)},
-		out: json.NewEncoder(out)}
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out}, out: json.NewEncoder(out)}
 	if s.Live {
 		x.said = func(text string) { x.write(line{Said: text}) }
 	}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
 	case <-orphaned:
-		if _, err := os.Lstat(lifelineIn(dir)); err == nil { // no other process will clean up
-			proc.Clear(dir, 0)
+		// The guard may have been killed as well. The runner under the profiler lets the other one end what it adopted.
+		other := unprofiled && slices.ContainsFunc(s.Schedule, func(t slot) bool { return !t.Unprofiled })
+		if _, err := os.Lstat(lifelineIn(dir)); err == nil && !other {
+			proc.Clear(dir, proc.EndGrace)
 		}
 	default:
 	}

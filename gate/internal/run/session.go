@@ -31,6 +31,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
@@ -340,8 +341,13 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	if err != nil {
 		return nil, err
 	}
+	written, err := output.New(journalIn(dir))
+	if err != nil {
+		return nil, proc.PrivateError(err)
+	}
+	defer written.Close()
 	x := &processes{Plan: p, dir: dir, note: note, gate: gate, lifeline: lifeline,
-		journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+		journal: journal{file: written}, runs: len(p.schedule())}
 	defer children.End()
 	defer func() { // the profiler ends the workload and finalises before its runners are ended
 		os.Remove(lifelineIn(dir)) // a runner that ends late leaves the directory alone
@@ -357,7 +363,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 		name, argv := p.Profiler.Tool().Name, p.commands(dir)[0]
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
-		if x.profiler, err = start(cmd); err != nil {
+		if x.profiler, err = start(cmd, proc.Isolate); err != nil {
 			return nil, model.Refuse(model.ProfilerFailed,
 				cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
 				"%s could not be started: %s", name, said(err.Error()))
