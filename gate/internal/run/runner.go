@@ -131,8 +131,9 @@ func runner(file string, unprofiled bool) int {
 
 	runtime.LockOSThread() // a run dies with the thread that started it
 	children := proc.Adopt()
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
+	told, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	ctx, cancel := context.WithCancel(told) // stop would let the SIGTERM of the guard end this process at once
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
