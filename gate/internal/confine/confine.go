@@ -13,6 +13,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
+// ChildMark is the variable of a child, which starts none itself, whatever its main does.
+const ChildMark = "NSGATE_CHILD"
+
 // Limits bound a child. A zero is no bound.
 type Limits struct {
 	Memory int64         // bytes of address space

@@ -20,9 +20,6 @@ import (
 // inherited are the variables that a child gets. No other one: a token of the job may be among them.
 var inherited = []string{"GOMAXPROCS", "GOMEMLIMIT", "TMPDIR", "TZ"}
 
-// childMark is the variable of a child, which starts none itself, whatever its main does.
-const childMark = "NSGATE_CHILD"
-
 // Ask runs this binary with arguments whose main calls [Answer], and hands on its answers. An [*Ended] error is that of
 // a child that did not come to its end. Where this binary does not run itself, or is such a child already, it calls
 // read.
@@ -31,8 +28,8 @@ func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read
 	switch {
 	case confined, !proc.Guarded():
 		return read(request, each)
-	case os.Getenv(childMark) != "":
-		doubt(childMark + " is set")
+	case os.Getenv(ChildMark) != "":
+		doubt(ChildMark + " is set")
 		return read(request, each)
 	}
 	var asked, words = new(bytes.Buffer), proc.Output{}
@@ -42,7 +39,7 @@ func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) // this binary, also where its name has another one now
-	cmd.Args[0], cmd.Env = os.Args[0], []string{childMark + "=1"}
+	cmd.Args[0], cmd.Env = os.Args[0], []string{ChildMark + "=1"}
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)
