@@ -3,6 +3,8 @@ package command
 
 import (
 	"context"
+	"os"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -11,9 +13,11 @@ import (
 // Streams are the files of the command. The report goes to Out, everything else to Err.
 type Streams = cli.Streams
 
-// Main runs the command line args, without the program's name, and returns the exit code. With files as streams it may
-// run this executable again, to read files of others in a confined child: the program hands all its arguments to Main.
+// Main runs the command line args, without the program's name, and returns the exit code. A program that hands all of its
+// own arguments to Main is run again, to read files of others in a confined child and to clear up after a kill.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	proc.UseGuard()
+	if slices.Equal(args, os.Args[1:]) { // else the main of this program does not hand its arguments on
+		proc.UseGuard()
+	}
 	return cli.Main(ctx, args, streams)
 }

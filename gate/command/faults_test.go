@@ -646,3 +646,108 @@ func TestTwoOnOneGPU(t *testing.T) {
 	}
 	w.gone()
 }
+
+// What a workload or a cleaner of temporary files removes ends in a verdict or in a sentence, and leaves no process.
+func TestRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	const private = `NO VERDICT +the private directory of the session was removed while it\s+measured`
+	tests := []struct {
+		name, workload string
+		args           []string
+		code           int
+		says           string
+	}{
+		{"private directory", `rm -rf ../tmp/nsgate-*`, nil, 3, private},
+		{"private directory of unprofiled runs", `rm -rf ../tmp/nsgate-*`, []string{"--unprofiled", "2"}, 3, private},
+		// The fake nsys finds the runs in the journal, so that it records others.
+		{"journal", `rm -f ../tmp/nsgate-*/journal`, nil, 3, `NO VERDICT`},
+		{"journal of two runners", `rm -f ../tmp/nsgate-*/journal`, []string{"--unprofiled", "2"}, 3, `NO VERDICT`},
+		{"lifeline", `rm -f ../tmp/nsgate-*/lifeline`, []string{"--unprofiled", "2"}, 0, `PASS`},
+		{"specification", `rm -f ../tmp/nsgate-*/spec.json`, []string{"--unprofiled", "2"}, 0, `PASS`},
+		{"owner", `rm -f ../tmp/nsgate-*/owner.json`, nil, 0, `PASS`},
+		{"temporary files", `rm -rf ../tmp; mkdir -m 700 ../tmp`, []string{"--unprofiled", "2"}, 3, private},
+		{"baseline", `rm -rf .nsgate`, nil, 0, `PASS`},
+		{"working directory", `cd ..; rm -rf work`, nil, 4, `could not be started in run 2 of 2`},
+	}
+	seed := newWorld(t)
+	seed.run(0, "nsgate", "record", "--from", seed.get("KERNELS")+"/base")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.like(seed)
+			args := append([]string{"check", "--runs", "2"}, tt.args...)
+			j := w.start("nsgate", append(args, "--", "sh", "-c", tt.workload)...)
+			if code := j.wait(); code != tt.code {
+				t.Errorf("exit code %d, want %d\n%s", code, tt.code, j.said())
+			}
+			j.says(tt.says)
+			w.gone()
+		})
+	}
+}
+
+// A killed nsgate ends a daemon of the workload that has cleared its environment, also where the private directory is
+// gone by then.
+func TestKillDaemon(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	const daemon = `env -i PATH="$PATH" setsid sleep 300 >/dev/null 2>&1 & echo $! >$WORK/daemon; `
+	for name, tt := range map[string]struct {
+		workload string
+		args     []string
+	}{
+		"profiled":                    {daemon + waits, nil},
+		"unprofiled":                  {`test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + daemon + waits, []string{"--unprofiled", "2"}},
+		"without a private directory": {`rm -rf ../tmp/nsgate-*; ` + daemon + waits, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.run(0, "nsgate", "record", "--from", w.get("KERNELS")+"/base")
+			args := append([]string{"check", "--runs", "2"}, tt.args...)
+			j := w.start("nsgate", append(args, "--", "sh", "-c", tt.workload)...)
+			w.until("the run", func() bool { return w.exists("pid") })
+			text, _ := os.ReadFile(filepath.Join(w.work, "daemon"))
+			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			if err != nil {
+				t.Fatal(err, j.said())
+			}
+			j.cmd.Process.Kill()
+			j.wait()
+			w.until("the end of the daemon", func() bool { return syscall.Kill(pid, 0) != nil })
+			w.gone()
+		})
+	}
+}
+
+// The guard ends what a killed nsgate and its runner leave, although the private directory is gone.
+func TestGuardWithoutDirectory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", `setsid sleep 300 & rm -rf ../tmp/nsgate-*; `+waits)
+	w.until("the run", func() bool { return w.exists("pid") })
+	var killed []int
+	for pid, command := range w.find("") {
+		if !strings.Contains(command, "--guard") && !strings.HasPrefix(command, "sleep 300") {
+			syscall.Kill(pid, syscall.SIGSTOP) // who sees another one die clears up
+			killed = append(killed, pid)
+		}
+	}
+	if len(w.find("sleep 300")) == 0 || len(w.find("--guard")) == 0 {
+		t.Fatalf("there are only %v", w.find(""))
+	}
+	for _, pid := range killed {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	j.wait()
+	w.gone()
+}

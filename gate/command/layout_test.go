@@ -31,7 +31,7 @@ var layout = map[string]struct {
 	"gate/internal/cells":         {0, []string{"golang.org/x/text"}},
 	"gate/internal/git":           {1, nil},
 	"gate/internal/input":         {-2, nil},
-	"gate/internal/output":        {-1, nil},
+	"gate/internal/output":        {-1, []string{"golang.org/x/sys"}},
 	"gate/internal/terminal":      {0, []string{"golang.org/x/term"}},
 	"gate/internal/host":          {2, nil},
 	"gate/internal/codehost":      {0, nil},

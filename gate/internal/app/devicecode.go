@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -105,14 +106,33 @@ func (c CodeFiles) open(send func(*DeviceCode) error) error {
 	return send(code)
 }
 
+// ask reads the files in a confined child.
+func (c CodeFiles) ask(ctx context.Context) (code *DeviceCode, err error) {
+	err = confine.Ask(ctx, []string{run.RunnerArg, codeArg}, confine.For(), c, CodeFiles.open,
+		func(read *DeviceCode) error {
+			if code = read; code.Code == nil {
+				code.Code = []devicecode.Kernel{} // gob knows no empty list
+			}
+			return nil
+		})
+	return code, err
+}
+
+// ShowDeviceCode lists the device code of a file or directory that others made.
+func ShowDeviceCode(ctx context.Context, path string) (*DeviceCode, error) {
+	code, err := CodeFiles{Dir: ".", Patterns: []string{input.Quote(path)}}.ask(ctx)
+	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
+		return nil, ended.Refusal(path)
+	}
+	return code, err
+}
+
 // read reads the files in a confined child, nil where the workload names none. A file that cannot be read is a refusal.
 func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 	if len(c.Patterns) == 0 {
 		return nil, nil
 	}
-	var code *DeviceCode
-	err := confine.Ask(ctx, []string{run.RunnerArg, codeArg}, confine.For(), c, CodeFiles.open,
-		func(read *DeviceCode) error { code = read; return nil })
+	code, err := c.ask(ctx)
 	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
 		refused := ended.Refusal("device code cannot be read: " + strings.Join(c.Patterns, ", "))
 		return nil, model.Refuse(model.CodeUnreadable, refused.Next, "%s", refused.Reason)

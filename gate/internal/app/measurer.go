@@ -359,8 +359,15 @@ func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false
 	}
-	if len(args) == 2 && args[1] == codeArg {
-		return confine.Answer(CodeFiles.open), true
+	if len(args) == 2 {
+		switch args[1] {
+		case codeArg:
+			return confine.Answer(CodeFiles.open), true
+		case savedArg:
+			return confine.Answer(savedFiles.read), true
+		case profile.Arg:
+			return profile.Answer(), true
+		}
 	}
 	return run.RunnerMain(args[1:]), true
 }

@@ -19,24 +19,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {
-	confined, end := len(args) > 1 && args[0] == proc.HiddenArg && args[1] == confine.Arg, func(int) {}
-	if confined {
-		os.Stderr, end = confine.Child()
-		s.Err, args = os.Stderr, args[2:]
-	}
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
 	input.BoundMemory()
 	form := terminal.Form{ASCII: ascii(os.Getenv)}
 	e := &env{Out: terminal.New(s.Out, form), Err: terminal.New(s.Err, form), std: s,
-		getenv: os.Getenv, environ: os.Environ, line: args, confined: confined}
+		getenv: os.Getenv, environ: os.Environ, line: args}
 	defer e.listen(parent)()
 	e.reviewed = sync.OnceValue(func() *app.Review { return app.Reviewed(e.ctx, e.getenv) })
 	root := root(e)
@@ -46,9 +40,10 @@ func Main(parent context.Context, args []string, s Streams) int {
 	if err == nil {
 		err = e.failed
 	}
-	code := e.code(err)
-	end(code) // not deferred: a child that panics has no exit code to tell
-	return code
+	if doubt := confine.Doubt(); doubt != "" {
+		fmt.Fprintln(e.Err, "nsgate:", doubt)
+	}
+	return e.code(err)
 }
 
 // listen ends the context of the command at the first signal, until stop is called.
@@ -132,8 +127,7 @@ type env struct {
 	host     *codehost.Host     // that reports are posted to, nil for none
 	event    codehost.Review    // pull request of the job, where a flag asks for it
 	failed   error              // of a help page, whose printer returns none
-	std      Streams            // where these two end, for a child
-	confined bool               // this process is the child that reads
+	std      Streams            // where these two end
 	follows  atomic.Bool        // the command ends with a program, however long that takes after a signal
 }
 

@@ -49,10 +49,10 @@ func commands() []*command {
 			" reason replace if-due anchor policy quiet", run: record},
 		{name: "check", workload: true, flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir" +
 			" paired profiler" + launchNames + " explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames +
-			reportNames + patchNames + postNames + " accept-label", formats: reports, reads: readsFrom, run: check},
+			reportNames + patchNames + postNames + " accept-label", formats: reports, run: check},
 		{name: "compare", own: 2, wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
 			flags: policyNames + readNames + " " + pagesFlag + reportNames + postNames, formats: reports,
-			reads: readsArguments, run: compare},
+			run: compare},
 		{name: "accept", own: 1, optional: true, wants: "one saved report",
 			flags: "reason improved baseline force anchor workload", run: accept},
 		{name: "baseline", flags: storeNames + lookNames, formats: sessions, run: listBaselines, parts: []*command{
@@ -67,17 +67,17 @@ func commands() []*command {
 			flags:   measureNames + " from host policy" + boundNames + shownNames,
 			formats: report.Formats(report.Calibration), run: calibrate},
 		{name: "history", own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
-			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History), reads: readsArguments,
+			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History),
 			run: showHistory},
 		{name: "bisect", own: 2, workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
 			flags:   measureNames + " build kernel metric max-time explain policy" + boundNames + shownNames,
 			formats: report.Formats(report.Bisection), run: findCommit},
 		{name: "show", own: 1, wants: "one recording", flags: readNames + lookNames,
-			formats: report.Formats(report.Summary), reads: readsArguments, run: show},
+			formats: report.Formats(report.Summary), run: show},
 		{name: "scrub", own: 1, wants: "one recording", flags: readNames + " output", run: scrub},
 		{name: "report", own: 1, optional: true, wants: "at most one saved report",
 			flags:   policyNames + reportNames + postNames + patchNames + " open workload",
-			formats: reports, reads: readsArguments, run: showReport},
+			formats: reports, run: showReport},
 		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
 		{name: "policy", own: maxReports, optional: true, wants: "policy files",
 			flags: policyNames + " promote target baseline", run: showPolicy},
@@ -171,7 +171,6 @@ type command struct {
 	fewest   int      // runs that it takes
 	parts    []*command
 	formats  []string // of what it prints, nil where there is no choice
-	reads    reads    // nil for a command that reads no files of others
 	run      func(ctx context.Context, e *env, v *flags, args arguments) error
 }
 
@@ -246,11 +245,6 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 			return e.misused(err)
 		}
 		e.findHost(v)
-		if c.reads != nil {
-			if done, err := e.confine(out.Context(), c.reads, v, a); done {
-				return err
-			}
-		}
 		if c.formats != nil {
 			if err := v.check(e); err != nil && v.bisecting {
 				return forGit(out.Context(), nil, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/history"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -28,7 +29,7 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	saved, err := moments(args.own, workload)
+	saved, err := moments(ctx, args.own, workload)
 	if err != nil {
 		return err
 	}
@@ -86,22 +87,14 @@ func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, erro
 }
 
 // moments are those of reports on a workload and of benchmark files. Reports on others alone are an error.
-func moments(files []string, workload string) (out []history.Moment, err error) {
+func moments(ctx context.Context, files []string, workload string) (out []history.Moment, err error) {
 	var others []string
-	for _, file := range files {
-		s, err := profile.Benchmarks(file)
-		if err != nil {
-			return nil, err
-		}
+	err = app.ReadSaved(ctx, files, true, func(file string, s *model.Session, r *result.Report) {
 		if s != nil {
 			m := history.MomentOf(s)
 			m.File = filepath.Base(file)
 			out = append(out, m)
-			continue
-		}
-		r, err := readReport(file)
-		if err != nil {
-			return nil, err
+			return
 		}
 		for _, w := range r.Each() {
 			if w.Workload == "" || w.Workload == workload {
@@ -110,6 +103,9 @@ func moments(files []string, workload string) (out []history.Moment, err error) 
 				others = append(others, w.Workload)
 			}
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(out) == 0 && len(others) > 0 {
 		return nil, usageError("no report is about workload %q; choose one of theirs with --workload (%s)", workload,

@@ -16,10 +16,10 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
-	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
@@ -223,14 +223,14 @@ func saveLast(ctx context.Context, r *result.Judgement) bool {
 // savedReport reads the report that the arguments name, or the last one of this repository, without the commands in it.
 func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err error) {
 	if len(args.own) > 0 {
-		read, err := readReport(args.own[0])
+		read, err := e.readReport(args.own[0])
 		return found(read), args.own[0], err
 	}
 	if file = lastFile(e.ctx); file == "" {
 		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept",
 			e.command.Name())
 	}
-	read, err := readReport(file)
+	read, err := e.readReport(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = usageError("no report was kept in this repository; check first, or name a saved report")
@@ -264,13 +264,12 @@ func found(r *result.Report) *result.Judgement {
 	return j
 }
 
-func readReport(file string) (*result.Report, error) {
-	f, err := input.Open(file)
-	if err != nil {
-		return nil, err
+func (e *env) readReport(file string) (r *result.Report, err error) {
+	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) { r = read })
+	if model.KindOf(err) != "" {
+		err = noVerdict(e, "read", err)
 	}
-	defer f.Close()
-	return saved.Read(f, file)
+	return r, err
 }
 
 // writeFile writes a file whole or not at all. A pipe or device, such as /dev/stdout, is written to directly.

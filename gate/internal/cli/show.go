@@ -7,7 +7,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -15,7 +14,7 @@ import (
 
 func show(ctx context.Context, e *env, v *flags, args arguments) error {
 	if app.HoldsDeviceCode(args.own[0]) {
-		return showCode(e, args.own[0], v)
+		return showCode(ctx, e, args.own[0], v)
 	}
 	rule, err := v.rule()
 	if err != nil {
@@ -28,10 +27,10 @@ func show(ctx context.Context, e *env, v *flags, args arguments) error {
 	return render(e, v, summary)
 }
 
-func showCode(e *env, path string, v *flags) error {
-	code, err := app.ReadDeviceCode(".", input.Quote(path))
+func showCode(ctx context.Context, e *env, path string, v *flags) error {
+	code, err := app.ShowDeviceCode(ctx, path)
 	if err != nil {
-		return err
+		return noVerdict(e, "shown", err)
 	}
 	for _, u := range code.Unreadable {
 		fmt.Fprintln(e.Err, "nsgate: not read:", report.Clean(u))

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -16,41 +19,52 @@ type question[Q any] struct {
 	Request Q
 }
 
-// reply is the output of a child, on its standard output: an answer, an error, or neither at the end.
+// reply is the output of a child, on its standard output: why it is not confined, an answer, an error, or nothing at the
+// end.
 type reply[A any] struct {
-	Answer *A
-	Failed *failure
+	Unconfined string
+	Answer     *A
+	Failed     *failure
 }
 
-// failure is an error of the child, with the refusal in it.
+// failure is an error of the child, with the refusal and the error of the system in it.
 type failure struct {
 	Text    string
 	Refusal *model.Refusal
+	Errno   syscall.Errno // 0 for none
 }
 
 func (f *failure) Error() string { return f.Text }
 
-func (f *failure) Unwrap() error {
-	if f.Refusal == nil {
-		return nil
+func (f *failure) Unwrap() (in []error) {
+	if f.Refusal != nil {
+		in = append(in, f.Refusal)
 	}
-	return f.Refusal
+	if f.Errno != 0 {
+		in = append(in, f.Errno)
+	}
+	return in
 }
 
 // Answer is the child of [Ask]: it confines itself, reads what it is asked for, and sends the answers. It returns the
-// exit code of the process.
+// exit code of the process. Signals of a terminal are left to the parent, whose end it shares.
 func Answer[Q, A any](read func(request Q, send func(A) error) error) int {
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	var q question[Q]
 	if err := gob.NewDecoder(os.Stdin).Decode(&q); err != nil {
 		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 		return 2
 	}
-	Self(q.Limits) // as far as the system can
+	input.BoundMemory()
 	out := gob.NewEncoder(os.Stdout)
 	var last reply[A]
+	if err := Self(q.Limits); err != nil && out.Encode(reply[A]{Unconfined: err.Error()}) != nil {
+		return 1
+	}
 	if err := read(q.Request, func(a A) error { return out.Encode(reply[A]{Answer: &a}) }); err != nil {
 		last.Failed = &failure{Text: err.Error()}
 		errors.As(err, &last.Failed.Refusal)
+		errors.As(err, &last.Failed.Errno)
 	}
 	if out.Encode(last) != nil {
 		return 1
@@ -67,6 +81,9 @@ func receive[A any](from io.Reader, each func(A) error) error {
 			return &Ended{Said: err.Error()}
 		}
 		switch {
+		case r.Unconfined != "":
+			doubt(r.Unconfined)
+			continue
 		case r.Failed != nil && r.Failed.Refusal != nil && r.Failed.Text == r.Failed.Refusal.Error():
 			return r.Failed.Refusal
 		case r.Failed != nil:

@@ -1,27 +1,41 @@
-// Package confine runs a command of nsgate that reads files of others in a child, which has a bound of memory and of
-// processor time, no network, and writes only what it names.
+// Package confine reads files of others in a child of this binary, which has a bound of memory and of processor time. It
+// opens files for reading, answers on its standard output, and can do nothing else: no writes, no network, no processes.
 package confine
 
 import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Arg is the argument after proc.HiddenArg that makes this binary such a child; the arguments of the command follow.
-const Arg = "--confined"
+// ChildMark is the variable of a child, which starts none itself, whatever its main does.
+const ChildMark = "NSGATE_CHILD"
 
 // Limits bound a child. A zero is no bound.
 type Limits struct {
 	Memory int64         // bytes of address space
 	CPU    time.Duration // of all its threads, in whole seconds
-	// Files are the writable files, each with its directory, and Dirs directories with all below them.
-	Files, Dirs []string
 }
+
+// unconfined is why a child could do more than read, nil where none could.
+var unconfined atomic.Pointer[string]
+
+// Doubt is the warning that files were read in a process that could do more than read, "" where none was.
+func Doubt() string {
+	why := unconfined.Load()
+	if why == nil {
+		return ""
+	}
+	return "files were read without confinement (" + *why + "): read files of others on a system that has it, or in a " +
+		"job without a token"
+}
+
+func doubt(why string) { unconfined.CompareAndSwap(nil, &why) }
 
 // The processor time for reading files, whatever their size, and for each of their megabytes.
 const (
@@ -29,7 +43,7 @@ const (
 	cpuOfMB  = time.Second
 )
 
-// For is the limits of a child that reads paths and writes nothing.
+// For is the limits of a child that reads paths.
 func For(paths ...string) Limits {
 	l := Limits{CPU: leastCPU}
 	for _, path := range paths {

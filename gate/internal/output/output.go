@@ -12,28 +12,62 @@ import (
 // Partial ends the names of files that are not whole yet; their names begin with a dot.
 const Partial = ".tmp"
 
-// Whole writes a file that is there whole, or not at all, whatever stood there before: it is written beside its place,
-// flushed, and renamed. Where name is a link, the link is replaced.
+// Whole writes a file that is there whole, or not at all, whatever stood there before: it is written without a name,
+// flushed, and linked to its place, so that nothing is left where this process is killed. What stood there is replaced
+// by a rename. Where the file system has no files without names, it is written beside its place. Where name is a link,
+// the link is replaced.
 func Whole(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*"+Partial)
+	f, err := unnamed(dir)
+	if err != nil {
+		f, err = os.CreateTemp(dir, partialOf(name))
+	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	named := f.Name()
+	if named != dir {
+		defer os.Remove(named)
+	}
+	if err := errors.Join(write(f), f.Chmod(mode), f.Sync()); err != nil {
+		f.Close()
 		return err
 	}
-	if err := os.Rename(f.Name(), name); err != nil {
+	if named != dir {
+		err = errors.Join(f.Close(), os.Rename(named, name))
+	} else {
+		err = errors.Join(place(f, name), f.Close())
+	}
+	if err != nil {
 		return err
 	}
-	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to
+	// The name is durable once the directory is. Not every file system can do that, and none needs it for the file to
 	// be whole.
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()
 		d.Close()
 	}
 	return nil
+}
+
+func partialOf(name string) string { return "." + filepath.Base(name) + ".*" + Partial }
+
+// place links a file without a name to its place, or renames it there where that is taken.
+func place(f *os.File, name string) error {
+	if err := link(f, name); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// os.CreateTemp finds a free name.
+	free, err := os.CreateTemp(filepath.Dir(name), partialOf(name))
+	if err != nil {
+		return err
+	}
+	defer os.Remove(free.Name())
+	err = errors.Join(free.Close(), os.Remove(free.Name()), link(f, free.Name()))
+	if err != nil {
+		return err
+	}
+	return os.Rename(free.Name(), name)
 }
 
 // Text writes a text like [Whole].
@@ -52,11 +86,8 @@ func New(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// Log opens a file of a private directory for lines that several processes append, and makes it with mode 0600 where it
-// is not there.
-func Log(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-}
+// Log opens a file of a private directory for lines that several processes append and read.
+func Log(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0) }
 
 // Special opens a pipe or device, such as /dev/stdout, that the user named. It is an error where a file or nothing is
 // there.

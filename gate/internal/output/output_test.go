@@ -7,9 +7,44 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
+
+// TestKilled checks that a process which is killed while it writes leaves nothing, neither where a file was nor where
+// none was.
+func TestKilled(t *testing.T) {
+	const asChild = "NSGATE_TEST_WRITES"
+	if name := os.Getenv(asChild); name != "" {
+		Whole(name, 0o644, func(w io.Writer) error {
+			io.WriteString(w, "half")
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		})
+	}
+	dir := t.TempDir()
+	if f, err := unnamed(dir); err != nil {
+		t.Skip("this file system has no files without names: ", err)
+	} else {
+		f.Close()
+	}
+	old := filepath.Join(dir, "old.csv")
+	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{old, filepath.Join(dir, "new.csv")} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), asChild+"="+name)
+		if cmd.Run() == nil {
+			t.Fatal("the child was not killed")
+		}
+	}
+	left, _ := os.ReadDir(dir)
+	if text, _ := os.ReadFile(old); string(text) != "old" || len(left) != 1 {
+		t.Errorf("%q, left behind: %v", text, left)
+	}
+}
 
 func TestWhole(t *testing.T) {
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ type Private struct {
 	// Lock says that the owner lives: where it is closed, the directory is for others to remove.
 	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
-	lifeline io.WriteCloser // the guard reads the other end
+	lifeline io.WriteCloser // the guard reads the other end: the owner each time that it changes, and ownerDone
 	owner
 }
 
@@ -37,6 +37,8 @@ type owner struct {
 	Repository string `json:"repository,omitempty"`
 	// Joined is a directory elsewhere, private as well, that goes when this one goes, "" for none.
 	Joined string `json:"joined,omitempty"`
+	// Done tells the guard that the owner has cleared up.
+	Done bool `json:"done,omitempty"`
 }
 
 // Prefix is how the names of private directories begin.
@@ -72,6 +74,7 @@ func NewPrivate(self, repository string) (_ *Private, err error) {
 		}
 	}
 	p.watch(self)
+	p.tell()
 	return p, nil
 }
 
@@ -84,9 +87,17 @@ func (p *Private) say() error {
 	return nil
 }
 
+// tell tells the guard of the owner: the workload may have removed the file by the time that the guard needs it.
+func (p *Private) tell() {
+	if p.guard != nil {
+		json.NewEncoder(p.lifeline).Encode(p.owner) // a guard that was killed is no loss yet
+	}
+}
+
 // Join makes a directory elsewhere, which was made for this one and bears a name with [Prefix], go when this one goes.
 func (p *Private) Join(dir string) error {
 	p.Joined = dir
+	p.tell()
 	return p.say()
 }
 
@@ -107,7 +118,7 @@ func (p *Private) watch(self string) {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
-	detach(cmd)
+	Detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && tools.start(cmd) == nil {
 		p.guard, p.lifeline = cmd, lifeline
@@ -116,8 +127,10 @@ func (p *Private) watch(self string) {
 
 // Close removes the directory and sends the guard home.
 func (p *Private) Close() error {
-	err := removePrivate(p.Path)
+	err := removePrivate(p.Path, p.owner)
 	if p.guard != nil {
+		p.Done = err == nil
+		p.tell()
 		p.lifeline.Close()
 		p.guard.Wait()
 		tools.ended(p.guard)
@@ -141,14 +154,15 @@ func InPrivate(use func(dir string) error) error {
 // GuardArg is the argument after [HiddenArg] that makes this binary the guard of the directory that follows.
 const GuardArg = "--guard"
 
-// Guard waits until standard input ends, which the owner of dir holds open for writing, and clears up.
+// Guard waits until standard input ends, which the owner of dir holds open for writing, and clears up unless the owner
+// said there that it did. What it ends and removes depends on no file in dir, which others may have removed.
 func Guard(dir string) int {
 	ignoreSignals()
-	io.Copy(io.Discard, os.Stdin)
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return 0
+	var o owner
+	for in := json.NewDecoder(os.Stdin); in.Decode(&o) == nil; {
 	}
-	if Clear(dir, EndGrace) != nil {
+	io.Copy(io.Discard, os.Stdin) // an owner whose words are not understood lives as well
+	if !o.Done && clearUp(dir, o, EndGrace) != nil {
 		return 1
 	}
 	return 0
@@ -156,13 +170,18 @@ func Guard(dir string) int {
 
 // Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
 func Clear(dir string, grace time.Duration) error {
+	o, _ := readOwner(dir)
+	return clearUp(dir, o, grace)
+}
+
+func clearUp(dir string, o owner, grace time.Duration) error {
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
-	if o, _ := readOwner(dir); grace > 0 && o.Joined != "" {
+	if grace > 0 && o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
 	}
 	endSession(dir, grace)
-	return removePrivate(dir)
+	return removePrivate(dir, o)
 }
 
 // Env is the environment of a profiler in the private directory: in English, with a directory for temporary files of
@@ -221,7 +240,7 @@ func Sweep() {
 				endSession(dir, EndGrace)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
-				removePrivate(dir)
+				removePrivate(dir, o)
 			}
 		}
 		lock.Close()
@@ -230,8 +249,7 @@ func Sweep() {
 
 // removePrivate removes a private directory and the git repository's entry of a worktree in it. It can be killed at any
 // point: the owner file goes last.
-func removePrivate(dir string) error {
-	o, _ := readOwner(dir)
+func removePrivate(dir string, o owner) error {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {

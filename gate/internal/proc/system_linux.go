@@ -237,8 +237,8 @@ func endAll(find func() processes) {
 	}
 }
 
-// detach gives a command a session of its own, which nothing that ends this process's group or terminal reaches.
-func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// Detach gives a command a session of its own, which nothing that ends this process's group or terminal reaches.
+func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // ignoreSignals lets this process outlive the signals that end its owner.
 func ignoreSignals() {

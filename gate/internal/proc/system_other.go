@@ -41,7 +41,7 @@ func Again(string, string) error { return errors.ErrUnsupported }
 
 func endSession(string, time.Duration)        {}
 func awaitSession(string, time.Duration)      {}
-func detach(*exec.Cmd)                        {}
+func Detach(*exec.Cmd)                        {}
 func ignoreSignals()                          {}
 func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
 func bootID() string                          { return "" }

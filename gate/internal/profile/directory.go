@@ -84,7 +84,7 @@ func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recor
 		group.Go(func() {
 			reading <- struct{}{}
 			defer func() { <-reading }()
-			errs[i] = e.format.read(ctx, t, e.files, &parts[i])
+			errs[i] = e.format.readFiles(ctx, t, e.files, &parts[i])
 			files[i] = newFile(dir, e.files[0], parts[i].Traces)
 			for j := range parts[i].Traces {
 				if len(found) >= packFrom {
@@ -311,25 +311,20 @@ func (e entry) digest(most int64) (d digest, err error) {
 	return d, err
 }
 
-// TakesTool reports whether one of the paths is a file that only another program reads (a report), or a
-// directory with such a file. It looks at the first files of a directory only.
-func TakesTool(paths ...string) bool {
+// takesTool reports whether a path is a file that only another program reads (a report), or a directory with such a
+// file. It looks at the first files of a directory only.
+func takesTool(path string) bool {
 	takes := func(name string) bool {
 		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) ||
 			ends(name, ".zip")
 	}
-	for _, path := range paths {
-		seen, found := 0, takes(path)
-		filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-			if seen++; err != nil || found || seen > 10_000 {
-				return fs.SkipAll
-			}
-			found = takes(name)
-			return nil
-		})
-		if found {
-			return true
+	seen, found := 0, takes(path)
+	filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if seen++; err != nil || found || seen > 10_000 {
+			return fs.SkipAll
 		}
-	}
-	return false
+		found = takes(name)
+		return nil
+	})
+	return found
 }

@@ -37,6 +37,8 @@ type Format struct {
 	begins []string
 	// read adds the content of the files of one recording, most often one file, or refuses it.
 	read reader
+	// exports is true for a format whose reader may run a program or unpack files, and asks a child to read these.
+	exports bool
 	// own is true for files that nsgate itself wrote.
 	own bool
 	// benchmarks is true for results of a benchmark harness; a run may have several.

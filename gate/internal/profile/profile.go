@@ -21,36 +21,19 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no
-// *model.Refusal says that there is nothing to read: no such file, a baseline or report that is damaged.
-func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
+// open reads what [Tools.Open] names, in this process.
+func (t Tools) open(ctx context.Context, path string, r *Recording) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &Recording{Source: path}
-	if info.IsDir() {
-		if r.Finished, err = baseline.Read(path); errors.Is(err, fs.ErrNotExist) {
-			err = t.openDirectory(ctx, path, r)
-		}
-	} else {
-		var f *Format
-		if f, err = formatOf(path); err == nil && f == nil {
-			if err = unknownResults(path); err == nil {
-				err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
-			}
-		}
-		if err == nil {
-			reading <- struct{}{}
-			err = f.read(ctx, t, []string{path}, r)
-			<-reading
-		}
+	if !info.IsDir() {
+		return t.openFile(ctx, []string{path}, r)
 	}
-	if err != nil {
-		return nil, err
+	if r.Finished, err = baseline.Read(path); errors.Is(err, fs.ErrNotExist) {
+		return t.openDirectory(ctx, path, r)
 	}
-	r.Warnings = append(r.Warnings, model.Doubts(r.Traces)...)
-	return r, r.pure()
+	return err
 }
 
 // Rule says how traces are divided into samples.

@@ -45,14 +45,15 @@ var formats = []Format{
 	{Name: "packed trace of nsgate rank", Gives: "as of nsys", Suffixes: []string{".trace"},
 		certain: true, read: readPacked, sniff: func(_ string, head []byte) bool { return rank.Packed(head) }},
 	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"},
-		certain: true, read: readNcuReport,
+		certain: true, exports: true, read: readNcuReport,
 		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
 	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"},
-		certain: true, Needs: "ncu", read: readNcuReport},
-	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: reports, Needs: "nsys", read: readReport,
+		certain: true, exports: true, Needs: "ncu", read: readNcuReport},
+	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: reports, Needs: "nsys", exports: true,
+		read:  readReport,
 		sniff: func(name string, _ []byte) bool { return ends(name, reports...) }},
 	{Name: "archive of nsys-jax", Gives: "the reports in it, with `nsys` on the PATH; without them the thunks of XLA " +
-		"in its tables", Suffixes: []string{".zip"}, read: readArchive, sniff: nsysjax.Sniff},
+		"in its tables", Suffixes: []string{".zip"}, exports: true, read: readArchive, sniff: nsysjax.Sniff},
 	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true,
 		read: readSaved,
 		sniff: func(_ string, head []byte) bool {
@@ -124,18 +125,18 @@ var readPacked = traces(func(_ context.Context, file string) ([]model.Trace, err
 // beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if _, err := exec.LookPath(cmp.Or(t.Exe, "nsys")); err != nil && t.Exe == "" {
-		if export := exportBeside(files[0]); export != "" {
+		if file := exportBeside(files[0]); file != "" {
 			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s",
-				filepath.Base(export), filepath.Base(files[0])))
-			return readExport(ctx, t, []string{export}, to)
+				filepath.Base(file), filepath.Base(files[0])))
+			return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
 		}
 	}
 	return proc.InPrivate(func(dir string) error {
-		export, err := nsys.Export(ctx, cmp.Or(t.Exe, "nsys"), files[0], dir)
+		file, err := nsys.Export(ctx, cmp.Or(t.Exe, "nsys"), files[0], dir)
 		if err != nil {
 			return err
 		}
-		return readExport(ctx, t, []string{export}, to)
+		return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
 	})
 }
 
@@ -152,16 +153,26 @@ func exportBeside(report string) string {
 
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
-	p, err := ncu.ReadReport(files[0], t.Metrics...)
-	if !errors.Is(err, ncu.ErrLayout) {
+	if !t.exports {
+		p, err := ncu.ReadReport(files[0], t.Metrics...)
+		if errors.Is(err, ncu.ErrLayout) {
+			return errTool
+		}
 		return to.addCounters(p, err)
+	}
+	if err := t.ask(ctx, question{Files: files}, to); err != errTool {
+		return err
 	}
 	return proc.InPrivate(func(dir string) error {
 		page, err := ncu.Export(ctx, "ncu", files[0], dir)
 		if err != nil {
 			return err
 		}
-		return readPage(page, filepath.Base(files[0]), to, t.Metrics)
+		named := filepath.Join(dir, filepath.Base(files[0])) // for messages
+		if err := os.Rename(page, named); err != nil {
+			return err
+		}
+		return t.ask(ctx, question{Files: []string{named}}, to)
 	})
 }
 
@@ -183,18 +194,19 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 			return err
 		}
 		for _, r := range reports {
-			read := readReport
-			if ends(r, ".sqlite") {
-				read = readExport
+			if !ends(r, ".sqlite") {
+				err = readReport(ctx, t, []string{r}, to)
+			} else {
+				err = t.ask(ctx, question{Kind: export, Files: []string{r}}, to)
 			}
-			if err := read(ctx, t, []string{r}, to); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 		if len(reports) > 0 {
 			return nil
 		}
-		return readTables(ctx, t, files, to)
+		return t.ask(ctx, question{Kind: tables, Files: files}, to)
 	})
 }
 

@@ -105,4 +105,6 @@ func (r *Recording) pure() error {
 type Tools struct {
 	Exe     string   // of the profiler that wrote the reports, "" for the one on the PATH
 	Metrics []string // raw names of counters to read beside the metrics of nsgate
+
+	exports bool // this process runs the programs, and a child reads their exports
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +19,11 @@ import (
 func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	if ctx.Err() != nil && !x.cut {
 		return nil, context.Cause(ctx)
+	}
+	if _, err := os.Stat(x.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, model.Refuse(model.ProfilerFailed,
+			"let neither the workload nor what cleans the directory for temporary files remove nsgate-*, or set TMPDIR",
+			"the private directory of the session was removed while it measured")
 	}
 	runs := x.journal.runs
 	if n := len(runs); n > 0 && runs[n-1].failed() {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -18,11 +16,19 @@ import (
 // gatheredArg is the argument after [RunnerArg] that makes this binary read exports of ranks for [Plan.readJobs].
 const gatheredArg = "--gathered"
 
-// gatheredExport is the export or packed trace of a rank, which its host has written to the gather directory.
+// gatheredExport is the export of a session, or the export or packed trace of a rank, which its host has written to the
+// gather directory.
 type gatheredExport struct {
-	File, Name string
+	File, Name string // Name is "" of a session
 	Packed     bool
 	Run, Rank  int
+}
+
+func (x gatheredExport) what() string {
+	if x.Name == "" {
+		return "the profile"
+	}
+	return "the profile of " + x.Name
 }
 
 // exports are the gathered exports that a profiler wrote.
@@ -37,7 +43,6 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 	error) {
 	note(Event{Stage: Reading})
 	asked := exports{Profiler: p.Profiler.Tool().Name}
-	var files []string
 	for i := range runs {
 		if runs[i].Unprofiled {
 			continue
@@ -54,41 +59,58 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 				if _, err := os.Lstat(packed); err == nil {
 					x.File, x.Packed = packed, true
 				}
-				asked.Files, files = append(asked.Files, x), append(files, x.File)
+				asked.Files = append(asked.Files, x)
 			}
 		}
 	}
 	traces, next := make([][]model.Trace, len(runs)), 0
-	err := confine.Ask(ctx, []string{RunnerArg, gatheredArg}, confine.For(files...), asked,
-		func(x exports, send func([]model.Trace) error) error { return x.read(ctx, p.Profiler, send) },
-		func(of []model.Trace) error {
-			x := asked.Files[next]
-			for _, t := range of {
-				t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
-				traces[x.Run] = append(traces[x.Run], t)
-			}
-			os.Remove(x.File)
-			next++
-			return nil
-		})
-	if ended, ok := err.(*confine.Ended); ok {
-		err = ended.Refusal("the profile of " + asked.Files[min(next, len(asked.Files)-1)].Name)
-	}
+	err := p.ask(ctx, asked, func(of []model.Trace) {
+		x := asked.Files[next]
+		for _, t := range of {
+			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
+			traces[x.Run] = append(traces[x.Run], t)
+		}
+		os.Remove(x.File)
+		next++
+	})
 	if err != nil {
 		return nil, causeOr(ctx, err)
 	}
 	return traces, nil
 }
 
+// ask reads exports in a confined child, and hands on the traces of one after the other.
+func (p Plan) ask(ctx context.Context, asked exports, each func([]model.Trace)) error {
+	var files []string
+	for _, x := range asked.Files {
+		files = append(files, x.File)
+	}
+	next := 0
+	err := confine.Ask(ctx, []string{RunnerArg, gatheredArg}, confine.For(files...), asked,
+		func(x exports, send func([]model.Trace) error) error { return x.read(ctx, p.Profiler, send) },
+		func(of []model.Trace) error {
+			each(of)
+			next++
+			return nil
+		})
+	if ended, ok := err.(*confine.Ended); ok {
+		return ended.Refusal(asked.Files[min(next, len(asked.Files)-1)].what())
+	}
+	return err
+}
+
 // read sends the traces of one export after the other.
 func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]model.Trace) error) error {
 	for _, f := range x.Files {
-		read := func() ([]model.Trace, error) { return by.Read(ctx, f.File, "the profile of "+f.Name) }
+		read := func() ([]model.Trace, error) { return by.Read(ctx, f.File, f.what()) }
 		if f.Packed {
-			read = func() ([]model.Trace, error) { return rank.ReadPacked(f.File, "the profile of "+f.Name) }
+			read = func() ([]model.Trace, error) { return rank.ReadPacked(f.File, f.what()) }
 		}
 		traces, err := read()
 		for i := range traces {
+			if f.Name == "" {
+				break
+			}
 			traces[i].Pack() // jobs of many ranks are held at once
 		}
 		if err == nil {
@@ -103,13 +125,11 @@ func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]mod
 
 // readGathered is the child that [Plan.readJobs] asks.
 func readGathered() int {
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
 	return confine.Answer(func(x exports, send func([]model.Trace) error) error {
 		by := tools.Profiler(x.Profiler)
 		if by == nil {
 			return fmt.Errorf("this nsgate knows no profiler %q", x.Profiler)
 		}
-		return x.read(ctx, by, send)
+		return x.read(context.Background(), by, send)
 	})
 }

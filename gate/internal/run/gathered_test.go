@@ -28,7 +28,7 @@ import (
 // it is the child that reads them, and leaves a sign.
 func reader() int {
 	if os.Args[1] == RunnerArg {
-		os.WriteFile(os.Getenv("READER_SIGN"), nil, 0o600)
+		os.WriteFile(filepath.Join(os.TempDir(), "sign"), nil, 0o600)
 		return RunnerMain(os.Args[2:])
 	}
 	proc.UseGuard()
@@ -94,7 +94,7 @@ func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("reader", dir)
-	cmd.Env = append(os.Environ(), "READER_SIGN="+filepath.Join(dir, "sign"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -24,9 +23,9 @@ type line struct {
 	Said string `json:"said,omitempty"`
 }
 
-// journal follows the file with the runner's events.
+// journal follows the file with the runner's events, which stays open: the workload may remove its name.
 type journal struct {
-	path    string
+	file    *os.File
 	offset  int64
 	rest    []byte // of a line that is not complete yet
 	running bool   // a run has begun and not ended
@@ -57,12 +56,7 @@ func (j *journal) until(ctx context.Context, said func() bool) bool {
 
 // next returns the lines that were added since the last call.
 func (j *journal) next() []line {
-	f, err := input.Open(j.path)
-	if err != nil {
-		return nil // not begun yet
-	}
-	defer f.Close()
-	added, _ := io.ReadAll(io.NewSectionReader(f, j.offset, 1<<40))
+	added, _ := io.ReadAll(io.NewSectionReader(j.file, j.offset, 1<<40))
 	j.offset += int64(len(added))
 	j.rest = append(j.rest, added...)
 	var lines []line

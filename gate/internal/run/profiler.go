@@ -62,9 +62,9 @@ type child struct {
 	done chan struct{} // closed once it has ended
 }
 
-func start(cmd *exec.Cmd) (child, error) {
+func start(cmd *exec.Cmd, isolate func(*exec.Cmd)) (child, error) {
 	cmd.WaitDelay = terminateGrace // a process that outlives it may hold its output open
-	proc.Isolate(cmd)
+	isolate(cmd)
 	done, err := proc.Start(cmd)
 	if err != nil {
 		return child{}, err // there is none to stop
@@ -72,11 +72,12 @@ func start(cmd *exec.Cmd) (child, error) {
 	return child{cmd, done}, nil
 }
 
-// startUnprofiled starts the runner of the unprofiled runs, in the profiler's place where nothing is profiled.
+// startUnprofiled starts the runner of the unprofiled runs, in the profiler's place where nothing is profiled. It
+// outlives a killed nsgate, to end what its runs have started.
 func (x *processes) startUnprofiled(env []string) error {
 	cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
 	cmd.Env = env
-	unprofiled, err := start(cmd)
+	unprofiled, err := start(cmd, proc.Detach)
 	switch {
 	case err != nil:
 		return model.Refuse(model.ProfilerFailed, cmp.Or(proc.Raise(err), "measure again"),

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -67,7 +70,7 @@ func (r *results) files() (names []string, err error) {
 }
 
 // read reads what the run wrote. A file that it left as it was is of another run, and an error.
-func (r *results) read() (*model.Session, error) {
+func (r *results) read(ctx context.Context) (*model.Session, error) {
 	names, err := r.files()
 	stale := slices.IndexFunc(names, func(name string) bool {
 		old := r.before[name]
@@ -85,5 +88,22 @@ func (r *results) read() (*model.Session, error) {
 	case len(names) > mostResults:
 		return nil, fmt.Errorf("it wrote %d files, more than the %d that are read", len(names), mostResults)
 	}
-	return bench.Open(names...)
+	var session *model.Session
+	err = confine.Ask(ctx, []string{RunnerArg, resultsArg}, confine.For(names...), names, openResults,
+		func(s *model.Session) error { session = s; return nil })
+	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
+		return nil, ended.Refusal(strings.Join(names, ", "))
+	}
+	return session, err
+}
+
+// resultsArg is the argument after [RunnerArg] that makes this binary the child that reads the files of a harness.
+const resultsArg = "--results"
+
+func openResults(names []string, send func(*model.Session) error) error {
+	s, err := bench.Open(names...)
+	if err != nil {
+		return err
+	}
+	return send(s)
 }

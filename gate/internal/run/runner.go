@@ -12,11 +12,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -104,6 +106,8 @@ func RunnerMain(args []string) int {
 		return rank.Program(args[1])
 	case len(args) == 1 && args[0] == gatheredArg:
 		return readGathered()
+	case len(args) == 1 && args[0] == resultsArg:
+		return confine.Answer(openResults)
 	case len(args) == 1, len(args) == 2 && args[1] == unprofiledArg:
 		return runner(args[0], len(args) == 2)
 	}
@@ -127,21 +131,23 @@ func runner(file string, unprofiled bool) int {
 
 	runtime.LockOSThread() // a run dies with the thread that started it
 	children := proc.Adopt()
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
+	told, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	ctx, cancel := context.WithCancel(told) // stop would let the SIGTERM of the guard end this process at once
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{path: journalIn(dir)},
-		out: json.NewEncoder(out)}
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out}, out: json.NewEncoder(out)}
 	if s.Live {
 		x.said = func(text string) { x.write(line{Said: text}) }
 	}
 	all := awaitOpen(ctx, dir) && x.run(ctx)
 	select {
 	case <-orphaned:
-		if _, err := os.Lstat(lifelineIn(dir)); err == nil { // no other process will clean up
-			proc.Clear(dir, 0)
+		// The guard may have been killed as well. The runner under the profiler lets the other one end what it adopted.
+		other := unprofiled && slices.ContainsFunc(s.Schedule, func(t slot) bool { return !t.Unprofiled })
+		if _, err := os.Lstat(lifelineIn(dir)); err == nil && !other {
+			proc.Clear(dir, proc.EndGrace)
 		}
 	default:
 	}
@@ -344,17 +350,17 @@ func (s spec) wait(ctx context.Context, x *started, children proc.Children) {
 	r.ExitCode, r.Signal = proc.Status(x.cmd.ProcessState)
 	r.MemoryKills = host.Here().MemoryKills() - x.kills
 	r.Output, r.Found, r.Units = x.out.String(), x.printed.end(), x.printed.units
-	x.readResults()
+	x.readResults(context.WithoutCancel(ctx))
 }
 
 // readResults reads what a harness wrote in a run that has ended.
-func (x *started) readResults() {
+func (x *started) readResults(ctx context.Context) {
 	if x.written == nil {
 		return
 	}
 	defer os.RemoveAll(x.written.dir)
 	if r := &x.r; r.Unprofiled && !r.failed() {
-		session, err := x.written.read()
+		session, err := x.written.read(ctx)
 		if err != nil {
 			r.Unread = err.Error()
 			return

@@ -31,6 +31,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profiler"
 )
@@ -301,7 +302,8 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 		return nil, causeOr(limited, p.blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
-	traces, err := p.Profiler.Read(ctx, export, "the profile")
+	var traces []model.Trace
+	err = p.ask(ctx, exports{Profiler: name, Files: []gatheredExport{{File: export}}}, func(of []model.Trace) { traces = of })
 	if err != nil {
 		return nil, causeOr(ctx, p.blameRoom(err, proc.Room(dir), ""))
 	}
@@ -339,8 +341,13 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	if err != nil {
 		return nil, err
 	}
+	written, err := output.New(journalIn(dir))
+	if err != nil {
+		return nil, proc.PrivateError(err)
+	}
+	defer written.Close()
 	x := &processes{Plan: p, dir: dir, note: note, gate: gate, lifeline: lifeline,
-		journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+		journal: journal{file: written}, runs: len(p.schedule())}
 	defer children.End()
 	defer func() { // the profiler ends the workload and finalises before its runners are ended
 		os.Remove(lifelineIn(dir)) // a runner that ends late leaves the directory alone
@@ -356,7 +363,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 		name, argv := p.Profiler.Tool().Name, p.commands(dir)[0]
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
-		if x.profiler, err = start(cmd); err != nil {
+		if x.profiler, err = start(cmd, proc.Isolate); err != nil {
 			return nil, model.Refuse(model.ProfilerFailed,
 				cmp.Or(proc.Raise(err), fmt.Sprintf("check the %s installation", name)),
 				"%s could not be started: %s", name, said(err.Error()))

@@ -105,7 +105,7 @@ func (x *part) overlap(ctx context.Context) (end func()) {
 // startAhead starts runs from when the first run has opened the GPU, as many at a time as [spec.allowed] says, those
 // that are held included.
 func (x *part) startAhead(ctx context.Context) {
-	turns, look := journal{path: x.shared.path}, poll{}
+	turns, look := journal{file: x.shared.file}, poll{}
 	known := func() bool { return turns.first.Together > 0 || len(turns.runs) > 0 }
 	if !turns.until(ctx, known) || turns.first.Together <= 1 {
 		return
