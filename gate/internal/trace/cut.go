@@ -31,6 +31,7 @@ type cut struct {
 	caused    map[int]int64
 	moved     []float64        // time of the collectives of each step in ns, without known waiting
 	cycles    []model.Interval // repetitions of a run without steps; none where they are not known
+	cyclesOn  map[int32][]model.Interval // those of each device, as many, where a process has several
 	turns     []float64        // kernel time of each cycle in ns
 	phases    []phase          // of a run without steps, that of the cycles first
 	startUp   int64            // the first call of the phases; what comes before is start-up
@@ -52,11 +53,19 @@ func (c *cut) laid() []model.Interval {
 	return c.steps
 }
 
-// repeated are the steps or cycles that count.
-func (c *cut) repeated() []model.Interval {
-	laid := c.laid()
-	return laid[min(max(c.skip, 0), len(laid)):]
+// laidOn are the steps of the run, or the cycles of a device.
+func (c *cut) laidOn(device int32) []model.Interval {
+	if cycles, ok := c.cyclesOn[device]; ok {
+		return cycles
+	}
+	return c.laid()
 }
+
+// repeated are the steps or cycles that count.
+func (c *cut) repeated() []model.Interval { return c.laid()[c.skipped():] }
+
+// skipped is how many of the steps or cycles do not count.
+func (c *cut) skipped() int { return min(max(c.skip, 0), len(c.laid())) }
 
 // newCuts looks at traces, and divides them where the step is asked for; "" is any.
 func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
@@ -210,6 +219,27 @@ func (c *cut) kernelTime() []float64 {
 		out[i] += ns
 	}
 	return out
+}
+
+// placer finds the steps or cycles of calls on the devices of a run.
+type placer struct {
+	*cut
+	on map[int32]*finder
+}
+
+func (c *cut) newPlacer() placer { return placer{c, map[int32]*finder{}} }
+
+// find is the number of the step or cycle of a call for a device, -1 for none.
+func (p *placer) find(device int32, api int64) int {
+	if len(p.cyclesOn) == 0 {
+		device = 0
+	}
+	of := p.on[device]
+	if of == nil {
+		of = &finder{spans: p.laidOn(device), last: -1}
+		p.on[device] = of
+	}
+	return of.find(api)
 }
 
 type settling struct {
