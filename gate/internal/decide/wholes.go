@@ -34,6 +34,9 @@ func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= 
 // 90 %.
 func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
 
+// worse reports whether a whole is worse with the certainty of notWorse.
+func (w whole) worse() bool { return w.change > certainly*(w.change-w.low) }
+
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low), high: float64(f.High),
 		allowed: allowed}
@@ -379,7 +382,11 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 
 // allSections is the time of the sections of a run together; start-up counts only for itself. A section that
 // takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
+// Those of a job are its whole run.
 func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
+	if g.launched(e.pair) {
+		return []whole{g.wholeRun()}
+	}
 	sum := func(side *recorded.Index) (all float64) {
 		for _, s := range side.Subjects() {
 			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&

@@ -29,16 +29,16 @@ type cut struct {
 	// transfers; nil for own times. caused is the mean wait of the other ranks where this rank came last.
 	transfers []byte
 	caused    map[int]int64
-	moved     []float64        // time of the collectives of each step in ns, without known waiting
-	cycles    []model.Interval // repetitions of a run without steps; none where they are not known
+	moved     []float64                  // time of the collectives of each step in ns, without known waiting
+	cycles    []model.Interval           // repetitions of a run without steps; none where they are not known
 	cyclesOn  map[int32][]model.Interval // those of each device, as many, where a process has several
-	turns     []float64        // kernel time of each cycle in ns
-	phases    []phase          // of a run without steps, that of the cycles first
-	startUp   int64            // the first call of the phases; what comes before is start-up
-	skip      int              // steps or cycles left out; without either, launches left out of every kernel under Skip
-	settles   []settling       // of a run without steps, by kernel
-	auto      bool             // the steady state is looked for
-	capture   bool             // only what lies in captures counts
+	turns     []float64                  // kernel time of each cycle in ns
+	phases    []phase                    // of a run without steps, that of the cycles first
+	startUp   int64                      // the first call of the phases; what comes before is start-up
+	skip      int                        // steps or cycles left out; without either, launches left out of every kernel under Skip
+	settles   []settling                 // of a run without steps, by kernel
+	auto      bool                       // the steady state is looked for
+	capture   bool                       // only what lies in captures counts
 	steady    bool
 }
 
