@@ -1,13 +1,11 @@
 package decide
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/terms"
@@ -25,30 +23,13 @@ func (t comparison) launched(p pair) bool {
 
 // wholeRun is the wall time of the run, the sum of its sections in each run.
 func (t comparison) wholeRun() whole {
-	p := pair{Pair: match.Pair{Metric: measure.Elapsed, Base: elapsed(t.Base), Head: elapsed(t.Head)}}
+	m := measure.Elapsed
+	p := pair{Pair: match.Pair{Metric: m, Base: t.Base.Sum(measure.Sections, m.Name), Head: t.Head.Sum(measure.Sections, m.Name)}}
 	e := contrast(t, p)
 	sd := terms.JobRow.SD(t.relation(), 0)
 	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	margin := stats.Margin(e.variance, result.Confidence)
-	return whole{metric: p.Metric.Name, title: "the run", change: e.natural(e.contrast.Estimate),
+	return whole{metric: m.Name, title: "the run", change: e.natural(e.contrast.Estimate),
 		low: e.natural(e.contrast.Estimate - margin), high: e.natural(e.contrast.Estimate + margin), allowed: sectionLeast}
-}
-
-// elapsed is the wall time of all sections of each run, by session.
-func elapsed(side *recorded.Index) [][]float64 {
-	out := make([][]float64, len(side.Sessions))
-	for _, section := range measure.Sections {
-		for i, runs := range side.Values(section, measure.Elapsed.Name) {
-			if out[i] == nil {
-				out[i] = make([]float64, len(runs))
-			}
-			for run, v := range runs {
-				if !math.IsNaN(v) {
-					out[i][run] += v
-				}
-			}
-		}
-	}
-	return out
 }

@@ -128,7 +128,7 @@ type forgiveness struct {
 	work        map[string]*whole
 	rangesNamed map[string]*result.Finding
 	stayed      func() map[string]*staying
-	gpuWorse    bool // the GPU time is beyond its limit, or may be
+	gpuWorse    bool // the GPU time is longer, if only probably and within its limit
 }
 
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
@@ -143,7 +143,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 		}
 	}
 	if f := wholeFinding(findings, measure.GPUTime); f != nil {
-		g.gpuWorse = f.Outcome == result.Slower || f.Outcome == result.Undecided && wholeOf(f, 0).probablyWorse()
+		g.gpuWorse = wholeOf(f, 0).probablyWorse()
 	}
 	for i, e := range estimates {
 		if f := &findings[i]; t.worsened(e.pair, f) {

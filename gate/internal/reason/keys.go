@@ -77,6 +77,7 @@ var (
 	_ = result.Keyed("start-up", StartUp{}, "The share of GPU time before the first loop.")
 	_ = result.Keyed("skips-more", SkipsMore{}, "The sides have different warm-up.")
 	_ = result.Keyed("other-cycle", OtherCycle{}, "The sides differ in the number of cycles: the step is not judged.")
+	_ = result.Keyed("one-step", OneStep{}, "Only one side has a step: whole runs are judged.")
 	_ = result.Keyed("on-one-side", OnOneSide{}, "Only one side has this metric or output.")
 	_ = result.Keyed(result.KeyOmitted, Omitted{}, "Numbers or rows that are not judged.")
 	_ = result.Keyed(result.KeySomeRuns, SomeRuns{}, "Rows that some runs lack.")
