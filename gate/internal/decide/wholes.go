@@ -379,26 +379,3 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 	}
 	return []whole{ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, float64(f.Limit))}
 }
-
-// allSections is the time of the sections of a run together; start-up counts only for itself. A section that
-// takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
-// Those of a job are its whole run.
-func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
-	if g.launched(e.pair) {
-		return []whole{g.wholeRun()}
-	}
-	sum := func(side *recorded.Index) (all float64) {
-		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
-				(s != measure.Before || e.Subject == measure.Before) {
-				all += side.Typical(s, e.Metric.Name)
-			}
-		}
-		return all
-	}
-	change := sum(g.Head)/sum(g.Base) - 1
-	if math.IsNaN(change) {
-		return nil
-	}
-	return []whole{ofSameWork(e.Metric.Name, "all sections of the run", change, sectionLeast)}
-}

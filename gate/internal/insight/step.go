@@ -9,11 +9,10 @@ import (
 
 // step says what most of a longer step is, and that outputs decide where they do.
 func step(d *decide.Decision, x *result.Explanation) {
-	for _, unlike := range []*result.Remark{d.Matching.OtherCycle(), d.Matching.OneStep()} {
-		if unlike != nil {
-			x.Warn(*unlike)
-		}
+	if other := d.Matching.OtherCycle(); other != nil {
+		x.Warn(*other)
 	}
+	x.Warn(d.Matching.OneStep()...)
 	for i := range d.Findings {
 		if m, _ := measure.MetricByName(d.Findings[i].Metric); m.OnHost() && d.Findings[i].Subject() == measure.Workload {
 			x.State(i, stepPart(d.Waterfall)...)

@@ -12,30 +12,26 @@ import (
 // lostStep is the side without a step where the other one has one, as a solver has with a tolerance that makes it choose
 // its steps; else "".
 func (t Sides) lostStep() string {
-	hasStep := func(x *recorded.Index) bool { return x.HasMetric(measure.Workload, measure.StepTime.Name) }
-	lacks := func(x *recorded.Index) bool { return !hasStep(x) && x.Has(measure.Steps) }
+	base, head := t.Base.HasMetric(measure.Workload, measure.StepTime.Name), t.Head.HasMetric(measure.Workload, measure.StepTime.Name)
 	switch {
-	case hasStep(t.Base) && lacks(t.Head):
+	case base && !head && t.Head.Has(measure.Steps):
 		return "head"
-	case hasStep(t.Head) && lacks(t.Base):
+	case head && !base && t.Base.Has(measure.Steps):
 		return "baseline"
 	}
 	return ""
 }
 
-// byRun reports whether both sides know the GPU time and the run time of a whole run.
-func (t Sides) byRun() bool {
-	return !slices.ContainsFunc([]*recorded.Index{t.Base, t.Head}, func(x *recorded.Index) bool {
-		return !(x.Typical(measure.Workload, measure.RunTime.Name) > 0) || !(x.WholeRun(measure.GPUTime) > 0)
-	})
-}
-
-// OneStep says that only one side has a step, so that whole runs are judged; nil where that is not so.
-func (t Sides) OneStep() *result.Remark {
-	if without := t.lostStep(); without != "" && t.byRun() {
-		return new(result.Say(reason.OneStep{Without: without}))
+// OneStep says that only one side has a step, so that whole runs are judged; nothing where that is not so, or where a
+// side does not know the times of whole runs.
+func (t Sides) OneStep() []result.Remark {
+	without := t.lostStep()
+	for _, x := range []*recorded.Index{t.Base, t.Head} {
+		if !(x.Typical(measure.Workload, measure.RunTime.Name) > 0 && x.WholeRun(measure.GPUTime) > 0) {
+			without = ""
+		}
 	}
-	return nil
+	return result.SayIf(without != "", reason.OneStep{Without: without})
 }
 
 // ofRuns keeps of the pairs of sides of which one has a step those of whole runs. Steps leave out the start-up, so that

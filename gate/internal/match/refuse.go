@@ -55,7 +55,7 @@ var matchRefusals = []align.Refusal[Matching]{
 				": the timer failed, or the profile was changed", "measure again"
 		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool {
-		return m.lostStep() != "" && !m.byRun()
+		return m.lostStep() != "" && m.OneStep() == nil
 	}, Says: func(m Matching) (string, string) {
 		return "no step was found in the " + m.lostStep() + ", and the other side has one",
 			"name the range that both repeat as the step, or take both as one piece"

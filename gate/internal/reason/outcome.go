@@ -146,8 +146,7 @@ func (r SingleRun) String() string {
 type Launched struct{ Change result.Number }
 
 func (r Launched) String() string {
-	return "launchers start and end processes at varying speed, and the whole run is not longer for certain (" +
-		r.Change.Change() + ")"
+	return "launchers vary, and the whole run is not longer for certain (" + r.Change.Change() + ")"
 }
 
 type HostDenied struct{ Most result.Number }

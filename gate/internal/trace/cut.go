@@ -204,6 +204,30 @@ func (f *finder) find(at int64) int {
 	return -1
 }
 
+// commonDevices are the devices that all runs use, those with at least half of the kernel time of the busiest first;
+// none where a run uses a single one.
+func commonDevices(cuts []*cut) (out []int32, err error) {
+	if len(cuts) == 0 || slices.ContainsFunc(cuts, func(c *cut) bool { return len(c.seen.Devices) < 2 }) {
+		return nil, nil
+	}
+	busy, most := map[int32]int64{}, int64(0)
+	if err := each(cuts[:1], func(_ int, c *cut) error {
+		for i := range c.launches {
+			l := &c.launches[i]
+			busy[l.Device] += l.End - l.Start
+			most = max(most, busy[l.Device])
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(slices.Clone(cuts[0].seen.Devices), func(device int32) bool {
+		return slices.ContainsFunc(cuts, func(c *cut) bool { return !slices.Contains(c.seen.Devices, device) })
+	})
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(busy[b]/((most+1)/2), busy[a]/((most+1)/2)) })
+	return out, nil
+}
+
 // kernelTime is the summed kernel time of each step, of collectives what they take without waiting.
 func (c *cut) kernelTime() []float64 {
 	out := slices.Clone(c.compute)
@@ -226,8 +250,6 @@ type placer struct {
 	*cut
 	on map[int32]*finder
 }
-
-func (c *cut) newPlacer() placer { return placer{c, map[int32]*finder{}} }
 
 // find is the number of the step or cycle of a call for a device, -1 for none.
 func (p *placer) find(device int32, api int64) int {

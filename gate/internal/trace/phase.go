@@ -62,11 +62,10 @@ func (p *candidatePhase) isOf(s *model.Session) bool {
 
 func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
 
-// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs. The
-// launches before the first loop are their start-up. Runs that have no loop in common stay as they are. The loop of a
-// finished session is preferred: it was repeated so many times, 0 where there is none. Threads that launch on several
-// devices interleave their calls by chance, so that each device of a process is looked at by itself; the first one
-// with a loop has those of the run.
+// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs. Launches
+// before the first loop are start-up. Runs that have no loop in common stay as they are. The loop of a finished session
+// is preferred: it was repeated so many times, 0 where there is none. Threads that launch on several devices interleave
+// by chance, so that each device of a process is looked at by itself; the first with a loop has those of the run.
 func setPhases(cuts []*cut, like *model.Session) (found bool, err error) {
 	devices, err := commonDevices(cuts)
 	if err != nil || len(cuts) == 0 {
@@ -99,30 +98,6 @@ func setPhases(cuts []*cut, like *model.Session) (found bool, err error) {
 		found = true
 	}
 	return found, nil
-}
-
-// commonDevices are the devices that all runs use, those with at least half of the kernel time of the busiest first;
-// none where a run uses a single one.
-func commonDevices(cuts []*cut) (out []int32, err error) {
-	if len(cuts) == 0 || slices.ContainsFunc(cuts, func(c *cut) bool { return len(c.seen.Devices) < 2 }) {
-		return nil, nil
-	}
-	busy, most := map[int32]int64{}, int64(0)
-	if err := each(cuts[:1], func(_ int, c *cut) error {
-		for i := range c.launches {
-			l := &c.launches[i]
-			busy[l.Device] += l.End - l.Start
-			most = max(most, busy[l.Device])
-		}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	out = slices.DeleteFunc(slices.Clone(cuts[0].seen.Devices), func(device int32) bool {
-		return slices.ContainsFunc(cuts, func(c *cut) bool { return !slices.Contains(c.seen.Devices, device) })
-	})
-	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(busy[b]/((most+1)/2), busy[a]/((most+1)/2)) })
-	return out, nil
 }
 
 // commonLoops are the loops that all runs have, those with most kernel time first. Runs are looked at one by one: the
@@ -271,25 +246,22 @@ func (c *cut) addPhases(run int, of []candidatePhase, o ordering, isFirst bool) 
 		l := p.loops[run]
 		c.startUp = min(c.startUp, c.copiedFor(api(l.begin), api(l.begin+l.gap)))
 		if isFirst {
-			span := model.Interval{Start: api(l.from), End: api(l.to) - 1}
-			c.phases = append(c.phases, phase{Interval: span, of: p.of, cycles: l.cycles, weight: 1})
+			c.phases = append(c.phases, phase{model.Interval{Start: api(l.from), End: api(l.to) - 1}, p.of, l.cycles, 1})
 		}
 	}
 	at := s.places[of[0].of]
 	first, last := slices.Index(at, main.from), slices.Index(at, main.to)
-	var cycles []model.Interval
+	cycles, turns := []model.Interval(nil), []float64(nil)
 	for i := first; i < last; i++ {
-		cycles = append(cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
-		if isFirst {
-			turn := 0.0
-			for _, l := range s.order[at[i]:at[i+1]] {
-				turn += float64(c.launches[l].End - c.launches[l].Start)
-			}
-			c.turns = append(c.turns, turn)
+		turn := 0.0
+		for _, l := range s.order[at[i]:at[i+1]] {
+			turn += float64(c.launches[l].End - c.launches[l].Start)
 		}
+		turns = append(turns, turn)
+		cycles = append(cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
 	}
 	if isFirst {
-		c.cycles = cycles
+		c.cycles, c.turns = cycles, turns
 	}
 	if o.device != anyDevice {
 		c.cyclesOn[o.device] = cycles[:min(len(cycles), len(c.cycles))]

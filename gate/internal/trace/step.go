@@ -26,8 +26,8 @@ func (c *cut) firsts(device int32) []int64 {
 }
 
 // mainStream gives the start of the first operation of each step, from a first one on, in the main stream of some
-// devices; math.MaxInt64 for none. That is the busiest of the streams that work in most steps; collectives, which wait, do not count. Without such
-// a stream, as in CUDA graphs that run in changing ones, it is the first of all.
+// devices; math.MaxInt64 for none. That is the busiest of the streams that work in most steps; collectives, which wait,
+// do not count. Without such a stream, as in CUDA graphs that run in changing ones, it is the first of all.
 func (c *cut) mainStream(from int, wanted func(device int32) bool) []int64 {
 	const most = 0.9
 	type first struct {
@@ -53,7 +53,7 @@ func (c *cut) mainStream(from int, wanted func(device int32) bool) []int64 {
 		s.firsts = slices.CompactFunc(s.firsts, func(a, b first) bool { return a.step == b.step })
 		return len(s.firsts)
 	}
-	of := c.newPlacer()
+	of := placer{c, map[int32]*finder{}}
 	var streams []*work
 	byStream := map[onStream]*work{}
 	var last *work // that of the operation before,

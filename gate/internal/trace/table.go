@@ -34,22 +34,17 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 		}
 		t.rows[k] = row
 	}
-	row.Values[run] = t.rounded(metric, value)
-	return row
-}
-
-// rounded is a value that is finer than any timer, and readable in a baseline.
-func (t *table) rounded(metric measure.Metric, value float64) float64 {
-	if metric.Unit != "ns" || t.exact {
-		return value
+	if metric.Unit == "ns" && !t.exact {
+		value = math.Round(value*1000) / 1000 // finer than any timer, and readable in a baseline
 	}
-	return math.Round(value*1000) / 1000
+	row.Values[run] = value
+	return row
 }
 
 // add changes the value of a row that the run has.
 func (t *table) add(run int, subject measure.Subject, metric measure.Metric, change float64) {
 	if row := t.rows[key{subject, metric.Name}]; row != nil {
-		row.Values[run] = t.rounded(metric, row.Values[run]+change)
+		t.set(run, subject, metric, row.Values[run]+change)
 	}
 }
 
