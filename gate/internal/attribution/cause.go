@@ -95,7 +95,8 @@ var namesCall = input.Pattern(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+
 // Megatron-Bridge, and the operations of XLA, which no kernel's name can be. A prefix may stand behind a namespace.
 var (
 	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma",
-		"all-gather", "all-reduce", "all-to-all", "collective-", "ragged-all-to-all", "reduce-scatter"}
+		"all-gather", "all-reduce", "all-to-all", "collective-", "ragged-all-to-all", "reduce-scatter",
+		"all_gather", "all_reduce", "all_to_all", "ragged_all_to_all", "reduce_scatter"}
 	communicationHolds = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}
 )
 

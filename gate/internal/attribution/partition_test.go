@@ -208,6 +208,7 @@ func TestCauses(t *testing.T) {
 func TestCommunicates(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ncclDevKernel_AllReduce_Sum_f32_RING_LL": true, "ncclKernel_AllGather_RING_LL_Sum_int8_t": true, "rcclGenericKernel": true,
+		"all_reduce_3_0_fusion_1": true, "reduce_fusion_1": false,
 		"nvshmemi_transfer_rma": true, "hybrid_ep_dispatch": true, "intranode_combine": true,
 		"void deep_ep::intranode::dispatch<(int)8, (int)768>(int4 *, float *)": true, "deep_ep::internode_ll::combine<true>(void *)": true,
 		"hybrid_ep::device_sync_kernel(int *)": true, "void (anonymous namespace)::nvshmemi_barrier(int)": true,

@@ -177,9 +177,12 @@ func (t comparison) relation() terms.Relation {
 
 // term is the variance between sessions that is expected of a metric before its own sessions are seen; hostPart is that
 // of [terms.HostPart].
-func (t comparison) term(s measure.Subject, m measure.Metric, hostPart float64) float64 {
-	note := t.Head.Note(s, m.Name) + " " + t.Base.Note(s, m.Name)
-	of := terms.Of(s, m, note)
+func (t comparison) term(p pair, hostPart float64) float64 {
+	s, m := p.Subject, p.Metric
+	of := terms.Of(s, m, t.Head.Note(s, m.Name)+" "+t.Base.Note(s, m.Name))
+	if t.launched(p) {
+		of = terms.JobRow
+	}
 	sd := of.SD(t.relation(), hostPart)
 	if of <= terms.SumRow {
 		sd = math.Min(sd, t.Policy.SessionSD)

@@ -57,13 +57,17 @@ func (t comparison) exposedChange(p pair) float64 {
 	return exposed / step
 }
 
-// leastCost is the least cost at which a slower pair fails the gate. It is 0 where a rule names the pair, by its metric
-// in full or by its subject, or bounds its value.
-func (t comparison) leastCost(p pair) float64 {
+// selected reports whether a rule names a pair, by its metric in full or by its subject, or bounds its value.
+func (t comparison) selected(p pair) bool {
 	selects := func(r thresholds.Rule) bool {
 		return r.Where == p.Limit.Rule && r.Kernel+r.Range+r.Device+r.Copy+r.Output+r.Benchmark+r.Section != ""
 	}
-	if t.Named(p.Pair) || p.Limit.Bounded() || slices.ContainsFunc(t.Policy.Rules, selects) {
+	return t.Named(p.Pair) || p.Limit.Bounded() || slices.ContainsFunc(t.Policy.Rules, selects)
+}
+
+// leastCost is the least cost at which a slower pair fails the gate, 0 where a rule selects it.
+func (t comparison) leastCost(p pair) float64 {
+	if t.selected(p) {
 		return 0
 	}
 	return t.cost()

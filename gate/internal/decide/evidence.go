@@ -41,6 +41,7 @@ type evidence struct {
 	apart                bool    // the sides are sessions of different times or hosts
 	waits                bool    // most of a longer step is waiting of issued operations
 	trends               bool    // kernels of both sides get slower or faster from run to run
+	launched             bool    // wall time that a launcher makes, and the whole run is not longer for certain
 	explanations         []explanation
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
@@ -84,6 +85,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.trends = t.trend
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
 	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
+	x.launched = t.launched(e.pair) && !t.wholeRun().worse()
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {

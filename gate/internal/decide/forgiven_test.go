@@ -95,6 +95,17 @@ func forgivenCases(tb testing.TB) (out []classCase) {
 		put(s, measure.Workload, measure.Imbalance, inEveryRun(1.0489))
 		stepTo(s, slices.Clone(values(s, measure.Workload, measure.StepTime)), 0.96, gaps)
 	}, func(_ *rand.Rand, s *model.Session) { put(s, measure.Workload, measure.Imbalance, inEveryRun(1)) })...)
+	waiting := func(_ *rand.Rand, s *model.Session) {
+		step := slices.Clone(values(s, measure.Workload, measure.StepTime))
+		put(s, measure.Workload, measure.Sensitivity, inEveryRun(0.95))
+		lengthened(s, starved, func(i int) float64 { return step[i] })
+	}
+	out = append(out, inAll("a launch-bound step -16 %, a kernel +12 %, the GPU time +2 %", "", here, mustNotPass,
+		func(_ *rand.Rand, s *model.Session) {
+			slowedBy(s, named("saxpy"), inEveryRun(0.12))
+			step := slices.Clone(values(s, measure.Workload, measure.StepTime))
+			lengthened(s, starved, func(i int) float64 { return -0.16 * step[i] })
+		}, waiting)...)
 	return append(out, inAll("hidden copies +40 %, nothing known of what is exposed", "", here[:1], mustNotFail,
 		func(_ *rand.Rand, s *model.Session) {
 			scale(s, hostToDevice, measure.CopyTime, 1.4)

@@ -141,7 +141,7 @@ func (d *Decision) conclude(g verdict.Gate) *Decision {
 // compare adds the findings, and the relation of the sides.
 func (d *Decision) compare() {
 	t, pairs := &d.t, d.Matching.Pairs
-	if t.OtherCycle() == nil {
+	if t.OtherCycle() == nil && t.OneStep() == nil {
 		t.waterfall = attribution.NewWaterfall(t.Base, t.Head, match.SumNames(pairs), t.outlierRuns)
 	}
 	d.Waterfall = t.waterfall

@@ -121,6 +121,9 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		denied := recorded.Denied(t.Base.Sessions, t.Head.Sessions)
 		add(denied, false, doubtIfGating, reason.HostDenied{Most: result.Number(denied)})
 	}
+	if x.launched {
+		add(math.Inf(1), false, gating, reason.Launched{Change: result.Number(t.wholeRun().change)})
+	}
 	if x.waits {
 		add(math.Inf(1), false, doubtIfGating, reason.Waiting)
 	}
@@ -247,6 +250,9 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	f.Change, f.Low, f.High = result.Number(x.change), result.Number(x.low), result.Number(x.high)
 	f.P, f.MDE = result.Number(x.p), result.Number(x.mde)
 	d := r.doubt(&x)
+	if x.launched {
+		d = min(d, undecided)
+	}
 	f.Undecided, f.Doubted = d >= undecided, d == harmful
 	f = answered(f, r.outcome, r.reason(&x))
 	f.Cost = result.Number(x.cost(x.change))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -23,7 +24,7 @@ type spreads struct {
 // that of the sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
 	hostPart := terms.HostPart(t.Base, t.Head)
-	prior := t.term(measure.Subject{Scope: measure.ScopeKernel}, t.Time, hostPart)
+	prior := t.term(pair{Pair: match.Pair{Subject: measure.Subject{Scope: measure.ScopeKernel}, Metric: t.Time}}, hostPart)
 	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF, hostPart: hostPart}
 	var changes []float64
 	var runs, sessions []stats.Variance
@@ -73,7 +74,7 @@ func (t comparison) showsSessions() bool {
 
 // of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
-	expected := stats.Variance{S2: t.term(e.Subject, e.Metric, s.hostPart), DF: stats.SessionWeight}
+	expected := stats.Variance{S2: t.term(e.pair, s.hostPart), DF: stats.SessionWeight}
 	own, df := e.contrast.Session, float64(stats.SessionDF)
 	switch terms.Of(e.Subject, e.Metric, "") {
 	case terms.KernelRow:

@@ -34,6 +34,9 @@ func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= 
 // 90 %.
 func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
 
+// worse reports whether a whole is worse with the certainty of notWorse.
+func (w whole) worse() bool { return w.change > certainly*(w.change-w.low) }
+
 func wholeOf(f *result.Finding, allowed float64) whole {
 	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low), high: float64(f.High),
 		allowed: allowed}
@@ -125,7 +128,7 @@ type forgiveness struct {
 	work        map[string]*whole
 	rangesNamed map[string]*result.Finding
 	stayed      func() map[string]*staying
-	gpuWorse    bool // the GPU time is beyond its limit, or may be
+	gpuWorse    bool // the GPU time is longer, if only probably and within its limit
 }
 
 // judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
@@ -140,7 +143,7 @@ func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) 
 		}
 	}
 	if f := wholeFinding(findings, measure.GPUTime); f != nil {
-		g.gpuWorse = f.Outcome == result.Slower || f.Outcome == result.Undecided && wholeOf(f, 0).probablyWorse()
+		g.gpuWorse = wholeOf(f, 0).probablyWorse()
 	}
 	for i, e := range estimates {
 		if f := &findings[i]; t.worsened(e.pair, f) {
@@ -375,23 +378,4 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 		return nil
 	}
 	return []whole{ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, float64(f.Limit))}
-}
-
-// allSections is the time of the sections of a run together; start-up counts only for itself. A section that
-// takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
-func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
-	sum := func(side *recorded.Index) (all float64) {
-		for _, s := range side.Subjects() {
-			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
-				(s != measure.Before || e.Subject == measure.Before) {
-				all += side.Typical(s, e.Metric.Name)
-			}
-		}
-		return all
-	}
-	change := sum(g.Head)/sum(g.Base) - 1
-	if math.IsNaN(change) {
-		return nil
-	}
-	return []whole{ofSameWork(e.Metric.Name, "all sections of the run", change, sectionLeast)}
 }

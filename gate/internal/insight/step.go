@@ -12,6 +12,7 @@ func step(d *decide.Decision, x *result.Explanation) {
 	if other := d.Matching.OtherCycle(); other != nil {
 		x.Warn(*other)
 	}
+	x.Warn(d.Matching.OneStep()...)
 	for i := range d.Findings {
 		if m, _ := measure.MetricByName(d.Findings[i].Metric); m.OnHost() && d.Findings[i].Subject() == measure.Workload {
 			x.State(i, stepPart(d.Waterfall)...)

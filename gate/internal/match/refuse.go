@@ -36,7 +36,7 @@ var matchRefusals = []align.Refusal[Matching]{
 			return base.Subject.Short() + " is " + in(base) + " in the baseline and " + in(head) + " in the head",
 				"measure both sides in the same unit"
 		}},
-	{Name: "nothing in common", Kind: model.OtherWorkload, When: Matching.unrelated,
+	{Name: "nothing in common", Kind: model.OtherWorkload, When: func(m Matching) bool { return m.alien },
 		Says: func(m Matching) (string, string) {
 			base, head := recorded.Kernels(m.Base.Subjects()), recorded.Kernels(m.Head.Subjects())
 			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") +
@@ -55,13 +55,9 @@ var matchRefusals = []align.Refusal[Matching]{
 				": the timer failed, or the profile was changed", "measure again"
 		}},
 	{Name: "step lost", Kind: model.StepLost, When: func(m Matching) bool {
-		return lostStep(m.Base, m.Head) || lostStep(m.Head, m.Base)
+		return m.lostStep() != "" && m.OneStep() == nil
 	}, Says: func(m Matching) (string, string) {
-		without, with := "head", "baseline"
-		if lostStep(m.Head, m.Base) {
-			without, with = "baseline", "head"
-		}
-		return "no step was found in the " + without + ", and the " + with + " has one",
+		return "no step was found in the " + m.lostStep() + ", and the other side has one",
 			"name the range that both repeat as the step, or take both as one piece"
 	}},
 	{Name: "launches lost", Kind: model.KernelsLost, When: Matching.hiding,
@@ -79,10 +75,17 @@ type Matching struct {
 	Sides
 	Pairs []Pair
 	rules []unmet
+	alien bool // the sides have nothing in common
 }
 
 // New matches two sides.
-func New(t Sides) Matching { return Matching{t, Pairs(t), unmetRules(t)} }
+func New(t Sides) Matching {
+	m := Matching{Sides: t, Pairs: Pairs(t), rules: unmetRules(t)}
+	if m.alien = m.unrelated(); t.OneStep() != nil {
+		m.Pairs = t.ofRuns(m.Pairs)
+	}
+	return m
+}
 
 // Refusal is why matched sides cannot be judged, nil where they can.
 func (m Matching) Refusal() *result.Remark { return align.First(matchRefusals, m) }
@@ -154,10 +157,4 @@ func (m Matching) timeless() *Pair {
 		}
 	}
 	return nil
-}
-
-// lostStep reports whether one side has a step and the other has none, so that nothing would judge it.
-func lostStep(with, without *recorded.Index) bool {
-	return with.HasMetric(measure.Workload, measure.StepTime.Name) &&
-		!without.HasMetric(measure.Workload, measure.StepTime.Name) && without.Has(measure.Steps)
 }

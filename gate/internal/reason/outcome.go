@@ -142,6 +142,13 @@ func (r SingleRun) String() string {
 	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what + " varies as much: measure a few runs"
 }
 
+// Launched is wall time before or after the steps of a job, whose whole run changed by Change.
+type Launched struct{ Change result.Number }
+
+func (r Launched) String() string {
+	return "launchers vary, and the whole run is not longer for certain (" + r.Change.Change() + ")"
+}
+
 type HostDenied struct{ Most result.Number }
 
 func (r HostDenied) String() string {

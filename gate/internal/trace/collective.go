@@ -74,6 +74,7 @@ func (c *cut) collectives() []collective {
 // ones, they keep their waiting.
 func (j *job) match() {
 	if len(j.ranks) == 1 {
+		j.ranks[0].matchDevices()
 		return
 	}
 	patterns, own := j.patterns()
@@ -115,6 +116,49 @@ func (j *job) match() {
 			}
 		})
 	}
+}
+
+// matchDevices finds the counterparts of collectives on the other devices of a process, each of them as if it were a rank.
+func (c *cut) matchDevices() {
+	moves, _ := c.moves.Unpack()
+	var devices job
+	var places [][]int // in moves, by device
+	for _, device := range c.seen.Devices {
+		var own []model.Collective
+		var at []int
+		var channels model.Interned[model.Channel]
+		var streams model.Interned[int32]
+		for i, m := range moves {
+			if m.Device != device {
+				continue
+			}
+			channel := c.channels[m.Channel]
+			if channel.Communicator == 0 {
+				channel.Stream, _ = streams.Of(channel.Stream)
+			}
+			m.Channel, _ = channels.Of(channel)
+			own, at = append(own, m), append(at, i)
+		}
+		if len(own) > 0 {
+			devices.ranks = append(devices.ranks,
+				&cut{Trace: c.Trace, steps: c.steps, moves: model.PackCollectives(own), channels: channels.List})
+			places = append(places, at)
+		}
+	}
+	if len(places) < 2 {
+		return
+	}
+	devices.match()
+	all := make([]int64, len(moves))
+	c.moved = make([]float64, len(c.steps))
+	for d, x := range devices.ranks {
+		times, _ := model.UnpackTimes(x.transfers, len(places[d]))
+		for k, i := range places[d] {
+			all[i] = times[k]
+		}
+		addTo(c.moved, x.moved)
+	}
+	c.transfers = model.PackTimes(all)
 }
 
 // group is the collectives of a step and channel.

@@ -29,15 +29,16 @@ type cut struct {
 	// transfers; nil for own times. caused is the mean wait of the other ranks where this rank came last.
 	transfers []byte
 	caused    map[int]int64
-	moved     []float64        // time of the collectives of each step in ns, without known waiting
-	cycles    []model.Interval // repetitions of a run without steps; none where they are not known
-	turns     []float64        // kernel time of each cycle in ns
-	phases    []phase          // of a run without steps, that of the cycles first
-	startUp   int64            // the first call of the phases; what comes before is start-up
-	skip      int              // steps or cycles left out; without either, launches left out of every kernel under Skip
-	settles   []settling       // of a run without steps, by kernel
-	auto      bool             // the steady state is looked for
-	capture   bool             // only what lies in captures counts
+	moved     []float64                  // time of the collectives of each step in ns, without known waiting
+	cycles    []model.Interval           // repetitions of a run without steps; none where they are not known
+	cyclesOn  map[int32][]model.Interval // those of each device, as many, where a process has several
+	turns     []float64                  // kernel time of each cycle in ns
+	phases    []phase                    // of a run without steps, that of the cycles first
+	startUp   int64                      // the first call of the phases; what comes before is start-up
+	skip      int                        // steps or cycles left out; without either, launches left out of every kernel under Skip
+	settles   []settling                 // of a run without steps, by kernel
+	auto      bool                       // the steady state is looked for
+	capture   bool                       // only what lies in captures counts
 	steady    bool
 }
 
@@ -52,11 +53,19 @@ func (c *cut) laid() []model.Interval {
 	return c.steps
 }
 
-// repeated are the steps or cycles that count.
-func (c *cut) repeated() []model.Interval {
-	laid := c.laid()
-	return laid[min(max(c.skip, 0), len(laid)):]
+// laidOn are the steps of the run, or the cycles of a device.
+func (c *cut) laidOn(device int32) []model.Interval {
+	if cycles, ok := c.cyclesOn[device]; ok {
+		return cycles
+	}
+	return c.laid()
 }
+
+// repeated are the steps or cycles that count.
+func (c *cut) repeated() []model.Interval { return c.laid()[c.skipped():] }
+
+// skipped is how many of the steps or cycles do not count.
+func (c *cut) skipped() int { return min(max(c.skip, 0), len(c.laid())) }
 
 // newCuts looks at traces, and divides them where the step is asked for; "" is any.
 func newCuts(traces []model.Trace, w, step string) ([]*cut, error) {
@@ -195,6 +204,30 @@ func (f *finder) find(at int64) int {
 	return -1
 }
 
+// commonDevices are the devices that all runs use, those with at least half of the kernel time of the busiest first;
+// none where a run uses a single one.
+func commonDevices(cuts []*cut) (out []int32, err error) {
+	if len(cuts) == 0 || slices.ContainsFunc(cuts, func(c *cut) bool { return len(c.seen.Devices) < 2 }) {
+		return nil, nil
+	}
+	busy, most := map[int32]int64{}, int64(0)
+	if err := each(cuts[:1], func(_ int, c *cut) error {
+		for i := range c.launches {
+			l := &c.launches[i]
+			busy[l.Device] += l.End - l.Start
+			most = max(most, busy[l.Device])
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(slices.Clone(cuts[0].seen.Devices), func(device int32) bool {
+		return slices.ContainsFunc(cuts, func(c *cut) bool { return !slices.Contains(c.seen.Devices, device) })
+	})
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(busy[b]/((most+1)/2), busy[a]/((most+1)/2)) })
+	return out, nil
+}
+
 // kernelTime is the summed kernel time of each step, of collectives what they take without waiting.
 func (c *cut) kernelTime() []float64 {
 	out := slices.Clone(c.compute)
@@ -210,6 +243,25 @@ func (c *cut) kernelTime() []float64 {
 		out[i] += ns
 	}
 	return out
+}
+
+// placer finds the steps or cycles of calls on the devices of a run.
+type placer struct {
+	*cut
+	on map[int32]*finder
+}
+
+// find is the number of the step or cycle of a call for a device, -1 for none.
+func (p *placer) find(device int32, api int64) int {
+	if len(p.cyclesOn) == 0 {
+		device = 0
+	}
+	of := p.on[device]
+	if of == nil {
+		of = &finder{spans: p.laidOn(device), last: -1}
+		p.on[device] = of
+	}
+	return of.find(api)
 }
 
 type settling struct {

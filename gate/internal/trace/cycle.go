@@ -57,14 +57,24 @@ type sequence struct {
 	order   []int32
 	kernels []int32 // the number of each kernel of the trace
 	places  map[measure.Subject][]int32
-	byName  bool
 }
 
-// inOrder gives the sequence of a run. By name, kernels that differ in grid and block alone are the same.
-func (c *cut) inOrder(byName bool) sequence {
-	s := sequence{order: make([]int32, len(c.launches)), kernels: make([]int32, len(c.Kernels)), byName: byName}
-	for i := range s.order {
-		s.order[i] = int32(i)
+// ordering says which launches make a sequence: those of a device, or of any. By name, kernels that differ in grid and
+// block alone are the same.
+type ordering struct {
+	device int32
+	byName bool
+}
+
+const anyDevice = -1
+
+// inOrder gives a sequence of a run.
+func (c *cut) inOrder(o ordering) sequence {
+	s := sequence{order: make([]int32, 0, len(c.launches)), kernels: make([]int32, len(c.Kernels))}
+	for i := range c.launches {
+		if o.device == anyDevice || c.launches[i].Device == o.device {
+			s.order = append(s.order, int32(i))
+		}
 	}
 	called := func(a, b int32) int {
 		x, y := &c.launches[a], &c.launches[b]
@@ -75,7 +85,7 @@ func (c *cut) inOrder(byName bool) sequence {
 	}
 	var known model.Interned[measure.Subject]
 	for i, k := range c.Kernels {
-		if byName {
+		if o.byName {
 			k.Subject = measure.Subject{Scope: k.Subject.Scope, Name: k.Subject.Name}
 		}
 		s.kernels[i], _ = known.Of(k.Subject)
@@ -96,8 +106,8 @@ func (c *cut) inOrder(byName bool) sequence {
 
 // loops finds the loops of a run by the kernels that they launch once a cycle, of each kernel the one with most kernel
 // time first.
-func (c *cut) loops(byName bool) map[measure.Subject][]loop {
-	s := c.inOrder(byName)
+func (c *cut) loops(o ordering) map[measure.Subject][]loop {
+	s := c.inOrder(o)
 	n := int32(len(s.order))
 	kernels, busy := make([]int32, n), make([]int64, n+1) // busy: of the launches before
 	for at, i := range s.order {

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -11,7 +12,7 @@ import (
 // CUDA graphs that were recorded as a whole are kernels. Their numbers differ between runs, so the place in the step
 // identifies a graph.
 
-// numberGraphs tells the graphs of a run apart by the order of their first launches, those that it launches often:
+// numberGraphs tells the graphs of a device apart by the order of their first launches, those that it launches often:
 // until the steps are known, that names them.
 func (c *cut) numberGraphs() error {
 	if !c.hasGraphs() {
@@ -21,25 +22,33 @@ func (c *cut) numberGraphs() error {
 	for i := range launches {
 		times[launches[i].Kernel]++
 	}
-	var order model.Interned[int32]
+	number, most, on := map[int32]int32{}, int32(0), map[int32]int32{} // by graph, in all, by device
 	for i := range launches {
-		if k := launches[i].Kernel; c.whole.Kernels[k].Graph > 0 && times[k] > minSteps {
-			order.Of(k)
+		l := &launches[i]
+		if c.whole.Kernels[l.Kernel].Graph > 0 && times[l.Kernel] > minSteps && number[l.Kernel] == 0 {
+			on[l.Device]++
+			number[l.Kernel] = on[l.Device]
+			most = max(most, on[l.Device])
 		}
 	}
-	return c.nameGraphs(launches, len(order.List), func(l *model.Launch) int32 {
-		if at, ok := order.Number[l.Kernel]; ok {
-			return at + 1
-		}
-		return 0
-	})
+	return c.nameGraphs(launches, int(most), func(l *model.Launch) int32 { return number[l.Kernel] })
 }
 
 // placeGraphs names the graphs of a run by their places in a typical step, the n-th launch of a graph in each step: one
-// that is launched at several places has the first of them. Graphs outside the steps are one kernel.
+// that is launched at several places has the first of them. Graphs outside the steps are one kernel. Where devices have
+// cycles of their own, so have their graphs.
 func (c *cut) placeGraphs() error {
-	launches := c.whole.Unpacked().Launches
-	steps := c.graphsOfSteps(launches)
+	launches, n := c.whole.Unpacked().Launches, 0
+	byLaunch, byGraph := map[*model.Launch]int32{}, map[int32]int32{}
+	for _, device := range append(slices.Collect(maps.Keys(c.cyclesOn)), anyDevice) {
+		n = max(n, placesOfGraphs(c.graphsOfSteps(launches, device), byLaunch, byGraph))
+	}
+	return c.nameGraphs(launches, n,
+		func(l *model.Launch) int32 { return cmp.Or(byGraph[l.Kernel], byLaunch[l]) })
+}
+
+// placesOfGraphs gives the places of the graphs of steps by launch and by graph, and how many places there are.
+func placesOfGraphs(steps [][]*model.Launch, byLaunch map[*model.Launch]int32, byGraph map[int32]int32) int {
 	lengths := map[int]float64{}
 	for _, of := range steps[1 : len(steps)-1] {
 		lengths[len(of)]++
@@ -55,7 +64,6 @@ func (c *cut) placeGraphs() error {
 	for _, l := range typical {
 		places.Of(l.Kernel)
 	}
-	byLaunch, byGraph := map[*model.Launch]int32{}, map[int32]int32{}
 	for i, of := range steps {
 		from := 0
 		switch {
@@ -73,19 +81,19 @@ func (c *cut) placeGraphs() error {
 	for i, k := range places.List {
 		byGraph[k] = int32(i) + 1
 	}
-	return c.nameGraphs(launches, len(places.List),
-		func(l *model.Launch) int32 { return cmp.Or(byGraph[l.Kernel], byLaunch[l]) })
+	return len(places.List)
 }
 
-// graphsOfSteps are the launches of graphs in each step, in the order of calls. Of cycles, what was launched in the
-// phases before the first and after the last comes first and last.
-func (c *cut) graphsOfSteps(launches []model.Launch) [][]*model.Launch {
-	laid := c.laid()
+// graphsOfSteps are the launches of graphs in each step, or cycle of a device, in the order of calls. Of cycles, what
+// was launched in the phases before the first and after the last comes first and last.
+func (c *cut) graphsOfSteps(launches []model.Launch, device int32) [][]*model.Launch {
+	laid := c.laidOn(device)
 	out := make([][]*model.Launch, len(laid)+2)
 	steps := finder{spans: laid}
 	for i := range launches {
 		l := &launches[i]
-		if c.whole.Kernels[l.Kernel].Graph == 0 || len(laid) == 0 {
+		own := len(c.cyclesOn[l.Device]) > 0 && l.Device != device // in cycles of its own
+		if c.whole.Kernels[l.Kernel].Graph == 0 || len(laid) == 0 || own {
 			continue
 		}
 		switch at := steps.find(l.API); {

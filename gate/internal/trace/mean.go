@@ -26,7 +26,12 @@ var ofRank = map[string]measure.Metric{
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	j.reduceAuxiliary(run, t)
 	if len(j.ranks) == 1 {
-		err = each(j.ranks, func(_ int, c *cut) (err error) { info, err = c.reduceRank(run, t); return err })
+		err = each(j.ranks, func(_ int, c *cut) (err error) {
+			if info, err = c.reduceRank(run, t); err == nil && c.transfers != nil {
+				c.reduceWaits(run, t)
+			}
+			return err
+		})
 		return info, err
 	}
 	ranks := newTable(len(j.ranks)) // by rank

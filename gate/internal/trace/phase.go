@@ -62,36 +62,49 @@ func (p *candidatePhase) isOf(s *model.Session) bool {
 
 func (p *candidatePhase) busy() float64 { return p.least(func(l *loop) float64 { return l.busy }) }
 
-// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs. The
-// launches before the first loop are their start-up. Runs that have no loop in common stay as they are. The loop of a
-// finished session is preferred: it was repeated so many times, 0 where there is none.
+// setPhases finds the loops that every run without steps has, and lays the cycles of the largest over the runs. Launches
+// before the first loop are start-up. Runs that have no loop in common stay as they are. The loop of a finished session
+// is preferred: it was repeated so many times, 0 where there is none. Threads that launch on several devices interleave
+// by chance, so that each device of a process is looked at by itself; the first with a loop has those of the run.
 func setPhases(cuts []*cut, like *model.Session) (found bool, err error) {
-	if len(cuts) == 0 {
-		return false, nil
-	}
-	exact, err := commonLoops(cuts, false)
-	if err != nil {
+	devices, err := commonDevices(cuts)
+	if err != nil || len(cuts) == 0 {
 		return false, err
 	}
-	phases, byName := choosePhases(exact, exact, like), false
-	if len(phases) == 0 { // loops over changing shapes repeat themselves by the names of their kernels
-		named, err := commonLoops(cuts, true)
+	for _, device := range append(devices, anyDevice) {
+		if found && device == anyDevice {
+			break
+		}
+		o := ordering{device, false}
+		exact, err := commonLoops(cuts, o)
 		if err != nil {
 			return false, err
 		}
-		phases, byName = choosePhases(named, exact, like), true
+		phases := choosePhases(exact, exact, like)
+		if len(phases) == 0 { // loops over changing shapes repeat themselves by the names of their kernels
+			o.byName = true
+			named, err := commonLoops(cuts, o)
+			if err != nil {
+				return false, err
+			}
+			phases = choosePhases(named, exact, like)
+		}
+		if len(phases) == 0 {
+			continue
+		}
+		if err := each(cuts, func(i int, c *cut) error { c.addPhases(i, phases, o, !found); return nil }); err != nil {
+			return false, err
+		}
+		found = true
 	}
-	if len(phases) == 0 {
-		return false, nil
-	}
-	return true, each(cuts, func(i int, c *cut) error { c.setPhases(i, phases, byName); return nil })
+	return found, nil
 }
 
 // commonLoops are the loops that all runs have, those with most kernel time first. Runs are looked at one by one: the
 // launches of many ranks are not held at once.
-func commonLoops(cuts []*cut, byName bool) ([]candidatePhase, error) {
+func commonLoops(cuts []*cut, o ordering) ([]candidatePhase, error) {
 	seen := make([]map[measure.Subject][]loop, len(cuts))
-	err := each(cuts, func(i int, c *cut) error { seen[i] = c.loops(byName); return nil })
+	err := each(cuts, func(i int, c *cut) error { seen[i] = c.loops(o); return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -219,28 +232,39 @@ func covering(phases []candidatePhase, first *candidatePhase) bool {
 	return true
 }
 
-// setPhases lays the cycles of the first of the phases over a run, each from one launch of its kernel to the next, and
-// notes when the phases begin and end.
-func (c *cut) setPhases(run int, of []candidatePhase, byName bool) {
-	s := c.inOrder(byName)
+// addPhases lays the cycles of the first of the phases of a device, or of all, over a run, each from one launch of its
+// kernel to the next. The phases of the first device are those of the run; those of another one have to repeat as often.
+func (c *cut) addPhases(run int, of []candidatePhase, o ordering, isFirst bool) {
+	s, main := c.inOrder(o), of[0].loops[run]
 	api := func(place int32) int64 { return c.launches[s.order[place]].API }
-	c.cycles, c.turns, c.phases, c.startUp = nil, nil, nil, math.MaxInt64
+	if isFirst {
+		c.cycles, c.turns, c.phases, c.startUp, c.cyclesOn = nil, nil, nil, math.MaxInt64, map[int32][]model.Interval{}
+	} else if !alikeTimes(len(c.cycles), main.cycles) {
+		return
+	}
 	for _, p := range of {
 		l := p.loops[run]
 		c.startUp = min(c.startUp, c.copiedFor(api(l.begin), api(l.begin+l.gap)))
-		span := model.Interval{Start: api(l.from), End: api(l.to) - 1}
-		c.phases = append(c.phases, phase{Interval: span, of: p.of, cycles: l.cycles, weight: 1})
+		if isFirst {
+			c.phases = append(c.phases, phase{model.Interval{Start: api(l.from), End: api(l.to) - 1}, p.of, l.cycles, 1})
+		}
 	}
-	main := of[0].loops[run]
 	at := s.places[of[0].of]
 	first, last := slices.Index(at, main.from), slices.Index(at, main.to)
+	cycles, turns := []model.Interval(nil), []float64(nil)
 	for i := first; i < last; i++ {
 		turn := 0.0
 		for _, l := range s.order[at[i]:at[i+1]] {
 			turn += float64(c.launches[l].End - c.launches[l].Start)
 		}
-		c.cycles = append(c.cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
-		c.turns = append(c.turns, turn)
+		turns = append(turns, turn)
+		cycles = append(cycles, model.Interval{Start: api(at[i]), End: api(at[i+1]) - 1})
+	}
+	if isFirst {
+		c.cycles, c.turns = cycles, turns
+	}
+	if o.device != anyDevice {
+		c.cyclesOn[o.device] = cycles[:min(len(cycles), len(c.cycles))]
 	}
 }
 

@@ -35,7 +35,7 @@ type sectioning struct {
 	// firsts are the first starts in the main stream of each step, lasts the last ends of its operations, owns that of
 	// those within its range.
 	firsts, lasts, owns []int64
-	at                  finder
+	at                  placer
 	run, work           model.Interval   // from the first event to the last, and from the first operation to the last
 	warm                int64            // when the warm-up begins, or the steps where there is none
 	phases              []model.Interval // from the first operation of each phase beside the steps to its last
@@ -44,23 +44,24 @@ type sectioning struct {
 
 func (c *cut) newSectioning() *sectioning {
 	laid := c.laid()
-	return &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid}}
+	return &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: placer{c, map[int32]*finder{}}}
 }
 
 func (c *cut) sections() *sectioning {
 	s := c.newSectioning()
 	n := len(s.laid)
-	s.firsts, s.lasts, s.owns = c.mainStream(s.laid, func(int32) bool { return true }), make([]int64, n), make([]int64, n)
+	s.firsts, s.lasts, s.owns = c.mainStream(0, func(int32) bool { return true }), make([]int64, n), make([]int64, n)
 	s.run, s.work = c.events(), model.Interval{Start: math.MaxInt64, End: math.MinInt64}
 	s.phases = slices.Repeat([]model.Interval{{Start: math.MaxInt64, End: math.MinInt64}}, len(c.phases))
 	for i := range c.launches {
 		l := &c.launches[i]
-		x := &s.out[s.add(l.API, l.Start, l.End)]
+		x := &s.out[s.add(l.Device, l.API, l.Start, l.End)]
 		x.busy += l.End - l.Start
 		x.launches++
 	}
 	for i := range c.copies {
-		s.add(c.copies[i].API, c.copies[i].Start, c.copies[i].End)
+		x := &c.copies[i]
+		s.add(x.Device, x.API, x.Start, x.End)
 	}
 	if s.work.Start <= s.work.End {
 		s.divide()
@@ -69,9 +70,9 @@ func (c *cut) sections() *sectioning {
 }
 
 // add takes in an operation, and tells its section.
-func (s *sectioning) add(api, start, end int64) int {
+func (s *sectioning) add(device int32, api, start, end int64) int {
 	s.work = model.Interval{Start: min(s.work.Start, start), End: max(s.work.End, end)}
-	section, i, phase := s.of(api)
+	section, i, phase := s.of(device, api)
 	if phase > 0 {
 		x := &s.phases[phase]
 		*x = model.Interval{Start: min(x.Start, start), End: max(x.End, end)}
@@ -89,12 +90,12 @@ func (s *sectioning) owned(step int, api int64) bool {
 	return len(s.c.ends) == 0 || api <= s.c.ends[step]
 }
 
-// of is the section of a call, its step, -1 for none, and its phase beside the steps, -1 for none.
-func (s *sectioning) of(api int64) (section, step, phase int) {
+// of is the section of a call for a device, its step, -1 for none, and its phase beside the steps, -1 for none.
+func (s *sectioning) of(device int32, api int64) (section, step, phase int) {
 	if len(s.laid) == 0 {
 		return inSteps, -1, -1
 	}
-	i := s.at.find(api)
+	i := s.at.find(device, api)
 	if i < 0 {
 		phase = s.c.otherPhase(api)
 	}
@@ -105,7 +106,7 @@ func (s *sectioning) of(api int64) (section, step, phase int) {
 		return inSteps, i, -1
 	case i >= 0 || phase > 0:
 		return betweenSteps, i, phase
-	case api >= s.laid[0].Start:
+	case api >= s.c.laidOn(device)[0].Start:
 		return afterSteps, -1, -1
 	case len(s.c.phases) == 0 || api < s.c.startUp:
 		return beforeSteps, -1, -1

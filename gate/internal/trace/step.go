@@ -22,13 +22,13 @@ const (
 // firsts are the starts of the first operations of the steps that count on a device, in its main stream; math.MaxInt64
 // for none. Other streams may run ahead or behind by many steps: their operations do not mark the beginning of a step.
 func (c *cut) firsts(device int32) []int64 {
-	return c.mainStream(c.repeated(), func(d int32) bool { return d == device })
+	return c.mainStream(c.skipped(), func(d int32) bool { return d == device })
 }
 
-// mainStream gives the start of the first operation of each step in the main stream of some devices; math.MaxInt64 for
-// none. That is the busiest of the streams that work in most steps; collectives, which wait, do not count. Without such
-// a stream, as in CUDA graphs that run in changing ones, it is the first of all.
-func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool) []int64 {
+// mainStream gives the start of the first operation of each step, from a first one on, in the main stream of some
+// devices; math.MaxInt64 for none. That is the busiest of the streams that work in most steps; collectives, which wait,
+// do not count. Without such a stream, as in CUDA graphs that run in changing ones, it is the first of all.
+func (c *cut) mainStream(from int, wanted func(device int32) bool) []int64 {
 	const most = 0.9
 	type first struct {
 		step  int
@@ -53,14 +53,17 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 		s.firsts = slices.CompactFunc(s.firsts, func(a, b first) bool { return a.step == b.step })
 		return len(s.firsts)
 	}
-	of := finder{spans: steps}
+	of := placer{c, map[int32]*finder{}}
 	var streams []*work
 	byStream := map[onStream]*work{}
 	var last *work // that of the operation before,
 	var lastOn onStream
 	run := func(on onStream, api, start, busy int64) {
-		at := of.find(api)
-		if at < 0 || !wanted(on.device) {
+		if !wanted(on.device) {
+			return
+		}
+		at := of.find(on.device, api) - from
+		if at < 0 {
 			return
 		}
 		if last == nil || on != lastOn {
@@ -92,7 +95,7 @@ func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool)
 	if len(streams) > 0 {
 		all = slices.MaxFunc(streams, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) })
 	}
-	out := slices.Repeat([]int64{math.MaxInt64}, len(steps))
+	out := slices.Repeat([]int64{math.MaxInt64}, len(c.laid())-from)
 	for _, x := range all.firsts {
 		out[x.step] = x.start
 	}

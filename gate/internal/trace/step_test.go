@@ -28,8 +28,8 @@ func TestMainStream(t *testing.T) {
 		"another device's work": {launches: append([]model.Launch{{Device: 1, API: 1, Start: 10, End: 990}}, main...), want: []int64{100, 200, 300}},
 		"none":                  {want: []int64{math.MaxInt64, math.MaxInt64, math.MaxInt64}},
 	} {
-		x := cut{Trace: &model.Trace{Kernels: make([]model.KernelInfo, 1)}, launches: c.launches, copies: c.copies}
-		if got := x.mainStream(steps, func(device int32) bool { return device == 0 }); !slices.Equal(got, c.want) {
+		x := cut{Trace: &model.Trace{Kernels: make([]model.KernelInfo, 1)}, steps: steps, launches: c.launches, copies: c.copies}
+		if got := x.mainStream(0, func(device int32) bool { return device == 0 }); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the steps begin at %v, want %v", name, got, c.want)
 		}
 	}

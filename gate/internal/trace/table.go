@@ -44,7 +44,7 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 // add changes the value of a row that the run has.
 func (t *table) add(run int, subject measure.Subject, metric measure.Metric, change float64) {
 	if row := t.rows[key{subject, metric.Name}]; row != nil {
-		row.Values[run] += change
+		t.set(run, subject, metric, row.Values[run]+change)
 	}
 }
 

@@ -16,7 +16,7 @@ type waiting struct {
 }
 
 // reduceWaits writes a rank's wait in its collectives, the others' wait for it, and the number without a counterpart.
-// It takes the waiting out of the other samples of the rank, in the table.
+// It takes the waiting out of the other samples of the rank, in the table. A process on several devices causes its own.
 func (c *cut) reduceWaits(run int, t *table) {
 	var waited, caused, matched, unmatched float64
 	by, moves := make([]waiting, len(c.Kernels)), c.collectives()
@@ -44,7 +44,9 @@ func (c *cut) reduceWaits(run int, t *table) {
 		return
 	}
 	t.set(run, measure.Workload, measure.CollectiveWait, waited/per)
-	t.set(run, measure.Workload, measure.CausedWait, caused/per)
+	if c.caused != nil {
+		t.set(run, measure.Workload, measure.CausedWait, caused/per)
+	}
 	for i := range by {
 		if k := &by[i]; k.matched > 0 {
 			c.shortenKernel(run, i, k, t)
@@ -140,7 +142,7 @@ func (c *cut) sectionOf() func(*model.Collective) int {
 	s := c.newSectioning()
 	if c.Digest == nil {
 		return func(m *model.Collective) int {
-			section, _, _ := s.of(m.API)
+			section, _, _ := s.of(m.Device, m.API)
 			return section
 		}
 	}

@@ -1,0 +1,50 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// lostStep is the side without a step where the other one has one, as a solver has with a tolerance that makes it choose
+// its steps; else "".
+func (t Sides) lostStep() string {
+	base, head := t.Base.HasMetric(measure.Workload, measure.StepTime.Name), t.Head.HasMetric(measure.Workload, measure.StepTime.Name)
+	switch {
+	case base && !head && t.Head.Has(measure.Steps):
+		return "head"
+	case head && !base && t.Base.Has(measure.Steps):
+		return "baseline"
+	}
+	return ""
+}
+
+// OneStep says that only one side has a step, so that whole runs are judged; nothing where that is not so, or where a
+// side does not know the times of whole runs.
+func (t Sides) OneStep() []result.Remark {
+	without := t.lostStep()
+	for _, x := range []*recorded.Index{t.Base, t.Head} {
+		if !(x.Typical(measure.Workload, measure.RunTime.Name) > 0 && x.WholeRun(measure.GPUTime) > 0) {
+			without = ""
+		}
+	}
+	return result.SayIf(without != "", reason.OneStep{Without: without})
+}
+
+// ofRuns keeps of the pairs of sides of which one has a step those of whole runs. Steps leave out the start-up, so that
+// kernels, copies and sections are not alike; their bounds are.
+func (t Sides) ofRuns(pairs []Pair) []Pair {
+	for i := range pairs {
+		if p := &pairs[i]; p.Subject == measure.Workload && p.Metric == measure.GPUTime {
+			p.Base, p.Head = t.Base.Sum(measure.Sections, p.Metric.Name), t.Head.Sum(measure.Sections, p.Metric.Name)
+		}
+	}
+	return slices.DeleteFunc(pairs, func(p Pair) bool {
+		run := p.Subject == measure.Workload && (p.Metric == measure.GPUTime || p.Metric == measure.RunTime)
+		other := p.Subject.Scope == measure.ScopeOutput || p.Subject.Scope == measure.ScopeBenchmark
+		return !run && !other && !p.Metric.Unprofiled() && !p.Limit.Bounded()
+	})
+}
