@@ -178,7 +178,8 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	m := a.moves(&s, live)
 	e := baseline.Entry{Session: s, Workload: a.Judgement.Workload, Replaces: map[measure.Subject][]string{}}
 	e.ID = ""
-	if _, scaled := align.SameWork(live, []model.Session{s}); !m.any() || len(live) == 0 || len(scaled) > 0 {
+	scaled := func() bool { _, says := align.SameWork(live, []model.Session{s}); return len(says) > 0 }
+	if len(live) == 0 || !m.any() || scaled() {
 		for i := range live {
 			e.Supersedes = append(e.Supersedes, live[i].ID)
 		}

@@ -330,7 +330,8 @@ func (f *Finding) Fails() bool { return f.Outcome == Slower && f.Gates }
 
 // Forgiven reports whether a slower part does not fail the gate because a whole that contains it is not slower.
 func (f *Finding) Forgiven() bool {
-	return slices.ContainsFunc(f.Also, func(x Remark) bool { return x.Key == KeyTraded })
+	traded := slices.ContainsFunc(f.Also, func(x Remark) bool { return x.Key == KeyTraded })
+	return traded && !(f.Harm() <= float64(f.Limit)) // NaN from zero
 }
 
 // Bounded reports whether the head's value is beyond an absolute bound, which no baseline changes.
