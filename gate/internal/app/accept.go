@@ -178,8 +178,12 @@ func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	m := a.moves(&s, live)
 	e := baseline.Entry{Session: s, Workload: a.Judgement.Workload, Replaces: map[measure.Subject][]string{}}
 	e.ID = ""
-	scaled := func() bool { _, says := align.SameWork(live, []model.Session{s}); return len(says) > 0 }
-	if len(live) == 0 || !m.any() || scaled() {
+	whole := len(live) == 0 || len(m.moved)+len(m.gone) == 0
+	if !whole {
+		_, scaled := align.SameWork(live, []model.Session{s})
+		whole = len(scaled) > 0
+	}
+	if whole {
 		for i := range live {
 			e.Supersedes = append(e.Supersedes, live[i].ID)
 		}
@@ -275,8 +279,6 @@ func differs(f *result.Finding) bool {
 	return f.Doubted || f.Match != "exact" && f.Match != ""
 }
 
-func (m moves) any() bool { return len(m.moved)+len(m.gone) > 0 }
-
 // takes reports whether a subject is written: one that changed, a range around one, or the whole program.
 func (m moves) takes(x measure.Subject) bool {
 	switch {
@@ -357,13 +359,9 @@ func Changed(r *result.Judgement) bool {
 	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
 }
 
-// Faster reports whether a gate passes and has something to accept with [Accept.Improved], which cannot take a part of
-// a session whose steps are scaled.
+// Faster reports whether a gate passes and has something to accept with [Accept.Improved].
 func Faster(r *result.Judgement) bool {
-	scaled := func(x result.Remark) bool {
-		return x.Key == result.KeyRegrouped || x.Key == result.KeyRepeats
-	}
-	return answer(r) == string(result.Pass) && !slices.ContainsFunc(r.Doubts, scaled) &&
+	return answer(r) == string(result.Pass) &&
 		slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Faster })
 }
 

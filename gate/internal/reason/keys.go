@@ -61,8 +61,8 @@ var (
 	_ = result.Keyed("other-command", OtherCommand{}, "The command differs.")
 	_ = result.Keyed("steps", Steps{}, "The number of steps differs.")
 	_ = result.Keyed("lost-launches", LostLaunches{}, "Records of launches are missing.")
-	_ = result.Keyed(result.KeyRegrouped, Regrouped{}, "The head does the same launches in another number of steps.")
-	_ = result.Keyed(result.KeyRepeats, Repeats{}, "The head repeats its kernels another number of times.")
+	_ = result.Keyed("regrouped", Regrouped{}, "The head does the same launches in another number of steps.")
+	_ = result.Keyed("repeats", Repeats{}, "The head repeats its kernels another number of times.")
 	_ = result.Keyed("other-repeats", OtherRepeats{},
 		"The head repeats its loop another number of times, and is not scaled.")
 	_ = result.Keyed("common-shift", CommonShift{}, "Several kernels changed by about as much.")

@@ -24,8 +24,6 @@ const (
 	KeyOneRun        = "one-run"
 	KeyOmitted       = "omitted"
 	KeyOverDrift     = "over-drift"
-	KeyRegrouped     = "regrouped"
-	KeyRepeats       = "repeats"
 	KeyReplaced      = "replaced"
 	KeyReplaces      = "replaces"
 	KeySomeRuns      = "some-runs"
