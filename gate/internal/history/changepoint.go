@@ -198,7 +198,7 @@ func standing(series []float64, at []int) []int {
 }
 
 // standardError is that of a difference of means of n and m values whose neighbours correlate as those of the series
-// do within its parts, not at all where they do negatively (Bartlett, 1946, first order).
+// do within its parts, not at all where they do negatively (Bartlett, 1946, first order); NaN where nothing is sure.
 func standardError(series []float64, at []int, n, m int) float64 {
 	products, squares, start := 0., 0., 0
 	for _, end := range append(slices.Clone(at), len(series)) {
@@ -210,7 +210,8 @@ func standardError(series []float64, at []int, n, m int) float64 {
 		}
 		start = end
 	}
-	r := max(0, products/squares)
+	length := float64(len(series)) / float64(len(at)+1)
+	r := max(0, (length*products/squares+1)/(length-3)) // without the bias of a part (Marriott and Pope, 1954)
 	return math.Sqrt(within(series, at).S2 * (1/float64(n) + 1/float64(m)) * (1 + r) / (1 - r))
 }
 
