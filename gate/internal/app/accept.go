@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/align"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
@@ -37,7 +38,8 @@ type Accept struct {
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
-	// Improved accepts only what is faster, of a report that passes. It takes an Accept from [Accept.Again].
+	// Improved accepts what is faster, and what is slower and forgiven for it, of a report that passes. It takes an Accept
+	// from [Accept.Again].
 	Improved bool
 
 	claim   *result.Judgement // of the file whose sessions were judged again, nil where that was not done
@@ -170,13 +172,18 @@ func (a Accept) write(dir string) (*Accepted, error) {
 }
 
 // entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all
-// sums over kernels. If nothing changed it is the whole session.
+// sums over kernels. If nothing changed, or the head does another number of steps, it is the whole session.
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
 	m := a.moves(&s, live)
 	e := baseline.Entry{Session: s, Workload: a.Judgement.Workload, Replaces: map[measure.Subject][]string{}}
 	e.ID = ""
-	if !m.any() || len(live) == 0 {
+	whole := len(live) == 0 || len(m.moved)+len(m.gone) == 0
+	if !whole {
+		_, scaled := align.SameWork(live, []model.Session{s})
+		whole = len(scaled) > 0
+	}
+	if whole {
 		for i := range live {
 			e.Supersedes = append(e.Supersedes, live[i].ID)
 		}
@@ -272,8 +279,6 @@ func differs(f *result.Finding) bool {
 	return f.Doubted || f.Match != "exact" && f.Match != ""
 }
 
-func (m moves) any() bool { return len(m.moved)+len(m.gone) > 0 }
-
 // takes reports whether a subject is written: one that changed, a range around one, or the whole program.
 func (m moves) takes(x measure.Subject) bool {
 	switch {
@@ -357,13 +362,14 @@ func Changed(r *result.Judgement) bool {
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].
 func Faster(r *result.Judgement) bool {
 	return answer(r) == string(result.Pass) &&
-		slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return Accept{Improved: true}.takes(&f) })
+		slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Faster })
 }
 
-// takes reports whether a finding says what is to be accepted.
+// takes reports whether a finding says what is to be accepted. A slower part that a gain forgave goes with the gain,
+// which the baseline has afterwards, and nothing would forgive the part.
 func (a Accept) takes(f *result.Finding) bool {
 	if a.Improved {
-		return f.Outcome == result.Faster
+		return f.Outcome == result.Faster || f.Forgiven()
 	}
 	return differs(f)
 }
@@ -395,11 +401,15 @@ func (a Accept) gotFaster() string {
 	if !a.Improved {
 		return ""
 	}
-	var names []string
+	var faster, slower []string
 	for _, f := range a.changes() {
-		names = append(names, changeName(f))
+		if f.Forgiven() {
+			slower = append(slower, changeName(f))
+		} else {
+			faster = append(faster, changeName(f))
+		}
 	}
-	text := []rune("faster: " + result.Few(names))
+	text := []rune("faster: " + result.Few(faster) + result.Given(result.Few(slower), "; slower for it: ", result.Few(slower)))
 	return string(text[:min(len(text), maxReason)])
 }
 

@@ -149,7 +149,8 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 			a.claimed[comparisonOf(f)] = true
 		}
 	}
-	if a.Improved && len(a.changed()) == 0 {
+	gain := func(f *result.Finding) bool { return f.Outcome == result.Faster || a.claimed[comparisonOf(f)] }
+	if a.Improved && !slices.ContainsFunc(a.changed(), gain) {
 		return a, ErrNothingFaster
 	}
 	return a, nil

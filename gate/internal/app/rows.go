@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -28,7 +27,7 @@ func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) 
 		switch {
 		case err == nil:
 			out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d rows were undecided and have %s a side: %s",
-				len(rows), all, measure.Count(runs, "further run"), shown(rows)))
+				len(rows), all, measure.Count(runs, "further run"), result.Few(measure.Map(rows, measure.Quote))))
 			return out, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -54,18 +53,6 @@ func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness str
 		err = only(rows, out.Base.Unprofiled, out.Head.Unprofiled)
 	}
 	return out, err
-}
-
-func shown(rows []string) string {
-	const most = 5
-	var out []string
-	for _, row := range rows[:min(len(rows), most)] {
-		out = append(out, measure.Quote(row))
-	}
-	if len(rows) > most {
-		out = append(out, "…")
-	}
-	return strings.Join(out, ", ")
 }
 
 // undecidedRows are the names of the rows of benchmark files that further runs may decide, and the number of all rows;

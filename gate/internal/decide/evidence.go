@@ -40,6 +40,7 @@ type evidence struct {
 	leastCost            float64 // from here on a slowdown fails the gate
 	apart                bool    // the sides are sessions of different times or hosts
 	waits                bool    // most of a longer step is waiting of issued operations
+	standsOut            bool    // more than others of its kind
 	trends               bool    // kernels of both sides get slower or faster from run to run
 	launched             bool    // wall time that a launcher makes, and the whole run is not longer for certain
 	explanations         []explanation
@@ -82,7 +83,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if x.base > 0 {
 		x.limit = math.Max(x.limit, x.floor/x.base)
 	}
-	x.trends = t.trend
+	x.trends, x.standsOut = t.trend, e.standsOut()
 	x.apart = e.contrast.SessionWeight > 0 && !t.batches
 	x.waits = x.isStep() && t.neighbour(e.Metric, x.change)
 	x.launched = t.launched(e.pair) && !t.wholeRun().worse()

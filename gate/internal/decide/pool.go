@@ -18,6 +18,7 @@ type pool struct {
 	steady, exact bool
 	members       int       // estimates
 	gaps          []float64 // between the two levels of each member that is bimodal, as log ratios
+	changes       []float64 // of the members
 	// few is true of a kind with too few members for a learnt variance: the prior only widens theirs.
 	few bool
 }
@@ -84,6 +85,7 @@ func newPool(t comparison, members []*estimate) pool {
 			runs = append(runs, e.contrast.Run)
 			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
 		}
+		p.changes = append(p.changes, e.contrast.Estimate)
 		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
 		if gap := e.levels(t); gap > 0 {

@@ -190,3 +190,70 @@ func TestDoubtOfManyRows(t *testing.T) {
 		}
 	}
 }
+
+// A row that is slower by 50 % or more in every process has no pass where the hosts of the files are not named: hosts
+// move all rows together, and the rows show how far one differs of its own. Unchanged rows on other hosts do not fail,
+// and have a verdict.
+func TestRowsOfUnknownHosts(t *testing.T) {
+	third := func(i int) bool { return i%3 == 0 }
+	first := func(i int) bool { return i == 0 }
+	every := func(int) bool { return true }
+	const gates = 40
+	for _, x := range []struct {
+		name     string
+		slower   float64 // change of the rows
+		changed  func(i int) bool
+		apart    float64 // sd of the log ratio of two hosts
+		onHost   func(i int) bool
+		mostPass int // gates that may pass
+		leastFew int // gates that have to pass
+	}{
+		{"one row +50 %", 0.5, first, 0, every, 0, 0},
+		{"one row +70 %", 0.7, first, 0, every, 0, 0},
+		{"a third +60 %", 0.6, third, 0, every, 0, 0},
+		{"half +60 %", 0.6, func(i int) bool { return i%2 == 0 }, 0, every, 0, 0},
+		{"all +50 %", 0.5, every, 0, every, 0, 0},
+		{"unchanged, rows of the CPU", 0, every, 0.18, every, gates, 36},
+		{"unchanged, one of the CPU", 0, every, 0.18, first, gates, 36},
+		{"unchanged, a third of the CPU", 0, every, 0.18, third, gates, 36},
+	} {
+		for _, n := range []int{3, 12, 40} {
+			for _, noise := range []float64{0.003, 0.02} {
+				r, passed := rand.New(rand.NewPCG(6, uint64(n))), 0
+				for range gates {
+					var sides [2][][]float64
+					host := math.Exp(x.apart * r.NormFloat64())
+					for i := range n {
+						by := 1.0
+						if x.changed(i) {
+							by += x.slower
+						}
+						if x.onHost(i) {
+							by *= host
+						}
+						for side, by := range []float64{1, by} {
+							values := make([]float64, 5)
+							for run := range values {
+								values[run] = by * 1e6 * math.Exp(noise*r.NormFloat64())
+							}
+							sides[side] = append(sides[side], values)
+						}
+					}
+					got := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+						Baseline: []model.Session{rowsOf("", sides[0], measure.Duration)},
+						Head:     []model.Session{rowsOf("", sides[1], measure.Duration)}})
+					if got.Verdict == result.Pass {
+						passed++
+					}
+					if got.Verdict == result.Fail && x.slower == 0 {
+						t.Errorf("%s, %d rows: %s: %s", x.name, n, got.Verdict, got.Reason)
+					}
+				}
+				if passed > x.mostPass || passed < x.leastFew {
+					t.Errorf("%s, %d rows, noise %.1f %%: %d of %d gates pass, want %d to %d", x.name, n, 100*noise, passed, gates,
+						x.leastFew, x.mostPass)
+				}
+			}
+		}
+	}
+}

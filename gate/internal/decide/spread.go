@@ -8,6 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/terms"
 )
@@ -119,6 +120,18 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 		most *= math.Min(1, s.heaviest/share)
 	}
 	return math.Max(most, t.leastCost(e.pair)/share)
+}
+
+// standsOut reports whether a change between hosts is more than changes of its kind differ by, corrected for their number.
+func (e *estimate) standsOut() bool {
+	if e.contrast.SessionWeight == 0 || e.pool.members < batchLeast {
+		return false
+	}
+	own, sd := *e, stats.ShortestHalf(e.pool.changes)
+	own.session = stats.Variance{S2: math.Min(e.session.S2, sd*sd/e.contrast.SessionWeight),
+		DF: stats.MADEfficiency * float64(e.pool.members)}
+	v := own.with([]float64{e.contrast.RunWeight}, e.run)
+	return float64(e.pool.members)*stats.TwoSided(e.contrast.Estimate, v) < 1-result.Confidence
 }
 
 // tensorNames are parts of the names of library kernels that compute on tensor cores.

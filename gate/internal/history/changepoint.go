@@ -16,6 +16,9 @@ const (
 	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of values
 	// (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
 	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
+	// lasting is the number of values from which on a level is known: two such levels that are known standard errors apart
+	// differ where the change exceeds that quantile overNights times, and the spread of the values beside it overValues times.
+	lasting, known, overNights, overValues = 8, 7, 1.7, 1.2
 )
 
 // changePoint is a change of level: Index is the first value of the new one.
@@ -168,16 +171,22 @@ func standing(series []float64, at []int) []int {
 				elsewhere = append(elsewhere, change)
 			}
 		}
-		noise, faintest, least := 0., -1, standout*(1+unsure/float64(len(series)))
+		noise, faintest, least := 0., -1, 1.
 		if slices.Sort(elsewhere); len(elsewhere) > 0 {
 			noise = elsewhere[int(usual*float64(len(elsewhere)-1))]
 		}
 		for i, index := range at {
 			from, to := segments(at, i, len(series))
+			ofNoise := standout * (1 + unsure/float64(len(series)))
+			ofSpread := ofNoise
+			apart := math.Abs(stats.Mean(series[from:index]) - stats.Mean(series[index:to]))
+			if min(index-from, to-index) >= lasting && apart > known*standardError(series, at, index-from, to-index) {
+				ofNoise, ofSpread = min(ofNoise, overNights), overValues
+			}
 			from, to = max(from, index-beside), min(to, index+beside)
 			change, spread := across(series[from:index], series[index:to])
 			short := beside / float64(min(index-from, to-index))
-			if by := change / max(noise*short*short*short, spread); by < least {
+			if by := change / max(ofNoise*noise*short*short*short, ofSpread*spread); by < least {
 				faintest, least = i, by
 			}
 		}
@@ -186,6 +195,24 @@ func standing(series []float64, at []int) []int {
 		}
 		at = slices.Delete(at, faintest, faintest+1)
 	}
+}
+
+// standardError is that of a difference of means of n and m values whose neighbours correlate as those of the series
+// do within its parts, not at all where they do negatively (Bartlett, 1946, first order); NaN where nothing is sure.
+func standardError(series []float64, at []int, n, m int) float64 {
+	products, squares, start := 0., 0., 0
+	for _, end := range append(slices.Clone(at), len(series)) {
+		mean, before := stats.Mean(series[start:end]), 0.
+		for _, v := range series[start:end] {
+			products += (v - mean) * before
+			before = v - mean
+			squares += before * before
+		}
+		start = end
+	}
+	length := float64(len(series)) / float64(len(at)+1)
+	r := max(0, (length*products/squares+1)/(length-3)) // without the bias of a part (Marriott and Pope, 1954)
+	return math.Sqrt(within(series, at).S2 * (1/float64(n) + 1/float64(m)) * (1 + r) / (1 - r))
 }
 
 // across is the difference of the medians of two samples, and the larger of their spreads: the largest distance from

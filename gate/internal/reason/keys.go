@@ -37,7 +37,7 @@ var (
 	_ = result.Keyed("matched", Matched{}, "How a kernel was matched, where not by name and geometry.")
 	_ = result.Keyed("warn-only", WarnOnly{}, "A rule only warns of the change.")
 	_ = result.Keyed("under-cost", UnderCost{}, "The change costs too little to fail the gate.")
-	_ = result.Keyed("traded", Traded{}, "A whole that contains the slower part is not worse.")
+	_ = result.Keyed(result.KeyTraded, Traded{}, "A whole that contains the slower part is not worse.")
 	_ = result.Keyed("launched", Launched{}, "A job starts or ends later; its whole run is not certainly longer.")
 	_ = result.Keyed("open-whole", OpenWhole{}, "A whole that would make up for the slower part is undecided.")
 	_ = result.Keyed("excused", Excused{}, "The whole is within its limit without the parts that the policy allows.")

@@ -27,6 +27,7 @@ const (
 	KeyReplaced      = "replaced"
 	KeyReplaces      = "replaces"
 	KeySomeRuns      = "some-runs"
+	KeyTraded        = "traded"
 	KeyUndecided     = "undecided"
 	KeyUnmeasured    = "unmeasured"
 	KeyWaiting       = "waiting"

@@ -3,6 +3,7 @@ package result
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -326,6 +327,12 @@ func (f *Finding) NotJudged() bool { return f.ReasonKey == KeyNotJudged }
 
 // Fails reports whether a finding fails the gate.
 func (f *Finding) Fails() bool { return f.Outcome == Slower && f.Gates }
+
+// Forgiven reports whether a slower part does not fail the gate because a whole that contains it is not slower.
+func (f *Finding) Forgiven() bool {
+	traded := slices.ContainsFunc(f.Also, func(x Remark) bool { return x.Key == KeyTraded })
+	return traded && !(f.Harm() <= float64(f.Limit)) // NaN from zero
+}
 
 // Bounded reports whether the head's value is beyond an absolute bound, which no baseline changes.
 func (f *Finding) Bounded() bool {

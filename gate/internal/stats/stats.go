@@ -29,6 +29,16 @@ func middle(s []float64) float64 {
 	return (s[m-1] + s[m]) / 2
 }
 
+// ShortestHalf is the length of the shortest interval with half of the values, scaled so that it estimates the standard
+// deviation of normal data: of two groups, that of one (Rousseeuw 1984, section 3).
+func ShortestHalf(x []float64) float64 {
+	s, half, least := slices.Sorted(slices.Values(x)), (len(x)-1)/2, math.Inf(1)
+	for i := range len(s) - half {
+		least = math.Min(least, s[i+half]-s[i])
+	}
+	return least / (2 * NormalQuartile)
+}
+
 // MADEfficiency is the efficiency of MAD against the standard deviation, for normal values (Rousseeuw and Croux 1993,
 // section 1).
 const MADEfficiency = 0.37

@@ -51,8 +51,8 @@ func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 	if len(missing) == 0 {
 		return nil
 	}
-	next := fmt.Sprintf("measure every row; where this is meant, write a rule: benchmark = %q, severity = %q",
-		selecting(first), thresholds.Ignore)
+	next := fmt.Sprintf("measure every row; where this is meant, write a rule%s: benchmark = %q, severity = %q",
+		result.Given(strings.Join(missing[1:], ""), " for each"), selecting(first), thresholds.Ignore)
 	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
 		measure.Count(len(missing), "row"), result.Few(missing),
 		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh)))

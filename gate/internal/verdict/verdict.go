@@ -129,7 +129,7 @@ func gather(t Gate, d *result.Decision) gathered {
 			listed[f.Subject()] = true
 		}
 		if f.Doubted && g.doubted == nil {
-			g.doubted = about(result.Refuse(model.Doubted, cmp.Or(remedies[f.ReasonKey], "measure again with more runs"),
+			g.doubted = about(result.Refuse(model.Doubted, remedy(&f),
 				"the %s of %s looks worse, too much to pass and not surely enough to fail: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 		if f.Undecided {
@@ -150,9 +150,20 @@ func gather(t Gate, d *result.Decision) gathered {
 	return g
 }
 
+// remedy settles a doubt.
+func remedy(f *result.Finding) string {
+	hidden := slices.ContainsFunc(f.Also, func(x result.Remark) bool { return slices.Contains(beyondRuns, x.Key) })
+	if hidden || slices.Contains(beyondRuns, f.ReasonKey) {
+		return besideHead
+	}
+	return cmp.Or(remedies[f.ReasonKey], "measure again with more runs")
+}
+
+const besideHead = "measure the base build beside the head"
+
 // remedies settle a doubt by the kind of its reason, where more runs would not.
 var remedies = map[string]string{
-	result.KeyWithAll:    "measure the base build beside the head",
+	result.KeyWithAll:    besideHead,
 	result.KeyWaiting:    "measure again on an idle GPU",
 	result.KeyHostDenied: "measure on a quiet host, or the base build beside the head",
 }
