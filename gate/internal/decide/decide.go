@@ -213,7 +213,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	case f.Mode == nil:
 		hidden = outlierValue(e.asMeasured())
 	case f.ReasonKey != levelsKey:
-		hidden = append(hidden, result.Say(levels(f.Mode, f.Unit)))
+		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(t, &f, limit, alpha)
@@ -240,11 +240,8 @@ func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha floa
 	if size := math.Abs(float64(f.Change)); size > limit && size < e.hostEffect {
 		return 0 // runs on these hosts tell no more of how hosts differ
 	}
-	if f.Mode != nil && e.modes.drawn() {
-		f.Mode.Needed = e.modes.runsNeeded(t.Policy.Alpha)
-		if t.relation() < terms.SameBoard {
-			return f.Mode.Needed
-		}
+	if e.modes.drawn() && t.relation() < terms.SameBoard {
+		return f.Mode.Needed
 	}
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2, result.Confidence, MaxRuns)
 	bimodal := e.pool.bimodal(math.Abs(e.contrast.Estimate))

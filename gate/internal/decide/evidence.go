@@ -43,7 +43,7 @@ type evidence struct {
 	trends               bool    // kernels of both sides get slower or faster from run to run
 	explanations         []explanation
 	modes                modes
-	mode                 *result.Mode // the same for a report, nil where the runs are on one level
+	levels               result.Remark // the same in words
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
@@ -58,7 +58,10 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
-		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes, mode: f.Mode,
+		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes,
+	}
+	if f.Mode != nil {
+		x.levels = t.levels(f.Mode, f.Unit)
 	}
 	if !e.relative {
 		x.base = stats.Average(e.Base)

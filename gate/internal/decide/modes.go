@@ -240,6 +240,9 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 	}
 	f := &result.Mode{Kind: m.kind(), At: result.Number(m.high), Others: result.Number(m.low), BaseIn: m.in[0],
 		BaseRuns: m.all[0], HeadIn: m.in[1], HeadRuns: m.all[1], P: result.Number(m.chance), Follows: t.follows(e)}
+	if m.drawn() {
+		f.Needed = m.runsNeeded(t.Policy.Alpha)
+	}
 	if e.Metric.Better == measure.Higher {
 		f.At, f.Others = f.Others, f.At
 	}
@@ -248,8 +251,9 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 
 var levelsKey = result.Say(reason.TwoLevels{}).Key
 
-// levels is a finding's mode in words.
-func levels(m *result.Mode, unit string) reason.TwoLevels {
+// levels is a finding's mode in words, with the number of runs where hosts differ as well, so that it alone decides
+// nothing.
+func (t comparison) levels(m *result.Mode, unit string) result.Remark {
 	r := reason.TwoLevels{Mode: m.Kind, Side: recorded.SideNames[1], Some: m.HeadIn, All: m.HeadRuns, In: m.BaseIn, Of: m.BaseRuns,
 		Low: min(m.At, m.Others), Unit: unit, Above: max(m.At, m.Others)/min(m.At, m.Others) - 1,
 		New: m.Kind == "appeared", Follows: m.Follows}
@@ -259,5 +263,8 @@ func levels(m *result.Mode, unit string) reason.TwoLevels {
 	if m.At > m.Others { // the runs on the lower level are counted
 		r.Some, r.In = r.All-r.Some, r.Of-r.In
 	}
-	return r
+	if t.relation() >= terms.SameBoard {
+		r.Needed = m.Needed
+	}
+	return result.Say(r)
 }

@@ -97,7 +97,7 @@ func (x *evidence) explanation() *explanation {
 		}
 	}
 	if x.inMode() && (out != nil || !x.found()) {
-		return &explanation{runs: true, says: result.Say(levels(x.mode, x.metric.Unit)), doubt: doubtIfGating}
+		return &explanation{runs: true, says: x.levels, doubt: doubtIfGating}
 	}
 	return out
 }
@@ -263,7 +263,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 		f.Qualify(outlierValue(e.shown)...)
 	}
 	if f.Mode != nil && f.Outcome == result.Slower {
-		f.Qualify(result.Say(levels(f.Mode, f.Unit)))
+		f.Qualify(x.levels)
 	}
 	explained := x.explanation()
 	switch {

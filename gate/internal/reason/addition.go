@@ -79,6 +79,7 @@ type TwoLevels struct {
 	New       bool // only the head has both levels
 	In, Of    int
 	Follows   string // what the runs in the mode share, "" for nothing that is known
+	Needed    int    // runs a side that tell the shares apart on one host, 0 where that is not said
 }
 
 var modes = map[string]string{"appeared": "a mode appeared: ", "disappeared": "a mode disappeared: ",
@@ -95,6 +96,9 @@ func (r TwoLevels) String() string {
 	}
 	if r.Follows != "" {
 		s += "; the mode follows " + r.Follows
+	}
+	if r.Needed > 0 {
+		s += "; on one host " + measure.Count(r.Needed, "run") + " a side would decide"
 	}
 	return s
 }
