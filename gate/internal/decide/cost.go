@@ -69,8 +69,8 @@ func (t comparison) leastCost(p pair) float64 {
 	return t.cost()
 }
 
-// cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as much
-// as a lowered cost.
+// cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as
+// much as a lowered cost.
 func (t comparison) cost() float64 {
 	if t.relation() >= terms.SameBoard {
 		return t.Policy.Cost

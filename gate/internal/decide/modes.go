@@ -134,8 +134,8 @@ func (m *modes) explain(change float64) bool {
 	return by != 0 && 2*math.Abs(by) >= math.Abs(change)
 }
 
-// counted is an estimate whose runs fall on two levels, by all of them: none is an outlier, and the exact test judges it
-// where the shares of the levels explain the change.
+// counted is an estimate whose runs fall on two levels, by all of them: none is an outlier, and the exact test judges
+// it where the shares of the levels explain the change.
 func (t comparison) counted(e estimate) (estimate, bool) {
 	if e.Metric.Exact || e.Metric.OutsideSteps() || e.Metric.Better == measure.Neither || t.single != "" || !e.relative {
 		return e, false
@@ -180,8 +180,8 @@ func (m *modes) part() float64 {
 	return sharePart
 }
 
-// corrected is the p-value of a comparison whose runs fall on two levels. That of its interval, whose runs are no sample
-// of one distribution, counts only where hosts differ as well.
+// corrected is the p-value of a comparison whose runs fall on two levels. That of its interval, whose runs are no
+// sample of one distribution, counts only where hosts differ as well.
 func (t comparison) corrected(e *estimate, interval float64) float64 {
 	switch {
 	case !e.modes.counted:
@@ -254,7 +254,8 @@ var levelsKey = result.Say(reason.TwoLevels{}).Key
 // levels is a finding's mode in words, with the number of runs where hosts differ as well, so that it alone decides
 // nothing.
 func (t comparison) levels(m *result.Mode, unit string) result.Remark {
-	r := reason.TwoLevels{Mode: m.Kind, Side: recorded.SideNames[1], Some: m.HeadIn, All: m.HeadRuns, In: m.BaseIn, Of: m.BaseRuns,
+	r := reason.TwoLevels{Mode: m.Kind, Side: recorded.SideNames[1], Some: m.HeadIn, All: m.HeadRuns,
+		In: m.BaseIn, Of: m.BaseRuns,
 		Low: min(m.At, m.Others), Unit: unit, Above: max(m.At, m.Others)/min(m.At, m.Others) - 1,
 		New: m.Kind == "appeared", Follows: m.Follows}
 	if m.HeadIn == 0 || m.HeadIn == m.HeadRuns {
