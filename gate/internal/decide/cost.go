@@ -73,11 +73,30 @@ func (t comparison) leastCost(p pair) float64 {
 	return t.cost()
 }
 
-// cost is the part of a step or run that a slowdown has to add to fail the gate. A threshold below the default asks
-// for smaller changes, and lowers the default cost in proportion; not between hosts, where kernels differ by as much.
+// cost is the part of a step or run that a slowdown has to add to fail the gate. Between hosts kernels differ by as
+// much as a lowered cost.
 func (t comparison) cost() float64 {
-	if t.Policy.Places["cost"] != "" || t.relation() >= terms.SameBoard {
+	if t.relation() >= terms.SameBoard {
+		return t.Policy.Cost
+	}
+	return t.loweredCost()
+}
+
+// loweredCost is the cost that a threshold asks for: one below the default asks for smaller changes, and lowers the
+// default cost in proportion.
+func (t comparison) loweredCost() float64 {
+	if t.Policy.Places["cost"] != "" {
 		return t.Policy.Cost
 	}
 	return math.Min(t.Policy.Cost, costPart*t.Policy.Threshold)
+}
+
+// openCost is the least cost at which a slower pair is in doubt: where several hosts of one board show how far they
+// differ, a change that would fail on one of them is named.
+func (t comparison) openCost(p pair) float64 {
+	least := t.leastCost(p)
+	if t.relation() == terms.SameBoard && t.showsSessions() {
+		least = math.Min(least, t.loweredCost())
+	}
+	return least
 }

@@ -54,6 +54,7 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 		}
 		findings[i] = f
 	}
+	countTests(estimates, gating)
 	for _, judged := range [][]int{gating, other} {
 		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
 		for k, i := range judged {
@@ -67,7 +68,7 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 			if weights[k] > 0 {
 				alpha *= weights[k] / total
 			}
-			f = decideChange(t, e, f, corrected, alpha)
+			f = decideChange(t, e, f, t.corrected(&e, corrected), alpha)
 			if f.Change.Known() {
 				f.Base = result.Number(e.judgedBase())
 				f.Head = f.Base * (1 + f.Change)
@@ -207,12 +208,15 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 
 // settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []result.Remark {
-	hidden := levels(e.asMeasured(), e.Metric.Unit)
-	if hidden == nil {
+	var hidden []result.Remark
+	switch {
+	case f.Mode == nil:
 		hidden = outlierValue(e.asMeasured())
+	case f.ReasonKey != levelsKey:
+		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
-	n := e.runsNeeded(float64(f.Change), limit, alpha)
+	n := e.runsNeeded(t, &f, limit, alpha)
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
@@ -232,9 +236,12 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so many are too few.
-func (e *estimate) runsNeeded(change, limit, alpha float64) int {
-	if size := math.Abs(change); size > limit && size < e.hostEffect {
+func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha float64) int {
+	if size := math.Abs(float64(f.Change)); size > limit && size < e.hostEffect {
 		return 0 // runs on these hosts tell no more of how hosts differ
+	}
+	if e.modes.drawn() && t.relation() < terms.SameBoard {
+		return f.Mode.Needed
 	}
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2, result.Confidence, MaxRuns)
 	bimodal := e.pool.bimodal(math.Abs(e.contrast.Estimate))

@@ -58,6 +58,7 @@ type estimate struct {
 	winsorised    bool // outlier runs were moved to the others
 	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast      stats.Contrast
+	modes         modes          // of its runs, see [comparison.counted]
 	pool          pool           // of the estimates of its kind
 	run           stats.Variance // moderated variance between runs
 	session       stats.Variance // moderated variance between sessions

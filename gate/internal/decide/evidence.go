@@ -37,13 +37,15 @@ type evidence struct {
 	ruleLimit, ruleFloor float64 // as the policy states them
 	limit, floor, tick   float64 // limit with the floor in it; floor and tick in the metric's unit
 	exposed              float64 // change of exposed copies as a part of a step, NaN where unknown
-	leastCost            float64 // from here on a slowdown fails the gate
+	leastCost, openCost  float64 // from here on a slowdown fails the gate, and leaves it undecided
 	apart                bool    // the sides are sessions of different times or hosts
 	waits                bool    // most of a longer step is waiting of issued operations
 	standsOut            bool    // more than others of its kind
 	trends               bool    // kernels of both sides get slower or faster from run to run
 	launched             bool    // wall time that a launcher makes, and the whole run is not longer for certain
 	explanations         []explanation
+	modes                modes
+	levels               result.Remark // the same in words
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
@@ -58,7 +60,10 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		runs: runs(e.Base, e.Head), single: t.single, tooFew: t.few,
 		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.Policy.Alpha,
 		ruleLimit: e.Limit.Max, ruleFloor: e.Limit.Floor, limit: e.Limit.Max, floor: float64(f.Floor), tick: t.Tick,
-		leastCost: t.leastCost(e.pair), exposed: t.exposedChange(e.pair),
+		leastCost: t.leastCost(e.pair), openCost: t.openCost(e.pair), exposed: t.exposedChange(e.pair), modes: e.modes,
+	}
+	if f.Mode != nil {
+		x.levels = t.levels(f.Mode, f.Unit)
 	}
 	if !e.relative {
 		x.base = stats.Average(e.Base)
@@ -220,6 +225,11 @@ func (x *evidence) open() bool {
 	return x.gates && x.worst() > x.limit && (x.costly() || x.cost(x.worst()) >= x.limit*material)
 }
 
+// cheap reports whether a change is harm beyond the limit that would cost enough on one host.
+func (x *evidence) cheap() bool {
+	return x.openCost < x.leastCost && x.gates && x.sign()*x.change > x.limit && x.cost(x.change) >= x.openCost
+}
+
 // beyondSpread reports whether a change is at least one standard deviation of it.
 func (x *evidence) beyondSpread() bool {
 	change := math.Log1p(x.sign() * x.change)
@@ -255,7 +265,7 @@ func (x *evidence) mostBeyond() bool {
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
 // the baseline.
 func (x *evidence) severalBeyond() bool {
-	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	return x.gates && (x.isStep() || x.modes.counted && x.modes.appeared()) && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
 }
 
 // ruled is the limit of the rule.

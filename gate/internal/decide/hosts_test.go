@@ -387,3 +387,31 @@ func BenchmarkHostSteps(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 }
+
+// A kernel that is slower by a quarter more than the limit of 1 % is named, by however little of a step, where three
+// hosts of a board show how far they differ; an unchanged one fails no gate.
+func TestCheapChangeBetweenHosts(t *testing.T) {
+	policy := limited(0.01)
+	for _, x := range []struct {
+		name  string
+		hosts hostGate
+	}{{"six kernels", classed(t, loadHosts(t, "kernels", "a")[0], false, fastBoard)}, {"PyTorch", pytorch(0, true)}} {
+		r, silent, unchanged := rand.New(rand.NewPCG(5, 16)), 0, map[answer]int{}
+		for range sample(300) {
+			base, head := x.hosts(r, 3)
+			unchanged[answerOf(compareSides(base, []model.Session{head}, policy))]++
+			head, kernel := withSlower(r, head, 0.0125)
+			report := compareSides(base, []model.Session{head}, policy)
+			f := report.Findings[slices.IndexFunc(report.Findings, func(f result.Finding) bool {
+				return f.Subject() == kernel && f.Metric == measure.Time.Name
+			})]
+			if report.Verdict == result.Pass && !report.Undecided && f.Change > 0.01 && f.Cost >= 0.0005 {
+				silent++ // was: one in seven
+			}
+		}
+		t.Logf("%s: unchanged %v, %d silent", x.name, unchanged, silent)
+		if silent > 0 || !atMost(fails, 1).met(100*float64(unchanged[fails])/float64(sample(300)), sample(300)) {
+			t.Errorf("%s: unchanged %v, %d silent", x.name, unchanged, silent)
+		}
+	}
+}

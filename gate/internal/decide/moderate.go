@@ -27,6 +27,13 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
+		if out[i].Compared() {
+			var some bool
+			out[i], some = t.counted(out[i])
+			again = again || some
+		}
+	}
+	for i := range out {
 		if e, some := winsoriseTime(*t, out[i], t.poolOf(pools, out[i].pair).prior); out[i].Compared() && some {
 			e.small = out[i].small
 			out[i], again = e, true
@@ -43,7 +50,7 @@ func estimates(t *comparison, pairs []match.Pair) []estimate {
 		if e.Compared() && t.widens(&out[i]) {
 			out[i].Limit.Max = t.Policy.StepThreshold
 		}
-		if e.Compared() && e.isStep() {
+		if e.Compared() && e.isStep() && !e.modes.counted {
 			if out[i].delays = t.delayChance(&out[i]); out[i].delays <= delaysMost {
 				out[i].outlierChance = out[i].delays
 			}
@@ -92,6 +99,8 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
+	pool.few = pool.few || e.modes.counted
+	e.pool = pool
 	e.run = pool.moderate(e.contrast.Run, pool.prior)
 	e.run.S2 = math.Max(e.run.S2, t.rare(e.pair))
 	if e.contrast.Run.DF == 0 {

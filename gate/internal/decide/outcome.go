@@ -85,16 +85,19 @@ type explanation struct {
 	doubt func(*evidence) doubt // about a change that it explains
 }
 
-// explanation is the one that explains most of a change that would be slower, or faster, without it; nil where none
-// explains it.
+// explanation is the one that explains most of a change that would be slower, or faster, without it; a mode of the head
+// that the exact test does not decide; nil where none explains it.
 func (x *evidence) explanation() *explanation {
 	var out *explanation
 	for i := range x.explanations {
 		e := &x.explanations[i]
 		explains := x.harm() <= e.most && (e.both || x.worse())
-		if x.beyond() && (x.certain() || x.waits) && explains && (out == nil || e.most > out.most) {
+		if x.beyond() && (x.certain() || x.waits && !x.modes.counted) && explains && (out == nil || e.most > out.most) {
 			out = e
 		}
+	}
+	if x.inMode() && (out != nil || !x.found()) {
+		return &explanation{runs: true, says: x.levels, doubt: doubtIfGating}
 	}
 	return out
 }
@@ -189,8 +192,10 @@ func beyondDoubt(x *evidence) doubt {
 // openDoubt is the doubt of an interval that contains the limit, or lies beyond it without being certain.
 func openDoubt(x *evidence) doubt {
 	switch {
-	case !x.open():
+	case !x.open() && !x.cheap():
 		return harmless
+	case !x.open():
+		return undecided
 	case x.least() > x.doubtful() && x.probable(), x.trends && x.sign()*x.change > x.limit:
 		return harmful
 	}
@@ -246,6 +251,7 @@ func mostRunsBeyond(x *evidence) result.Reason {
 
 // decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
 func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) result.Finding {
+	f.Mode = e.modes.finding(t, &e)
 	x := weigh(t, &e, &f, p, alpha)
 	r := ruleOf(&x)
 	f.Change, f.Low, f.High = result.Number(x.change), result.Number(x.low), result.Number(x.high)
@@ -262,6 +268,9 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	}
 	if e.winsorised {
 		f.Qualify(outlierValue(e.shown)...)
+	}
+	if f.Mode != nil && f.Outcome == result.Slower {
+		f.Qualify(x.levels)
 	}
 	explained := x.explanation()
 	switch {

@@ -143,7 +143,8 @@ func runName(sessions []model.Session, run int) string {
 // winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of
 // steps are: one run neither makes a finding nor hides one. A run at whose level the other side has runs is no outlier.
 func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool) {
-	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
+	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative ||
+		e.modes.counted {
 		return e, false
 	}
 	p, any := e.pair, false
@@ -196,4 +197,26 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 		out[run] = math.Exp(centre + math.Copysign(math.Min(math.Abs(by), outlierTo*sd), by))
 	}
 	return out, true
+}
+
+// outlierValue names the one run of a session that lies far from all others, which widens the interval by itself.
+func outlierValue(sides [2][][]float64) []result.Remark {
+	const least = 4 // runs
+	for i, side := range sides {
+		for _, session := range side {
+			runs := stats.Known(session)
+			centre, spread := stats.Median(runs), stats.MAD(runs)
+			var far []float64
+			for _, v := range runs {
+				if d := math.Abs(v - centre); d > outlierRunFrom*spread && d > stats.LevelStep*centre {
+					far = append(far, v)
+				}
+			}
+			if len(runs) >= least && len(far) == 1 {
+				by := result.Number(far[0]/centre - 1)
+				return []result.Remark{result.Say(reason.Outlier{Side: recorded.SideNames[i], Change: by})}
+			}
+		}
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"math"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -88,7 +87,11 @@ func newPool(t comparison, members []*estimate) pool {
 		p.changes = append(p.changes, e.contrast.Estimate)
 		p.steady = p.steady && e.Metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && min(len(stats.Pooled(e.Base)), len(stats.Pooled(e.Head))) >= countedRuns
-		if gap := e.levels(t); gap > 0 {
+		samples := [2][][]float64{e.Base, e.Head}
+		if e.Metric.Unprofiled() { // a level is no outlier here
+			samples = e.shown
+		}
+		if gap := t.modesOf(e, samples).gap; gap > 0 {
 			p.gaps = append(p.gaps, gap)
 		}
 	}
@@ -130,41 +133,6 @@ func sums(t comparison, pools map[string]pool) {
 func (t comparison) coarse(p pair) bool {
 	return p.Metric.Name == t.Time.Name && t.Tick > coarse*stats.Average(p.Base)
 }
-
-// levels is the log ratio of the two levels that the runs fall on where a session of either side has both: such a
-// kernel takes one of two algorithms, or numbers of launches, in each process. It is 0 where there is one level.
-// Sessions of fewer than levelRuns runs show none by themselves, and are looked at together.
-func (e *estimate) levels(t comparison) (gap float64) {
-	step := stats.LevelStep
-	if e.Metric.Unit == measure.Time.Unit {
-		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
-	}
-	sides := slices.Concat(e.Base, e.Head)
-	if e.Metric.Unprofiled() { // a level is no outlier here
-		sides = slices.Concat(e.shown[0], e.shown[1])
-	}
-	sessions := sides
-	few := func(runs []float64) bool { return len(stats.Known(runs)) < levelRuns }
-	if e.contrast.SessionWeight == 0 || !slices.ContainsFunc(sides, func(runs []float64) bool { return !few(runs) }) {
-		sessions = [][]float64{slices.Concat(sides...)}
-	}
-	for _, runs := range sessions {
-		low, high, _, ok := stats.Levels(stats.Known(runs))
-		if !ok || high < low*(1+step) {
-			continue
-		}
-		middle := (low + high) / 2
-		for _, side := range sides {
-			if side = stats.Known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
-				gap = math.Max(gap, math.Log(high/low))
-			}
-		}
-	}
-	return gap
-}
-
-// levelRuns is the fewest runs that [stats.Levels] tells two levels from.
-const levelRuns = 4
 
 // levelReach is how many times the gap between the levels of one kernel the gap of another one may be.
 const levelReach = 3

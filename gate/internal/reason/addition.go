@@ -67,21 +67,38 @@ func (r Excused) String() string {
 	return "without " + result.Few(r.Names) + ", which the policy allows, it is " + r.Change.Change() + ", so it does not fail the gate"
 }
 
-// TwoLevels is a side whose runs fall on two levels. New is true where the baseline's do not.
+// TwoLevels is a side whose runs fall on two levels: Some of All at Low, of the other side In of Of. Mode is the verdict
+// on the worse level: it "appeared", "disappeared", its "share" changed, or "both" sides have it.
 type TwoLevels struct {
+	Mode      string
 	Side      string
 	Some, All int
 	Low       result.Number
 	Unit      string
 	Above     result.Number
-	New       bool
+	New       bool // only the head has both levels
+	In, Of    int
+	Follows   string // what the runs in the mode share, "" for nothing that is known
+	Needed    int    // runs a side that tell the shares apart on one host, 0 where that is not said
 }
 
+var modes = map[string]string{"appeared": "a mode appeared: ", "disappeared": "a mode disappeared: ",
+	"share": "the share of a mode changed: ", "both": "both sides have a mode: "}
+
 func (r TwoLevels) String() string {
-	s := "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " at " + r.Low.In(r.Unit) +
-		", the others " + r.Above.Change()
-	if r.New {
+	s := modes[r.Mode] + "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
+		" at " + r.Low.In(r.Unit) + ", the others " + r.Above.Change()
+	switch {
+	case r.New:
 		s += "; the baseline is not"
+	case r.Of > 0:
+		s += "; of the other side " + result.Number(r.In).Text() + " of " + result.Number(r.Of).Text()
+	}
+	if r.Follows != "" {
+		s += "; the mode follows " + r.Follows
+	}
+	if r.Needed > 0 {
+		s += "; on one host " + measure.Count(r.Needed, "run") + " a side would decide"
 	}
 	return s
 }

@@ -111,10 +111,30 @@ type Finding struct {
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
 	Evidence []string `json:"evidence,omitempty"`
 	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
+	// Mode is the two levels that the runs fall on, nil where they are on one.
+	Mode *Mode `json:"mode,omitempty"`
 	// Origin says from where the program calls for it, nil where that is not known.
 	Origin *Origin `json:"origin,omitempty"`
 	// Cause says why the kernel got slower, nil without an explanation.
 	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Mode is the worse of two levels that the runs of a comparison fall on.
+type Mode struct {
+	// Kind is "appeared" where no baseline run is in the mode, "disappeared" where no head run is, "share" where so many
+	// more of one side are as in 5 % of gates by chance, else "both".
+	Kind     string `json:"kind"`
+	At       Number `json:"at"`      // mean of the runs in the mode
+	Others   Number `json:"others"`  // mean of the other runs
+	BaseIn   int    `json:"base_in"` // runs in the mode
+	BaseRuns int    `json:"base_runs"`
+	HeadIn   int    `json:"head_in"`
+	HeadRuns int    `json:"head_runs"`
+	P        Number `json:"p"` // of Fisher's exact test, one-sided
+	// Needed is how many runs a side find shares that differ so much, with a power of 90 %; 0 where too many would.
+	Needed int `json:"needed,omitempty"`
+	// Follows is what the runs in the mode share and the others lack, "" where the runs show nothing.
+	Follows string `json:"follows,omitempty"`
 }
 
 // Subject is the subject of the finding.

@@ -59,3 +59,41 @@ func Split(n, m int) float64 {
 	all := float64(n + m)
 	return math.Pow(float64(n)/all, float64(n)) * math.Pow(float64(m)/all, float64(m))
 }
+
+// Fisher is the p-value of a count: that at least so many of the head's runs are among all that have a property, if
+// each run is as likely to have it (Fisher's exact test, 1922, one-sided).
+func Fisher(some, all, few, others int) (p float64) {
+	choose := func(n, k int) float64 { return combin.LogGeneralizedBinomial(float64(n), float64(k)) }
+	for k := some; k <= min(all, some+few); k++ {
+		p += math.Exp(choose(all, k) + choose(others, some+few-k) - choose(all+others, some+few))
+	}
+	return math.Min(1, p)
+}
+
+// RunsForShares is the least number of runs a side, at most most, with which [Fisher] tells a share of the head's runs
+// from a smaller one of the baseline's at this alpha and power; 0 where so many do not.
+func RunsForShares(share, other, alpha, power float64, most int) int {
+	for n := MinRuns; n <= most; n++ {
+		head, base := distuv.Binomial{N: float64(n), P: share}, distuv.Binomial{N: float64(n), P: other}
+		found, some := 0.0, 0
+		for few := 0; few < n; few++ {
+			some = max(some, few+1) // the least count that is certain
+			for some <= n && Fisher(some, n, few, n) >= alpha {
+				some++
+			}
+			if some > n {
+				break
+			}
+			power := head.Survival(float64(some) - 1)
+			if other == 0 {
+				found = power
+				break
+			}
+			found += base.Prob(float64(few)) * power
+		}
+		if found >= power {
+			return n
+		}
+	}
+	return 0
+}

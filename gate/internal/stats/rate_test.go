@@ -63,3 +63,23 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// Values of Fisher's test are those of R's fisher.test(alternative = "greater"), runs those that tell shares apart.
+func TestFisher(t *testing.T) {
+	for _, x := range []struct {
+		some, all, few, others int
+		want                   float64
+	}{{3, 5, 0, 5, 0.08333}, {6, 13, 0, 13, 0.007453}, {3, 4, 1, 4, 0.2429}, {0, 5, 0, 5, 1}} {
+		if got := Fisher(x.some, x.all, x.few, x.others); math.Abs(got-x.want) > 0.0001 {
+			t.Errorf("%+v: %v", x, got)
+		}
+	}
+	for _, x := range []struct {
+		share, other float64
+		want         int
+	}{{0.6, 0, 13}, {0.3, 0, 33}, {0.6, 0.2, 0}, {1, 0, 5}} {
+		if got := RunsForShares(x.share, x.other, 0.01, 0.9, 40); got != x.want {
+			t.Errorf("%v against %v: %d runs, want %d", x.share, x.other, got, x.want)
+		}
+	}
+}
