@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -31,7 +32,7 @@ func names(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + p
 
 // leave lists a number or row that is left out.
 func (r *run) leave(name, why string) {
-	r.left.Of(model.LeftOut{Name: name, Why: why})
+	r.left.Of(model.LeftOut{Name: measure.Cut(name), Why: why})
 }
 
 // account leaves out the numbers of the file that its format does not know and the reader did not take.

@@ -59,17 +59,27 @@ var llamaSettings = []struct{ key, usual string }{
 // addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
 // with the same name have the settings in it that differ between them.
 func (r *run) addLlama(where string, tests []map[string]string) error {
-	same := map[string][]map[string]string{}
+	first, differs := map[string]map[string]string{}, map[[2]string]bool{}
 	for _, t := range tests {
-		same[llamaName(t)] = append(same[llamaName(t)], t)
+		name := llamaName(t)
+		of, known := first[name]
+		if !known {
+			first[name], of = t, t
+		}
+		for _, one := range []map[string]string{of, t} {
+			for setting := range one {
+				if of[setting] != t[setting] {
+					differs[[2]string{name, setting}] = true
+				}
+			}
+		}
 	}
 	for i, t := range tests {
-		where, row := fmt.Sprintf(where, i+1), llamaName(t)
-		for _, key := range slices.Sorted(maps.Keys(t)) {
-			if !measured().MatchString(key) && slices.ContainsFunc(same[llamaName(t)], func(other map[string]string) bool {
-				return other[key] != t[key]
-			}) {
-				row += " " + key + "=" + t[key]
+		name := llamaName(t)
+		where, row := fmt.Sprintf(where, i+1), name
+		for _, setting := range slices.Sorted(maps.Keys(t)) {
+			if differs[[2]string{name, setting}] && !measured().MatchString(setting) {
+				row += " " + setting + "=" + t[setting]
 			}
 		}
 		if r.GPU == "" {
