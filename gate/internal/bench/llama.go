@@ -59,27 +59,27 @@ var llamaSettings = []struct{ key, usual string }{
 // addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
 // with the same name have the settings in it that differ between them.
 func (r *run) addLlama(where string, tests []map[string]string) error {
-	first, differs := map[string]map[string]string{}, map[[2]string]bool{}
+	type namesakes struct {
+		tests int
+		with  map[[2]string]int // tests by a setting and its value
+	}
+	all := map[string]*namesakes{}
 	for _, t := range tests {
 		name := llamaName(t)
-		of, known := first[name]
-		if !known {
-			first[name], of = t, t
+		if all[name] == nil {
+			all[name] = &namesakes{with: map[[2]string]int{}}
 		}
-		for _, one := range []map[string]string{of, t} {
-			for setting := range one {
-				if of[setting] != t[setting] {
-					differs[[2]string{name, setting}] = true
-				}
-			}
+		all[name].tests++
+		for setting, value := range t {
+			all[name].with[[2]string{setting, value}]++
 		}
 	}
 	for i, t := range tests {
-		name := llamaName(t)
-		where, row := fmt.Sprintf(where, i+1), name
+		parts := []string{llamaName(t)}
+		where, of := fmt.Sprintf(where, i+1), all[parts[0]]
 		for _, setting := range slices.Sorted(maps.Keys(t)) {
-			if differs[[2]string{name, setting}] && !measured().MatchString(setting) {
-				row += " " + setting + "=" + t[setting]
+			if of.with[[2]string{setting, t[setting]}] != of.tests && !measured().MatchString(setting) {
+				parts = append(parts, setting+"="+t[setting])
 			}
 		}
 		if r.GPU == "" {
@@ -90,7 +90,7 @@ func (r *run) addLlama(where string, tests []map[string]string) error {
 		if err != nil {
 			return r.bad(where, "avg_ts: %v", err)
 		}
-		r.add(where, row, measure.ItemRate, v)
+		r.add(where, strings.Join(parts, " "), measure.ItemRate, v)
 	}
 	return nil
 }

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
@@ -35,7 +37,9 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 		}
 	} else {
 		var f *Format
-		if f, err = formatOf(path); err == nil && f == nil {
+		f, err = formatOf(path)
+		err = cmp.Or(err, rank.OfOthers(filepath.Dir(path), path))
+		if err == nil && f == nil {
 			if err = unknownResults(path); err == nil {
 				err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
 			}
