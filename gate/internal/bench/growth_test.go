@@ -1,12 +1,14 @@
+//go:build unix
+
 package bench
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nsgate/nsgate/testdata/tools/shapes"
 )
@@ -54,39 +56,72 @@ func init() {
 		`{{<testcase classname="c^" name="t^" time="1"/>}}</testsuite>}}^</testsuites>`)
 }
 
-func TestExplore(t *testing.T) {
-	size, _ := strconv.Atoi(os.Getenv("SIZE"))
-	if size == 0 {
-		t.Skip()
-	}
+// TestGrowth wants a sample of each row of [formats], and that no file of one takes long.
+func TestGrowth(t *testing.T) {
 	rows := map[*format]int{}
+	check := func(name string, list []shapes.Shape) {
+		rows[cmp.Or(formatOf([]byte(list[0].File(10))), formatOf([]byte(list[0].File(200))))]++
+		shapes.Check(t, name, list, os.Getenv("NSGATE_TEST_FULL") != "", func(text string) { Read(strings.NewReader(text), "a/b.json") })
+	}
 	for name, list := range grown {
-		if only := os.Getenv("ONLY"); only != "" && only != name {
-			continue
-		}
-		rows[formatOf([]byte(list[0].File(10)))]++
-		for _, s := range list {
-			text := s.File(size)
-			start := cpu()
-			_, err := Read(strings.NewReader(text), "a/b.json")
-			if took := cpu() - start; took > 250*time.Millisecond {
-				what := "ok"
-				if err != nil {
-					what = err.Error()
-				}
-				t.Logf("%v %s %s: %.150s", took, name, s.Name, what)
-			}
-		}
+		check(name, list)
+	}
+	for name, file := range longParts {
+		check(name, []shapes.Shape{{Name: "long part", File: file}})
 	}
 	for i := range formats {
 		if rows[&formats[i]] == 0 {
-			t.Errorf("row %d, %s", i, formats[i].name)
+			t.Errorf("row %d of formats, %s, has no sample in grown", i, formats[i].name)
 		}
+	}
+	if rows[nil] > 0 {
+		t.Errorf("%d samples are of no format", rows[nil])
 	}
 }
 
-func cpu() time.Duration {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+// longParts are files of which one half is a long part of names, and the other many rows.
+var longParts = map[string]func(bytes int) string{
+	"parameters of asv": func(bytes int) string {
+		k := max(2, int(math.Sqrt(float64(bytes)/16)))
+		values := "[" + list(k, `"`+strings.Repeat("x", bytes/4/k)+`"`) + "]"
+		return asv2(`"time_x":[[` + list(k*k, "null") + `],[` + values + `,` + values + `]]`)
+	},
+	"states of nvbench": func(bytes int) string {
+		return strings.NewReplacer(`"name":"copy"`, `"name":"`+long(bytes)+`"`, `"states":[`,
+			`"states":[`+list(bytes/80, `{"is_skipped":true,"axis_values":[]}`)+`,`).Replace(nv(true, ""))
+	},
+	"names of k6": func(bytes int) string { return k6File(`"http_req` + long(bytes) + `":{"a":1` + keys(bytes/24) + `},`) },
+	"depth of a load": func(bytes int) string {
+		depth := min(bytes/12, 9000)
+		return `{"request_throughput":2,"mean_ttft_ms":3,"x":` + strings.Repeat(`{"a":`, depth) + "[" + list(bytes/4, "1") + "]" +
+			strings.Repeat("}", depth) + `}`
+	},
+	"settings of llama-bench": func(bytes int) string {
+		return `[{"model_filename":"m","model_type":"l","avg_ts":1` + keys(bytes/24) + `},` + list(bytes/60, `{"model_type":"l","avg_ts":1}`) + `]`
+	},
+	"suites of JUnit": func(bytes int) string {
+		return `<testsuite name="` + long(bytes) + `">` + strings.Repeat(`<testcase name="a" time="1"/>`, bytes/60) + `</testsuite>`
+	},
+	"depth of JUnit": func(bytes int) string { return strings.Repeat(`<testsuite name="a">`, bytes/20) + `<testcase/>` },
+	"attributes of JUnit": func(bytes int) string {
+		return `<testsuites><testsuite><testcase/><x ` + strings.Repeat(`value="1" `, bytes/10) + `/></testsuite></testsuites>`
+	},
+	"columns of Triton": func(bytes int) string {
+		return "N,a (ms)," + long(bytes) + " (ms)\n" + strings.Repeat("8,1,1\n", bytes/12)
+	},
+	"brackets of Triton": func(bytes int) string {
+		return "N," + strings.Repeat("(", 900) + "-ms\n" + strings.Repeat("8,1\n", bytes/4)
+	},
+}
+
+func long(bytes int) string { return strings.Repeat("x", bytes/2) }
+
+func list(n int, value string) string { return strings.TrimSuffix(strings.Repeat(value+",", n), ",") }
+
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"k%d":1`, i)
+	}
+	return b.String()
 }

@@ -209,7 +209,9 @@ var numbers = input.Pattern(`#[0-9]+\b`)
 var counters = input.Pattern(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
 // NormalizeLine is [NormalizeControl] and [Cut] for text of one line: white space is collapsed.
-func NormalizeLine(s string) string { return Cut(strings.Join(strings.Fields(NormalizeControl(s)), " ")) }
+func NormalizeLine(s string) string {
+	return Cut(strings.Join(strings.Fields(NormalizeControl(s)), " "))
+}
 
 // NormalizeControl replaces control characters, those that turn the direction of writing, and invalid UTF-8, which no
 // name may carry into a report. Tab, line feed and carriage return stay.

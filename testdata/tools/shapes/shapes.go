@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package shapes makes files of a format larger in each way that its form allows, for tests of growth.
 package shapes
 
@@ -6,6 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
+	"testing"
+	"time"
 )
 
 // Shape is a way in which a file grows.
@@ -324,4 +329,72 @@ func XML(sample string) (out []Shape) {
 		}
 	}
 	return out
+}
+
+// Names are the shapes of a file that holds names: one of each fill, namesakes of it, equal and numbered ones.
+func Names(file func(names []string) string) (out []Shape) {
+	add := func(name string, names func(bytes int) []string) {
+		out = append(out, Shape{name, func(bytes int) string { return file(names(bytes)) }})
+	}
+	for _, fill := range fills {
+		long := func(bytes int) string { return strings.Repeat(fill, max(1, bytes/len(fill))) }
+		add("name of "+fill, func(bytes int) []string { return []string{long(bytes)} })
+		add("namesakes of "+fill, func(bytes int) []string { return []string{"f<" + long(bytes/2) + ">", "f<" + long(bytes/2) + "x>"} })
+		add("many namesakes of "+fill, func(bytes int) (names []string) {
+			for i := range max(2, bytes/2000) {
+				names = append(names, fmt.Sprint("f<", long(1000), i, ", ", long(1000), ">"))
+			}
+			return names
+		})
+	}
+	add("nested names", func(bytes int) []string {
+		return []string{"f<" + strings.Repeat("a<b, ", bytes/6) + strings.Repeat(">", bytes/6) + ">", "f<>"}
+	})
+	add("equal names", func(bytes int) []string { return slices.Repeat([]string{"k"}, bytes/8) })
+	for _, form := range []string{"k%d", "f<%d>", "void n::f<(int)%d, float>(float *)", "k_%d"} {
+		add("names "+form, func(bytes int) (names []string) {
+			for i := range bytes / 16 {
+				names = append(names, fmt.Sprintf(form, i))
+			}
+			return names
+		})
+	}
+	return out
+}
+
+// Check fails where the cost of reading a file grows by more than n log n, or a file of 1 MB costs more than 2 s. Cost is
+// processor time of this process; the smallest of a few tries counts, because other programs never speed it up. Without
+// measure, small files of a sample of the shapes are read, which must not end the process.
+func Check(t *testing.T, name string, list []Shape, measure bool, read func(text string)) {
+	t.Helper()
+	if !measure {
+		for i := 0; i < len(list); i += max(1, len(list)/40) {
+			read(list[i].File(2 << 10))
+		}
+		return
+	}
+	const n, mostGrowth, noise, most, tries = 16 << 10, 7, 50 * time.Millisecond, 2 * time.Second / 16, 3
+	for _, s := range list {
+		small, large := s.File(n), s.File(4*n)
+		least := [2]time.Duration{time.Hour, time.Hour}
+		for range tries {
+			for i, text := range []string{small, large} {
+				start := processorTime()
+				read(text)
+				least[i] = min(least[i], processorTime()-start)
+			}
+			if least[1] <= min(mostGrowth*least[0]+noise, most) {
+				break
+			}
+		}
+		if least[1] > min(mostGrowth*least[0]+noise, most) {
+			t.Errorf("%s, %s: %v of processor time for %d kB, %v for %d kB", name, s.Name, least[0], n>>10, least[1], 4*n>>10)
+		}
+	}
+}
+
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
