@@ -19,6 +19,7 @@ import (
 const (
 	maxFile   = 1 << 20
 	maxTables = 2000
+	maxKeys   = 20_000 // the decoder compares each with the others of its table
 	maxParts  = 8
 )
 
@@ -159,10 +160,16 @@ func written(kind unstable.Kind, name string, line int) error {
 func bounded(data []byte) error {
 	var p unstable.Parser
 	p.Reset(data)
-	tables := 0
+	tables, keys := 0, 0
 	for p.NextExpression() {
 		e := p.Expression()
-		if at := deep(e); at != nil {
+		at := deep(e, &keys)
+		if keys > maxKeys {
+			it := e.Key()
+			it.Next()
+			return errorAt(lineOf(data, it.Node()), "more than %d keys; this is not a policy file", maxKeys)
+		}
+		if at != nil {
 			return errorAt(lineOf(data, at), "a key of more than %d parts; remove it, keys of a policy have one part and tables at most two", maxParts)
 		}
 		if e.Kind != unstable.ArrayTable && e.Kind != unstable.Table {
@@ -177,8 +184,8 @@ func bounded(data []byte) error {
 	return nil
 }
 
-// deep is the first part of a key with too many parts, in an expression or a value; nil where there is none.
-func deep(n *unstable.Node) *unstable.Node {
+// deep is the first part of a key with too many parts, in an expression or a value; nil where there is none. It counts keys.
+func deep(n *unstable.Node, keys *int) *unstable.Node {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
 		parts, first := 0, (*unstable.Node)(nil)
@@ -191,11 +198,12 @@ func deep(n *unstable.Node) *unstable.Node {
 			}
 		}
 		if n.Kind == unstable.KeyValue {
-			return deep(n.Value())
+			*keys++
+			return deep(n.Value(), keys)
 		}
 	case unstable.InlineTable, unstable.Array:
 		for it := n.Children(); it.Next(); {
-			if at := deep(it.Node()); at != nil {
+			if at := deep(it.Node(), keys); at != nil {
 				return at
 			}
 		}

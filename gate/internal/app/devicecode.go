@@ -160,6 +160,9 @@ func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	inputs := c.Inputs.stored(c.Dir)
 	for i := range sessions {
 		sessions[i].Code, sessions[i].Inputs = kernels, inputs
+		if inputs != "" {
+			sessions[i].Inherited = c.Inputs.inherited
+		}
 	}
 	return err
 }

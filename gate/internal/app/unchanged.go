@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,11 +29,9 @@ type Inputs struct {
 	hashed   string   // both hashes before the measurement, "" where a file could not be read
 	setup    string
 	files    int
+	// inherited is that of [model.Session].
+	inherited string
 }
-
-// environment are beginnings of variables that change how a program runs on a GPU.
-var environment = []string{"CUDA_", "CUBLAS", "CUDNN_", "CUTLASS", "JAX_", "LD_", "MKL_", "NCCL_", "OMP_", "PATH=",
-	"PYTHON", "PYTORCH_", "TF_", "TORCH", "TRITON_", "VIRTUAL_ENV=", "XLA_"}
 
 // Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.
 func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
@@ -43,13 +40,11 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 	if w.Launcher != nil || w.Gather != "" {
 		return errors.New("a launcher may start processes on other hosts")
 	}
-	var set []string
-	for _, v := range os.Environ() {
-		if slices.ContainsFunc(environment, func(start string) bool { return strings.HasPrefix(v, start) }) {
-			set = append(set, v)
-		}
+	set, err := inherited()
+	if err != nil {
+		return err
 	}
-	slices.Sort(set)
+	in.inherited = prints(set)
 	text, err := json.Marshal([]any{w, more, set})
 	if err != nil {
 		return err
@@ -168,48 +163,54 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 		return nil, nil, err.Error()
 	}
 	for i := range base {
-		if why := otherwise(&base[i], gpu.Name, gpu.Driver, inputs.hashed, kernels); why != "" {
+		if why := otherwise(&base[i], gpu, inputs, kernels); why != "" {
 			return nil, nil, why
 		}
 	}
 	return base, kernels, ""
 }
 
-// oneKind is a GPU of this machine where all are alike, or why that is not known.
+// oneKind is a GPU of this machine where all are alike, with the hardware of them all, or why that is not known.
 func oneKind(ctx context.Context) (gpu device.GPU, why string) {
-	gpus, err := tools.GPUs().GPUs(ctx)
+	tool := tools.GPUs()
+	gpus, err := tool.GPUs(ctx)
 	if err != nil || len(gpus) == 0 {
 		return gpu, "the GPU of this machine is not known"
 	}
+	boards := tool.Hardware(ctx)
 	gpu = gpus[0]
-	for _, g := range gpus {
+	for i, g := range gpus {
 		if g.MIG || g.Name != gpu.Name || g.Driver != gpu.Driver || g.Driver == "" {
 			return gpu, "the GPUs of this machine are of several kinds or drivers, or parts (MIG)"
 		}
+		gpus[i].Hardware = boards[g.UUID]
 	}
+	gpu.Hardware = device.Hardware(gpus)
 	return gpu, ""
 }
 
 // otherwise is what a session of the baseline has otherwise, "" for nothing.
-func otherwise(s *model.Session, gpu, driver, inputs string, kernels []devicecode.Kernel) string {
+func otherwise(s *model.Session, gpu device.GPU, inputs *Inputs, kernels []devicecode.Kernel) string {
 	sorted := func(k []devicecode.Kernel) []devicecode.Kernel {
 		return slices.SortedFunc(slices.Values(k), devicecode.Kernel.Compare)
 	}
 	files, setup, _ := strings.Cut(s.Inputs, " ")
-	nowFiles, nowSetup, _ := strings.Cut(inputs, " ")
+	nowFiles, nowSetup, _ := strings.Cut(inputs.hashed, " ")
 	switch {
 	case s.Code == nil || s.Inputs == "":
 		return "the baseline holds no device code or no inputs; record it with the keys code and inputs"
-	case s.GPU != gpu || s.MIG != "":
+	case s.GPU != gpu.Name || s.MIG != "":
 		return "the baseline is of another GPU"
-	case s.Driver != driver:
+	case s.Driver != gpu.Driver:
 		return "the driver is another one than the baseline's"
+	case s.Hardware != gpu.Hardware:
+		return "the GPU's board, memory clock or power limit, or the CPU is another one than the baseline's"
 	case !slices.Equal(sorted(s.Code), sorted(kernels)):
 		return "device code changed"
 	case files != nowFiles:
 		return "inputs changed"
 	case setup != nowSetup:
-		return "the command, its settings or the environment changed"
+		return "the command, its settings or the environment changed" + changedPrints(s.Inherited, inputs.inherited)
 	}
 	return ""
 }

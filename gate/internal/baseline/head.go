@@ -59,6 +59,7 @@ var headKeys = []headKey{
 	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
 	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
 	form("inputs", func(e *Entry) *string { return &e.Inputs }, `^([0-9a-f]{64} [0-9a-f]{64})?$`, "two hashes"),
+	form("inherited", func(e *Entry) *string { return &e.Inherited }, `^[-.\w%+~=&]*$`, "a list of names and hashes"),
 	form("command", func(e *Entry) *string { return &e.Command }, `^([0-9a-f]{8})?$`, "eight hexadecimal digits"),
 	text("commit", func(e *Entry) *string { return &e.Commit }),
 	text("reason", func(e *Entry) *string { return &e.Reason }),

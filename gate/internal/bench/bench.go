@@ -259,8 +259,7 @@ func (r *run) add(where, row string, m measure.Metric, value float64) {
 	k, named := key{row, m, r.suite}, key{row, measure.Metric{Name: m.Name}, r.suite}
 	first, known := r.units[named]
 	switch {
-	case row == "" || len(row) > longest:
-		r.refuse(r.bad(where, "the name of a benchmark has %d bytes, not 1 to %d", len(row), longest))
+	case !r.named(where, row):
 	case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
 		r.refuse(r.bad(where, "%v is no measurement", value))
 	case value == 0 && m.Unit == measure.Duration.Unit:
@@ -277,6 +276,14 @@ func (r *run) add(where, row string, m measure.Metric, value float64) {
 		}
 		r.values[k] = append(r.values[k], value)
 	}
+}
+
+// named reports whether a name, or a part of several, may be that of a row, and refuses the file otherwise.
+func (r *run) named(where, row string) bool {
+	if row == "" || len(row) > longest {
+		r.refuse(r.bad(where, "the name of a benchmark has %d bytes, not 1 to %d", len(row), longest))
+	}
+	return r.err == nil
 }
 
 // refuse notes why the file is refused: the first reason counts.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,19 +75,23 @@ func readASV(r *run) error {
 			r.failed = append(r.failed, name)
 			continue
 		}
-		rows := products(params)
+		rows := combinations(params)
 		r.taken[name] = true
-		if len(values) == 1 && len(rows) != 1 && string(values[0]) == "null" {
+		if len(values) == 1 && rows != 1 && string(values[0]) == "null" {
 			r.failed = append(r.failed, name) // for all parameters
 			continue
 		}
-		if len(values) != len(rows) {
-			return r.bad(where, "%d values for %d combinations of parameters", len(values), len(rows))
+		if len(values) != rows {
+			return r.bad(where, "%d values for %d combinations of parameters", len(values), rows)
 		}
 		m, factor := ofASV(name)
 		for i, text := range values {
+			row := name + combination(params, i)
+			if !r.named(where, row) {
+				return r.err
+			}
 			if string(text) == `"NaN"` {
-				r.leave(name+rows[i], model.Skipped)
+				r.leave(row, model.Skipped)
 				continue
 			}
 			var v *float64
@@ -94,10 +99,10 @@ func readASV(r *run) error {
 				return r.bad(where, "%s is no number", measure.Quote(strings.Trim(string(text), `"`)))
 			}
 			if v == nil {
-				r.failed = append(r.failed, name+rows[i])
+				r.failed = append(r.failed, row)
 				continue
 			}
-			r.add(where, name+rows[i], m, *v*factor)
+			r.add(where, row, m, *v*factor)
 		}
 	}
 	return nil
@@ -155,35 +160,26 @@ func ofASV(name string) (measure.Metric, float64) {
 	return measure.Value, 1
 }
 
-// mostProducts bounds the combinations of parameters of a benchmark.
-const mostProducts = 100_000
-
-// products are the combinations of parameters in asv's order, the last one fastest: "(8, float32)"; of none one "".
-func products(params [][]string) []string {
-	if len(params) == 0 {
-		return []string{""}
-	}
-	out := []string{""}
+// combinations is the number of combinations of parameters, of none 1.
+func combinations(params [][]string) int {
+	n := 1
 	for _, p := range params {
-		var next []string
-		for _, head := range out {
-			for _, v := range p {
-				if len(next) >= mostProducts {
-					return nil
-				}
-				if head != "" {
-					next = append(next, head+", "+v)
-				} else {
-					next = append(next, v)
-				}
-			}
-		}
-		out = next
+		n = min(n*len(p), math.MaxInt32) // more than a file has values
 	}
-	for i := range out {
-		out[i] = "(" + out[i] + ")"
+	return n
+}
+
+// combination is one of them in asv's order, the last parameter fastest: "(8, float32)"; of none "".
+func combination(params [][]string, i int) string {
+	if len(params) == 0 {
+		return ""
 	}
-	return out
+	values := make([]string, len(params))
+	for k, p := range slices.Backward(params) {
+		values[k] = p[i%len(p)]
+		i /= len(p)
+	}
+	return "(" + strings.Join(values, ", ") + ")"
 }
 
 // ofCriterion accounts for the estimates of Criterion, of which the median is read.
@@ -248,9 +244,11 @@ func readHyperfine(r *run) error {
 	for i, b := range f.Results {
 		where, row := fmt.Sprintf("results[%d]", i), b.Command
 		if count[row] > 1 { // one --command-name for all values of a parameter
+			parts := []string{row}
 			for _, p := range slices.Sorted(maps.Keys(b.Parameters)) {
-				row += fmt.Sprintf(" %s=%v", p, b.Parameters[p])
+				parts = append(parts, fmt.Sprintf("%s=%v", p, b.Parameters[p]))
 			}
+			row = strings.Join(parts, " ")
 		}
 		if slices.ContainsFunc(b.Codes, func(c *int) bool { return c == nil || *c != 0 }) {
 			r.failed = append(r.failed, row)

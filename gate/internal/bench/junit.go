@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -34,13 +35,15 @@ func (r *run) xml() *xml.Decoder {
 // readJUnit reads the times of the tests in a JUnit file, in seconds. Tests that failed are an error, skipped ones are
 // left out.
 func readJUnit(r *run) error {
-	var suites []string // around the test
+	type suite struct{ name, full string }
+	suites := []suite{{}} // around the test, the outermost without a name
 	seen := map[string]int{}
 	for d := r.xml(); ; {
 		token, err := d.Token()
 		if token == nil {
 			return r.endOfXML(err)
 		}
+		in := suites[len(suites)-1]
 		switch e := token.(type) {
 		case xml.EndElement:
 			if e.Name.Local == "testsuite" {
@@ -49,14 +52,20 @@ func readJUnit(r *run) error {
 		case xml.StartElement:
 			switch e.Name.Local {
 			case "testsuite":
-				suites = append(suites, attribute(e, "name"))
-				seen[strings.Join(suites, "/")]++
+				in.name = attribute(e, "name")
+				in.full = InSuite(in.full, in.name)
+				line, _ := d.InputPos()
+				if !r.named(fmt.Sprintf("line %d", line), in.full) {
+					return r.err
+				}
+				seen[in.full]++
+				suites = append(suites, in)
 			case "testcase":
-				r.suite = strings.Join(suites, "/")
-				if n := seen[r.suite]; n > 1 { // such as each run of pytest in a joined file
+				r.suite = strings.TrimPrefix(in.full, "/")
+				if n := seen[in.full]; n > 1 { // such as each run of pytest in a joined file
 					r.suite += fmt.Sprint("#", n)
 				}
-				if err := r.addTest(d, e, suites); err != nil {
+				if err := cmp.Or(r.addTest(d, e, in.name), r.err); err != nil {
 					return err
 				}
 			}
@@ -64,8 +73,8 @@ func readJUnit(r *run) error {
 	}
 }
 
-// addTest adds the test that starts here, below its suites. One without a class has the name of the innermost.
-func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suites []string) error {
+// addTest adds the test that starts here. One without a class has the name of its suite.
+func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suite string) error {
 	line, _ := d.InputPos()
 	where := fmt.Sprintf("line %d", line)
 	var t struct {
@@ -80,11 +89,7 @@ func (r *run) addTest(d *xml.Decoder, start xml.StartElement, suites []string) e
 	if err := d.DecodeElement(&t, &start); err != nil {
 		return r.endOfXML(err)
 	}
-	class := t.Class
-	if n := len(suites); class == "" && n > 0 {
-		class = suites[n-1]
-	}
-	row := strings.TrimPrefix(class+"."+t.Name, ".")
+	row := strings.TrimPrefix(cmp.Or(t.Class, suite)+"."+t.Name, ".")
 	switch {
 	case t.Skip != nil, t.State == "notrun", t.State == "disabled":
 		r.leave(row, model.Skipped)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,26 +30,24 @@ func names(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + p
 
 // leave lists a number or row that is left out.
 func (r *run) leave(name, why string) {
-	r.left.Of(model.LeftOut{Name: name, Why: why})
+	r.left.Of(model.LeftOut{Name: strings.ToValidUTF8(name[:min(len(name), longest)], ""), Why: why})
 }
 
 // account leaves out the numbers of the file that its format does not know and the reader did not take.
 func (r *run) account(a account) {
-	unknown := func(path []string) {
-		if len(path) == 0 {
+	matches := func(p *regexp.Regexp, name string) bool {
+		return p != nil && len(name) <= longestMetric && p.MatchString(name)
+	}
+	told := map[[2]string]bool{}
+	// unknown looks at a number by its own key and the one that names it.
+	unknown := func(name, leaf string, level int) {
+		if told[[2]string{name, leaf}] {
 			return
 		}
-		leaf := path[len(path)-1]
-		name := leaf
-		if a.level > 0 {
-			name = path[min(a.level, len(path))-1]
-		}
-		matches := func(p *regexp.Regexp, name string) bool { return p != nil && p.MatchString(name) }
-		inPart := func(key string) bool { return matches(a.parts, key) }
+		told[[2]string{name, leaf}] = true
 		_, _, _, meant := ofServing(name)
-		switch known := matches(a.known, name) || r.taken[name] || a.load && (meant || setting().MatchString(normal(name))); {
-		case slices.ContainsFunc(path[:len(path)-1], inPart):
-		case known && a.statistics != nil && len(path) > a.level && !a.statistics.MatchString(leaf):
+		switch known := matches(a.known, name) || r.taken[name] || a.load && (meant || matches(setting(), normal(name))); {
+		case known && a.statistics != nil && level > a.level && !a.statistics.MatchString(leaf):
 			r.leave(name+"."+leaf, model.UnknownName)
 		case known:
 		case a.load && withoutUnit(name):
@@ -66,23 +63,31 @@ func (r *run) account(a account) {
 	case '<':
 		r.attributes(unknown)
 	case '{', '[':
-		numbers(r.text, unknown)
+		a.numbers(r.text, func(key string) bool { return matches(a.parts, key) }, unknown)
 	}
 }
 
-// numbers gives the keys around each number of a JSON file, of several values one after the other.
-func numbers(text []byte, each func(path []string)) {
+// numbers gives each number of a JSON file, of several values one after the other: the key that names it, its own key and
+// how many are around it. Those below the key of a part are left out.
+func (a account) numbers(text []byte, isPart func(key string) bool, each func(name, leaf string, level int)) {
 	type level struct{ object, value bool } // value: the next token is that of a key
 	var open []level
-	var path []string
-	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+	type step struct {
+		key  string
+		part bool // it is the key of one, or stands below one
+	}
+	path := []step{{}}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
 		token, err := d.Token()
 		if err != nil {
 			return
 		}
-		in := len(open) - 1
+		in, last := len(open)-1, len(path)-1
 		if key, ok := token.(string); ok && in >= 0 && open[in].object && !open[in].value {
-			path, open[in].value = append(path, key), true
+			key = key[:min(len(key), longest+1)]
+			path, open[in].value = append(path, step{key, path[last].part || isPart(key)}), true
 			continue
 		}
 		switch v := token.(type) {
@@ -93,27 +98,37 @@ func numbers(text []byte, each func(path []string)) {
 			}
 			open = open[:in]
 			in--
-		case float64:
-			each(path)
+		case json.Number:
+			if last > 0 && !path[last-1].part {
+				name := path[last].key
+				if a.level > 0 {
+					name = path[min(a.level, last)].key
+				}
+				each(name, path[last].key, last)
+			}
 		}
 		if in >= 0 && open[in].object {
-			path, open[in].value = path[:len(path)-1], false
+			path, open[in].value = path[:last], false
 		}
 	}
 }
 
 // attributes gives each number in the attributes of an XML file by the attribute's name, that of a property by its own.
-func (r *run) attributes(each func(path []string)) {
+func (r *run) attributes(each func(name, leaf string, level int)) {
 	d := r.xml()
 	for token, err := d.Token(); err == nil; token, err = d.Token() {
 		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		own := attribute(e, "name")
 		for _, a := range e.Attr {
 			name := a.Name.Local
-			if own := attribute(e, "name"); name == "value" && own != "" {
+			if name == "value" && own != "" {
 				name = own
 			}
-			if _, err := strconv.ParseFloat(a.Value, 64); ok && err == nil && a.Name.Local != "name" {
-				each([]string{name})
+			if _, err := strconv.ParseFloat(a.Value, 64); err == nil && a.Name.Local != "name" {
+				each(name, name, 1)
 			}
 		}
 	}

@@ -59,17 +59,27 @@ var llamaSettings = []struct{ key, usual string }{
 // addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
 // with the same name have the settings in it that differ between them.
 func (r *run) addLlama(where string, tests []map[string]string) error {
-	same := map[string][]map[string]string{}
+	type namesakes struct {
+		tests int
+		with  map[[2]string]int // tests by a setting and its value
+	}
+	all := map[string]*namesakes{}
 	for _, t := range tests {
-		same[llamaName(t)] = append(same[llamaName(t)], t)
+		name := llamaName(t)
+		if all[name] == nil {
+			all[name] = &namesakes{with: map[[2]string]int{}}
+		}
+		all[name].tests++
+		for setting, value := range t {
+			all[name].with[[2]string{setting, value}]++
+		}
 	}
 	for i, t := range tests {
-		where, row := fmt.Sprintf(where, i+1), llamaName(t)
-		for _, key := range slices.Sorted(maps.Keys(t)) {
-			if !measured().MatchString(key) && slices.ContainsFunc(same[llamaName(t)], func(other map[string]string) bool {
-				return other[key] != t[key]
-			}) {
-				row += " " + key + "=" + t[key]
+		parts := []string{llamaName(t)}
+		where, of := fmt.Sprintf(where, i+1), all[parts[0]]
+		for _, setting := range slices.Sorted(maps.Keys(t)) {
+			if of.with[[2]string{setting, t[setting]}] != of.tests && !measured().MatchString(setting) {
+				parts = append(parts, setting+"="+t[setting])
 			}
 		}
 		if r.GPU == "" {
@@ -80,7 +90,7 @@ func (r *run) addLlama(where string, tests []map[string]string) error {
 		if err != nil {
 			return r.bad(where, "avg_ts: %v", err)
 		}
-		r.add(where, row, measure.ItemRate, v)
+		r.add(where, strings.Join(parts, " "), measure.ItemRate, v)
 	}
 	return nil
 }

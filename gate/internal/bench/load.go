@@ -121,7 +121,7 @@ func isK6(head []byte) bool { return has(`"metrics"`)(head) && k6().Match(head) 
 
 // ofK6 accounts for the parts of a request; other metrics are left out.
 var ofK6 = account{level: 2, known: names("http_req.*|http_reqs|iterations|dropped_iterations|" +
-	"iteration_duration|vus(?:_max)?|data_.*|group_duration|testRunDurationMs"),
+	"iteration_duration|checks|vus(?:_max)?|data_.*|group_duration|testRunDurationMs"),
 	parts:      names("root_group|options|thresholds|setup_data"),
 	statistics: names(`(?:` + statistics + `)|p\(.*\)|count|rate|value|passes|fails`)}
 
@@ -148,6 +148,16 @@ func readK6(r *run) error {
 	for _, count := range []string{"passes", "rate", "value"} { // passes are failed requests
 		if v, ok := failed[count].(float64); ok {
 			r.addServing("http_req_failed."+count, "failed", v)
+		}
+	}
+	checks := f.Metrics["checks"] // answers that the script looked at
+	if n, counted := checks["fails"]; counted && failures(n) > 0 {
+		return r.failure("checks.fails", n)
+	} else if !counted {
+		for _, part := range []string{"rate", "value"} {
+			if v, ok := checks[part].(float64); ok && v < 1 {
+				return r.failure("checks."+part, v)
+			}
 		}
 	}
 	for _, x := range []struct{ metric, name string }{

@@ -112,14 +112,16 @@ func Processes(files []model.Session) (runs []model.Session, settings []string, 
 
 // nameSuites puts the suite before the names of tests that several suites of JUnit have.
 func nameSuites(rows []model.Series) {
-	suites := map[measure.Subject][]string{}
+	first, several := map[measure.Subject]string{}, map[measure.Subject]bool{}
 	for _, x := range rows {
-		if of := suites[x.Subject]; !slices.Contains(of, x.Role) {
-			suites[x.Subject] = append(of, x.Role)
+		if of, known := first[x.Subject]; !known {
+			first[x.Subject] = x.Role
+		} else if of != x.Role {
+			several[x.Subject] = true
 		}
 	}
 	for i := range rows {
-		if x := &rows[i]; len(suites[x.Subject]) > 1 {
+		if x := &rows[i]; several[x.Subject] {
 			x.Subject.Name, x.Role = InSuite(x.Role, x.Subject.Name), ""
 		}
 	}

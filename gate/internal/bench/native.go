@@ -47,23 +47,26 @@ func readNVBench(r *run) error {
 	}
 	for i, b := range f.Benchmarks {
 		for j, s := range b.States {
-			row := b.Name
+			where, parts := fmt.Sprintf("benchmarks[%d].states[%d]", i, j), []string{b.Name}
+			if !r.named(where, b.Name) {
+				return r.err
+			}
 			for _, a := range s.Axes {
-				row += " " + strings.ReplaceAll(a.Name, " ", "_") + "=" + a.Value
+				parts = append(parts, strings.ReplaceAll(a.Name, " ", "_")+"="+a.Value)
 			}
 			if s.Device != nil {
 				if r.GPU == "" {
 					r.GPU = names[*s.Device]
 				}
 				if len(f.Devices) > 1 {
-					row += " GPU " + strconv.Itoa(*s.Device)
+					parts = append(parts, "GPU "+strconv.Itoa(*s.Device))
 				}
 			}
+			row := strings.Join(parts, " ")
 			if s.Skipped {
 				r.leave(row, model.Skipped)
 				continue
 			}
-			where := fmt.Sprintf("benchmarks[%d].states[%d]", i, j)
 			tags := map[string]string{}
 			for _, x := range s.Results {
 				for _, d := range x.Data {

@@ -58,6 +58,9 @@ var servingName = input.Pattern(`^(?:(` + statistics + `)_)?(.+?)(?:_(` + statis
 
 const statistics = `mean|avg|average|median|med|std|stddev|min|max|p\d{1,2}(?:_\d{1,4})?`
 
+// longestMetric bounds a name of [servingMetrics] with its statistic and unit, in bytes: a pattern takes long for others.
+const longestMetric = 128
+
 // perSecond matches the unit of a rate in a name.
 var perSecond = input.Pattern(`(?:/|_per_)s(?:ec|econd)?(_|$)`)
 
@@ -74,6 +77,9 @@ func withoutUnit(name string) bool {
 // ofServing is the meaning of a name that a load generator or a person writes: p99_ttft_ms, ttft_p99_ms, tokens/s. row
 // is "" for a number that is not judged: settings, deviations and extremes. A latency without a unit is not known.
 func ofServing(name string) (m measure.Metric, factor float64, row string, known bool) {
+	if len(name) > longestMetric {
+		return m, 0, "", false
+	}
 	name = perSecond().ReplaceAllString(normal(name), "/s$1")
 	part := servingName().FindStringSubmatch(name)
 	if part == nil {

@@ -104,9 +104,10 @@ func (r *run) whole(f map[string]json.RawMessage) error {
 // counts is the first number that has one of the names, and its own name, "" where there is none.
 func counts(values map[string]any, names []string) (float64, string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		n, err := number(fmt.Sprint(values[name]))
-		if err == nil && slices.Contains(names, normal(name)) {
-			return n, name
+		if slices.Contains(names, normal(name)) {
+			if n, err := number(fmt.Sprint(values[name])); err == nil {
+				return n, name
+			}
 		}
 	}
 	return 0, ""

@@ -66,10 +66,7 @@ var whole = input.Pattern(`\.0+$`)
 // isTritonBench tells the CSV of tritonbench by a column with one of its metrics; the first is the operator's sizes.
 func isTritonBench(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return slices.ContainsFunc(strings.Split(strings.TrimSpace(string(line)), ";")[1:], func(n string) bool {
-		_, m, _ := ofColumn(n)
-		return !isValue(m)
-	})
+	return slices.ContainsFunc(strings.Split(strings.TrimSpace(string(line)), ";")[1:], hasUnit)
 }
 
 // isTriton tells the CSV that triton.testing.Benchmark saves: a first column of sizes, and columns whose names end in a
@@ -84,8 +81,7 @@ func isTriton(head []byte) bool {
 
 // hasUnit reports whether the name of a column ends in a unit that is known.
 func hasUnit(title string) bool {
-	_, m, _ := ofColumn(title)
-	return !isValue(m)
+	return !isValue(ofColumn(title).metric)
 }
 
 // tritonMetrics are the metrics by whose names columns of tritonbench end, in its units.
@@ -106,6 +102,12 @@ func readTriton(r *run) error {
 	if err != nil {
 		return err
 	}
+	for _, title := range head {
+		if len(title) > longest {
+			r.named("line 1", title)
+			return r.err
+		}
+	}
 	sizes := 1
 	for sizes < len(head) && comma == ',' && unitOf().FindStringSubmatch(head[sizes]) == nil && !hasUnit(head[sizes]) {
 		sizes++ // several axes stand before the first column with a unit
@@ -115,12 +117,17 @@ func readTriton(r *run) error {
 			`write units in brackets into line_names of the Benchmark: "Triton (GB/s)"; recent versions of Triton add ylabel`,
 			"%s: line 1: no column has a unit", r.file)
 	}
+	var columns []column
+	for _, title := range head[sizes:] {
+		columns = append(columns, ofColumn(title))
+	}
 	seen := map[string]bool{}
 	for i, cells := range rows {
-		at := ""
+		var parts []string
 		for k := range sizes {
-			at += " " + head[k] + "=" + whole().ReplaceAllLiteralString(cells[k], "")
+			parts = append(parts, " "+head[k]+"="+whole().ReplaceAllLiteralString(cells[k], ""))
 		}
+		at := strings.Join(parts, "")
 		switch {
 		case comma == ';' && (cells[0] == "average" || cells[0] == "hashes"):
 			continue
@@ -128,32 +135,33 @@ func readTriton(r *run) error {
 			return r.bad(fmt.Sprintf("line %d", i+2), "the sizes%s are those of another line", at)
 		}
 		seen[at] = true
-		r.addTriton(i+2, at, head[sizes:], cells[sizes:], comma == ';')
+		if r.addTriton(i+2, at, columns, cells[sizes:]); r.err != nil {
+			return r.err
+		}
 	}
 	return nil
 }
 
 // addTriton adds the columns of a line. A text among those of tritonbench is the error of a kernel, which stands in its
 // first column, or a remark.
-func (r *run) addTriton(line int, at string, head, cells []string, tritonbench bool) {
+func (r *run) addTriton(line int, at string, columns []column, cells []string) {
 	text, of := "", "" // the last remark, and its column
-	for j, title := range head {
-		name, m, factor := ofColumn(title)
+	for j, c := range columns {
 		v, err := number(firstOf(cells[j]))
 		switch {
-		case cells[j] == "" && !isValue(m) && strings.HasPrefix(of, name+"-"):
-			r.failed, of = append(r.failed, name+at+" ("+text+")"), ""
+		case cells[j] == "" && !isValue(c.metric) && strings.HasPrefix(of, c.name+"-"):
+			r.failed, of = append(r.failed, c.name+at+" ("+text+")"), ""
 		case cells[j] == "":
-		case err != nil && isValue(m):
-			text, of = cells[j], title
-		case err != nil && tritonbench:
-			r.failed = append(r.failed, name+at+" ("+cells[j]+")")
+		case err != nil && isValue(c.metric):
+			text, of = cells[j], c.title
+		case err != nil && r.Tool == "tritonbench":
+			r.failed = append(r.failed, c.name+at+" ("+cells[j]+")")
 		default:
-			where := fmt.Sprintf("line %d, column %s", line, measure.Quote(title))
+			where := fmt.Sprintf("line %d, column %s", line, measure.Quote(c.title))
 			if err != nil {
 				r.refuse(r.bad(where, "%v", err))
 			}
-			r.add(where, name+at, m, v*factor)
+			r.add(where, c.name+at, c.metric, v*c.factor)
 		}
 	}
 }
@@ -168,21 +176,30 @@ func firstOf(cell string) string {
 var onGPU = map[measure.Metric]measure.Metric{measure.Duration: measure.GPUDuration,
 	measure.Bandwidth: measure.GPUBandwidth, measure.FlopRate: measure.GPUFlopRate}
 
-func ofColumn(title string) (name string, m measure.Metric, factor float64) {
+// column is one of a table of Triton, with the unit of its numbers.
+type column struct {
+	title, name string
+	unit
+}
+
+func ofColumn(title string) column {
+	if len(title) > longest {
+		return column{title, title, unit{measure.Value, 1}}
+	}
 	if part := unitOf().FindStringSubmatch(title); part != nil {
-		if m, factor = inUnit(part[2]); !isValue(m) {
-			return part[1], cmp.Or(onGPU[m], m), factor
+		if m, factor := inUnit(part[2]); !isValue(m) {
+			return column{title, part[1], unit{cmp.Or(onGPU[m], m), factor}}
 		}
 	}
 	if i := strings.LastIndexByte(title, '-'); i >= 0 {
 		if x, ok := tritonMetrics[title[i+1:]]; ok {
-			return title[:i], x.metric, x.factor
+			return column{title, title[:i], x}
 		}
 	}
 	if name, m, factor := unitBehind(title); !isValue(m) {
-		return name, cmp.Or(onGPU[m], m), factor
+		return column{title, name, unit{cmp.Or(onGPU[m], m), factor}}
 	}
-	return title, measure.Value, 1
+	return column{title, title, unit{measure.Value, 1}}
 }
 
 // number is a number with a point, as programs write it.

@@ -10,7 +10,9 @@ import (
 // between separates the short name of a kernel from the part that distinguishes it from its namesakes.
 const between = " · "
 
-const maxTerms = 32
+// maxTerms is the number of parts of a kernel's arguments that labels are made of, maxWords that of the words of which
+// the parts are looked at.
+const maxTerms, maxWords = 32, 256
 
 // Labels gives each of the normalised names of kernels its shortest distinct form. That is the short name where one
 // kernel alone has it ("saxpy"), else with the distinct template arguments ("vectorized_elementwise_kernel ·
@@ -109,12 +111,12 @@ var vagueWords = map[string]bool{
 func termsOf(args string) []term {
 	var out []term
 	add := func(text string, cost int) {
-		if text != "" && len(out) < maxTerms && !slices.ContainsFunc(out, func(t term) bool { return t.text == text }) {
+		if text != "" && !slices.ContainsFunc(out, func(t term) bool { return t.text == text }) {
 			out = append(out, term{text, cost + len(text) + later*len(out)})
 		}
 	}
 	round := 0 // what a function takes is vague, too
-	for i := 0; i < len(args); {
+	for i, words := 0, 0; i < len(args) && words < maxWords && len(out) < maxTerms; {
 		if !isWord(args[i]) {
 			switch {
 			case args[i] == '(':
@@ -131,6 +133,7 @@ func termsOf(args string) []term {
 		}
 		word, rest := args[i:end], args[end:]
 		i = end
+		words++
 		cost := 0
 		if round > 0 || vagueWords[word] || strings.Trim(strings.TrimPrefix(word, "T"), "0123456789") == "" {
 			cost = vague
@@ -190,14 +193,19 @@ func closing(s string) int {
 	return 0
 }
 
+// deepest is how deep template arguments are taken apart: the time goes with depth and length.
+const deepest = 12
+
 // plain are arguments in a readable form: without namespaces, casts of numbers, and parameters of functions.
-func plain(args string) []string {
+func plain(args string) []string { return plainWithin(args, deepest) }
+
+func plainWithin(args string, levels int) []string {
 	var out []string
 	depth, from := 0, 0
 	for i := 0; i <= len(args); i++ {
 		switch {
 		case i == len(args) || args[i] == ',' && depth == 0:
-			out = append(out, plainOne(strings.TrimSpace(args[from:i])))
+			out = append(out, plainOne(strings.TrimSpace(args[from:i]), levels))
 			from = i + 1
 		case strings.IndexByte("<([", args[i]) >= 0:
 			depth++
@@ -208,16 +216,16 @@ func plain(args string) []string {
 	return out
 }
 
-func plainOne(arg string) string {
+func plainOne(arg string, levels int) string {
 	if strings.HasPrefix(arg, "(") { // (int)4
 		if i := strings.IndexByte(arg, ')'); i >= 0 {
 			arg = arg[i+1:]
 		}
 	}
 	head, inner := arg, ""
-	if i := strings.IndexAny(arg, "<("); i > 0 && arg[i] == '<' {
+	if i := strings.IndexAny(arg, "<("); i > 0 && arg[i] == '<' && levels > 0 {
 		if n := closing(arg[i:]); n > 0 {
-			head, inner = arg[:i], "<"+strings.Join(plain(arg[i+1:i+n]), ", ")+">"
+			head, inner = arg[:i], "<"+strings.Join(plainWithin(arg[i+1:i+n], levels-1), ", ")+">"
 		}
 	}
 	if i := strings.IndexByte(head, '('); i > 0 {

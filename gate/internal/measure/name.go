@@ -94,6 +94,19 @@ const (
 // changes nothing about a normalised name. Names of one kernel may differ; the [ShortName] is the same.
 func NormalizeName(raw string) string { return new(Normalizer).Name(raw) }
 
+// longestName bounds the name of a subject in bytes: reports and comparisons take time with it.
+const longestName = 16 << 10
+
+// Cut gives a name that is longer than any name of a subject a hash in place of its end.
+func Cut(name string) string {
+	if len(name) <= longestName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := "… " + hex.EncodeToString(sum[:8])
+	return strings.ToValidUTF8(name[:longestName-len(end)], "") + end
+}
+
 // Normalizer normalises the names of one file, and sums what it costs to demangle them.
 type Normalizer struct {
 	// Cost is the sum of the squares of the lengths, in bytes, of the names that were demangled; one takes up to 10 ns.
@@ -108,7 +121,9 @@ func (n *Normalizer) Name(raw string) string {
 	for range passes {
 		next := opened(n.demangled(apply(suffixes, withoutFile(name))))
 		if next = printable(apply(unstable, next)); next == name || next == "" {
-			return name
+			if next = Cut(name); next == name {
+				return name
+			}
 		}
 		name = next
 	}
@@ -193,8 +208,10 @@ var numbers = input.Pattern(`#[0-9]+\b`)
 
 var counters = input.Pattern(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
-// NormalizeLine is [NormalizeControl] for text of one line: white space is collapsed.
-func NormalizeLine(s string) string { return strings.Join(strings.Fields(NormalizeControl(s)), " ") }
+// NormalizeLine is [NormalizeControl] and [Cut] for text of one line: white space is collapsed.
+func NormalizeLine(s string) string {
+	return Cut(strings.Join(strings.Fields(NormalizeControl(s)), " "))
+}
 
 // NormalizeControl replaces control characters, those that turn the direction of writing, and invalid UTF-8, which no
 // name may carry into a report. Tab, line feed and carriage return stay.

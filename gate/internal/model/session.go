@@ -127,6 +127,9 @@ type Session struct {
 	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement, with
 	// a blank between; "" where the workload names no such files.
 	Inputs string `json:"inputs,omitempty"`
+	// Inherited lists the names of variables and limits that the program inherited, each with a short hash of its value,
+	// as a query string; "" where Inputs is.
+	Inherited string `json:"inherited,omitempty"`
 	// Command is a hash of the words that started the program, eight hexadecimal digits, "" where nsgate did not start it.
 	Command string `json:"command,omitempty"`
 	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.

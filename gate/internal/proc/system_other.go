@@ -46,3 +46,4 @@ func ignoreSignals()                          {}
 func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
 func bootID() string                          { return "" }
 func Owner(fs.FileInfo) (int, bool)           { return 0, false }
+func Inherited() (map[string]string, error)   { return nil, errors.ErrUnsupported }

@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
 // openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
@@ -152,7 +153,8 @@ func list(dir string, ofRank bool) (l listing, err error) {
 			return l, err
 		}
 	}
-	if err = l.beside.check(); err == nil && len(l.found) == 0 && ofRank {
+	paths := measure.Map(names, func(n string) string { return filepath.Join(dir, n) })
+	if err = cmp.Or(rank.OfOthers(dir, paths...), l.beside.check()); err == nil && len(l.found) == 0 && ofRank {
 		err = holdsNothing(dir, l.others, l.below)
 	}
 	return l, err

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
@@ -28,6 +30,9 @@ func (t Tools) open(ctx context.Context, path string, r *Recording) error {
 		return err
 	}
 	if !info.IsDir() {
+		if err := rank.OfOthers(filepath.Dir(path), path); err != nil {
+			return err
+		}
 		return t.openFile(ctx, []string{path}, r)
 	}
 	if r.Finished, err = baseline.Read(path); errors.Is(err, fs.ErrNotExist) {

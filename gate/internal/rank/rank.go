@@ -179,18 +179,63 @@ func readOrder(dir, job string, owner int) (*Order, error) {
 	return o, nil
 }
 
-// Gathered is the status of each rank of a job, in their order. A status or an export of another user than the one
-// whose files this process makes there is an error: whoever may rename the directory could put another in its place.
-func Gathered(dir, job string) ([]Status, error) {
-	owner, known := -1, false
+// ofRank matches the names of files that ranks leave in a gather directory.
+var ofRank = input.Pattern(`\.rank[0-9]+\.(?:json|sqlite|trace)$`)
+
+// OfOthers is the error for files of ranks in a gather directory that another user put there, see [foreign].
+func OfOthers(dir string, names ...string) error {
+	trusted, asked := []int{os.Geteuid(), 0}, false
+	for _, name := range names {
+		err := foreign(name, trusted)
+		if err != nil && !asked {
+			trusted, asked = ownersIn(dir), true
+			err = foreign(name, trusted)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign is the error for a file of a rank that none of the trusted users put into its directory: whoever may rename the
+// directory could put one in the place of another.
+func foreign(name string, trusted []int) error {
+	info, err := os.Lstat(name)
+	if err != nil || !ofRank().MatchString(name) {
+		return nil // not written yet
+	}
+	if uid, known := proc.Owner(info); known && !slices.Contains(trusted, uid) {
+		return fmt.Errorf("%s was put there by another user (uid %d): choose a gather directory that only you can write",
+			name, uid)
+	}
+	return nil
+}
+
+// ownersIn are the users whose files in a gather directory are trusted: the one that this process is there, by the number
+// that a network file system may have for it, root, and the owner of a directory that is not for everybody.
+func ownersIn(dir string) (owners []int) {
+	uid := os.Geteuid()
 	// A file of our own makes a client of a network file system ask what else is there.
 	if f, err := output.Temporary(dir, ".look-*"); err == nil {
 		if info, err := f.Stat(); err == nil {
-			owner, known = proc.Owner(info)
+			uid, _ = proc.Owner(info)
 		}
 		f.Close()
 		os.Remove(f.Name())
 	}
+	owners = []int{uid, 0}
+	if info, err := os.Stat(dir); err == nil && info.Mode()&0o002 == 0 {
+		if uid, known := proc.Owner(info); known {
+			owners = append(owners, uid)
+		}
+	}
+	return owners
+}
+
+// Gathered is the status of each rank of a job, in their order. A link, and a file that is [foreign], is an error.
+func Gathered(dir, job string) ([]Status, error) {
+	trusted := ownersIn(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -208,16 +253,12 @@ func Gathered(dir, job string) ([]Status, error) {
 		if !ok {
 			continue
 		}
-		for _, name := range []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank),
-			PackedFile(dir, job, l.Rank)} {
-			info, err := os.Lstat(name)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // not written yet
-			}
-			if err != nil {
+		files := []string{filepath.Join(dir, e.Name()), ExportFile(dir, job, l.Rank), PackedFile(dir, job, l.Rank)}
+		for _, name := range files {
+			if err := foreign(name, trusted); err != nil {
 				return nil, err
 			}
-			if uid, _ := proc.Owner(info); known && uid != owner || info.Mode()&fs.ModeSymlink != 0 {
+			if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 				return nil, fmt.Errorf("%s was put there by another user: choose a gather directory that only you can write", name)
 			}
 		}

@@ -1,7 +1,9 @@
 package rank
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -97,6 +99,29 @@ func TestGatheredOfOthers(t *testing.T) {
 	}
 	if _, err := Gathered(dir, "run.000"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the status of another user: %v", err)
+	}
+	for _, tt := range []struct {
+		name        string
+		file, owner int // of the directory
+		mode        os.FileMode
+		want        bool
+	}{
+		{"run.000.rank1.sqlite", 4711, 0, 0o777 | os.ModeSticky, true},
+		{"run.000.rank1.trace", 4711, 0, 0o755, true},
+		{"run.000.rank1.json", 4711, 4712, 0o755, true},
+		{"run.000.rank1.sqlite", 4711, 4711, 0o777, true},
+		{"run.000.rank1.sqlite", 4711, 4711, 0o775, false}, // a directory of a colleague
+		{"run.000.rank1.sqlite", 0, 4711, 0o777, false},    // of root
+		{"base.sqlite", 4711, 0, 0o777, false},             // of no rank
+	} {
+		name := filepath.Join(dir, tt.name)
+		err := errors.Join(os.WriteFile(name, nil, 0o666), os.Chown(name, tt.file, -1), os.Chmod(dir, tt.mode), os.Chown(dir, tt.owner, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := OfOthers(dir, name); (err != nil) != tt.want {
+			t.Errorf("%+v: %v", tt, err)
+		}
 	}
 }
 

@@ -1,0 +1,57 @@
+package proc
+
+import (
+	"math/bits"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// inheritedStatus are the rows of /proc/self/status that change how a program runs.
+var inheritedStatus = []string{"Umask", "CapEff", "NoNewPrivs", "Seccomp", "THP_enabled", "Cpus_allowed_list", "Mems_allowed_list"}
+
+// Inherited are settings beside variables that a program which is started here inherits, by their names in /proc:
+// limits, CPUs and memory nodes, rights, priority. A child tells them, because Go raises the limit of its own files.
+func Inherited() (map[string]string, error) {
+	cmd := exec.Command("/bin/cat", "/proc/self/limits", "/proc/self/status", "/proc/self/personality", "/proc/self/stat",
+		"/proc/self/numa_maps")
+	text, err := cmd.Output()
+	out := map[string]string{}
+	const nameWidth = 26 // of the table of limits
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		key, value, row := strings.Cut(line, ":")
+		switch _, stat, isStat := strings.Cut(line, ") "); {
+		case strings.HasPrefix(line, "Max ") && len(line) > nameWidth:
+			name := strings.TrimSpace(line[:nameWidth])
+			out[name] = limitsOf(name, strings.Fields(line[nameWidth:]))
+		case row && slices.Contains(inheritedStatus, key):
+			out[key] = strings.TrimSpace(value)
+		case isStat && len(strings.Fields(stat)) > 38: // proc_pid_stat(5), fields 19, 40 and 41
+			of := strings.Fields(stat)
+			out["scheduling"] = of[19-3] + " " + of[40-3] + " " + of[41-3]
+		case len(line) == 8 && !row:
+			out["personality"] = line
+		case strings.Contains(line, " file=") && out["memory policy"] == "":
+			out["memory policy"] = strings.Fields(line)[1]
+		}
+	}
+	if out["Max stack size"] != "" && out["Umask"] != "" {
+		err = nil // a kernel without NUMA has no numa_maps
+	}
+	return out, err
+}
+
+// limitsOf are the soft and the hard limit of a row. The kernel derives two from the memory of the host, which differs
+// by some pages between hosts of one kind and releases of the kernel: of these the power of two counts.
+func limitsOf(name string, cells []string) string {
+	if name == "Max processes" || name == "Max pending signals" {
+		for i, cell := range cells {
+			if n, err := strconv.ParseUint(cell, 10, 64); err == nil && n >= 10_000 {
+				cells[i] = "2^" + strconv.Itoa(bits.Len64(n))
+			}
+		}
+	}
+	return strings.Join(cells, " ")
+}
