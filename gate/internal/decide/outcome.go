@@ -203,8 +203,8 @@ func openDoubt(x *evidence) doubt {
 }
 
 // probable reports whether a row of a benchmark file differs from zero with the confidence of an interval, after
-// correction for the number of comparisons: of 20 unchanged rows one has an interval beyond the limit by chance. Between
-// hosts, which move all rows together, that is so if a row stands out.
+// correction for the number of comparisons: of 20 unchanged rows one has an interval beyond the limit by chance.
+// Hosts move all rows together: between them that is so if a row stands out.
 func (x *evidence) probable() bool {
 	return x.scope != measure.ScopeBenchmark || x.p < 1-result.Confidence || x.standsOut && x.least() > x.doubtful()
 }

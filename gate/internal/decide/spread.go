@@ -122,7 +122,7 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	return math.Max(most, t.leastCost(e.pair)/share)
 }
 
-// standsOut reports whether a change between hosts is more than changes of its kind differ by, corrected for their number.
+// standsOut reports whether a change between hosts is more than those of its kind differ by, corrected for their number.
 func (e *estimate) standsOut() bool {
 	if e.contrast.SessionWeight == 0 || e.pool.members < batchLeast {
 		return false

@@ -33,6 +33,12 @@ func TestCentres(t *testing.T) {
 	near(t, "TrimmedMean of none", TrimmedMean(nil, 0.1), math.NaN(), 0)
 }
 
+func TestShortestHalf(t *testing.T) {
+	near(t, "two groups", ShortestHalf([]float64{1.5, 1, 1.5, 1, 1.5, 1}), 0, 0)
+	near(t, "outliers", ShortestHalf([]float64{-9, 1, 2, 3, 40}), 2/(2*NormalQuartile), 1e-12)
+	near(t, "one value", ShortestHalf([]float64{4}), 0, 0)
+}
+
 func TestSortedMAD(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ticks := rapid.Map(rapid.IntRange(0, 9), func(n int) float64 { return float64(32 * n) })
