@@ -58,6 +58,9 @@ func TestOneStep(t *testing.T) {
 		for _, r := range judgeTraces(t, tt.base, tt.head) {
 			said := slices.ContainsFunc(r.Doubts, func(x result.Remark) bool { return x.Key == "one-step" && x.Args["without"] == tt.without })
 			f := find(r, "workload", measure.GPUTime.Name)
+			if len(r.Doubts) != 1 || r.Unjudged != nil {
+				t.Errorf("%s: %+v, %+v", tt.name, r.Doubts, r.Unjudged)
+			}
 			if r.Verdict != tt.want || !said || f == nil || float64(f.Change) < tt.gpu-0.2 || float64(f.Change) > tt.gpu+0.2 {
 				t.Errorf("%s: %s, said %v, %+v: %s", tt.name, r.Verdict, said, f, r.Reason)
 			}

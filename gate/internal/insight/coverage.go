@@ -143,6 +143,9 @@ func (l *limits) take(f *result.Finding) {
 // coverage says which part of the head no limit covers, and where the steps are less of it than they were.
 func coverage(d *decide.Decision, x *result.Explanation) {
 	t := d.Matching
+	if t.OneStep() != nil {
+		return // whole runs are judged
+	}
 	x.Warn(uncovered(t.Base, t.Head)...)
 	if repeats := t.OtherRepeats(); repeats != nil && t.OtherCycle() == nil {
 		x.Warn(*repeats)

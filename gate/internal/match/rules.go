@@ -157,7 +157,7 @@ func OneSidedMetrics(t Sides) []result.Remark {
 			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: recorded.SideNames[i],
 				Without: recorded.SideNames[1-i], Outputs: true}))
 		}
-		if len(metrics) > 0 {
+		if len(metrics) > 0 && t.OneStep() == nil {
 			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: recorded.SideNames[i],
 				Without: recorded.SideNames[1-i]}))
 		}
