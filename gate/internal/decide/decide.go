@@ -220,7 +220,8 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
-	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0:
+	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard ||
+		stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0):
 		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
 	case session > 0 && t.batches:
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))

@@ -653,9 +653,9 @@ func TestBounds(t *testing.T) {
 		"calls":    many(101, func(i int) string { return callOf("cudaMalloc", i, i+1) }),
 		"copies":   many(101, func(i int) string { return copyOf("Memset (Device)", i, i, 1) }),
 		"ranges":   many(101, func(i int) string { return rangeOf("r", i, 1, 1) }),
-		"kernels":  many(18, func(i int) string { return kernelOf(strings.Repeat(string(rune('a'+i)), 1<<16), i, 1, i) }),
-		"names":    many(18, func(i int) string { return rangeOf(strings.Repeat(string(rune('a'+i)), 1<<16), i, 1, 1) }),
-		"threads":  many(18, func(i int) string { return rangeOf("r", i, 1, quote(strings.Repeat(string(rune('a'+i)), 1<<16))) }),
+		"kernels":  many(80, func(i int) string { return kernelOf(strings.Repeat(string(rune('一'+i)), 1<<16), i, 1, i) }),
+		"names":    many(80, func(i int) string { return rangeOf(strings.Repeat(string(rune('一'+i)), 1<<16), i, 1, 1) }),
+		"threads":  many(80, func(i int) string { return rangeOf("r", i, 1, quote(strings.Repeat(string(rune('一'+i)), 1<<16))) }),
 	} {
 		_, err := readTrace("t.json", bufio.NewReader(strings.NewReader(file)), bounds{records: 100, text: 1 << 20})
 		var refusal *model.Refusal
