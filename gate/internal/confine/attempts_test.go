@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -141,7 +142,7 @@ func raw(call uintptr, args ...uintptr) error {
 }
 
 // tried is the child of TestAttempts: it answers with the name of what it could do.
-func tried(a attempt, send func(map[string]string) error) error {
+func (a attempt) tried(_ context.Context, send func(map[string]string) error) error {
 	could := make(map[string]string)
 	for name, do := range attempts {
 		if err := do(a); !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
@@ -185,14 +186,14 @@ func TestAttempts(t *testing.T) {
 	defer hidden2.Close()
 	t.Setenv("GITHUB_TOKEN", "secret")
 	t.Setenv("TMPDIR", t.TempDir())
-	err = Ask(t.Context(), []string{hidden, "--attempts"}, Limits{CPU: time.Minute}, attempt{dir, os.Getpid()}, tried,
-		func(could map[string]string) error {
-			for name, how := range could {
-				t.Errorf("the child can %s: %s", name, how)
-			}
-			t.Logf("%d of %d attempts succeeded", len(could), len(attempts))
-			return nil
-		})
+	l := Limits{CPU: time.Minute}
+	err = Ask(t.Context(), "--attempts", l, attempt{dir, os.Getpid()}, func(could map[string]string) error {
+		for name, how := range could {
+			t.Errorf("the child can %s: %s", name, how)
+		}
+		t.Logf("%d of %d attempts succeeded", len(could), len(attempts))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

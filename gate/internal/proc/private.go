@@ -24,7 +24,7 @@ type Private struct {
 	// Lock says that the owner lives: where it is closed, the directory is for others to remove.
 	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
-	lifeline io.WriteCloser // the guard reads the other end: the owner each time that it changes, and ownerDone
+	lifeline io.WriteCloser // the guard reads the other end: the owner each time that it changes
 	owner
 }
 
@@ -104,6 +104,10 @@ func (p *Private) Join(dir string) error {
 // guardProgram is the default executable of the guards, see [UseGuard].
 var guardProgram string
 
+// ChildMark is the variable of a guard and of a child that reads files of others. Such a process starts neither,
+// whatever its main does: the tests of a package would begin anew, again and again.
+const ChildMark = "NSGATE_CHILD"
+
 // UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program
 // that has no such main, the tests of a package, has no guards.
 func UseGuard() { guardProgram, _ = os.Executable() }
@@ -114,10 +118,11 @@ func Guarded() bool { return guardProgram != "" }
 // watch starts the guard. An error that prevents it prevents the runner as well, which is the same binary and reports
 // it.
 func (p *Private) watch(self string) {
-	if self = cmp.Or(self, guardProgram); self == "" {
+	if self = cmp.Or(self, guardProgram); self == "" || os.Getenv(ChildMark) != "" {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
+	cmd.Env = append(os.Environ(), ChildMark+"=1")
 	Detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && tools.start(cmd) == nil {

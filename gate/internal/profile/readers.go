@@ -128,7 +128,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 		if file := exportBeside(files[0]); file != "" {
 			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s",
 				filepath.Base(file), filepath.Base(files[0])))
-			return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
+			return t.ask(ctx, question{Files: []string{file}}, to)
 		}
 	}
 	return proc.InPrivate(func(dir string) error {
@@ -136,7 +136,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 		if err != nil {
 			return err
 		}
-		return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
+		return t.ask(ctx, question{Files: []string{file}}, to)
 	})
 }
 
@@ -177,13 +177,8 @@ func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) 
 }
 
 func readCounters(_ context.Context, t Tools, files []string, to *Recording) error {
-	return readPage(files[0], filepath.Base(files[0]), to, t.Metrics)
-}
-
-// readPage reads a page of ncu; name stands for it in messages.
-func readPage(file, name string, to *Recording, raw []string) error {
-	return opened(file, func(f *os.File) error {
-		return to.addCounters(ncu.Read(f, name, raw...))
+	return opened(files[0], func(f *os.File) error {
+		return to.addCounters(ncu.Read(f, filepath.Base(files[0]), t.Metrics...))
 	})
 }
 
@@ -197,7 +192,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 			if !ends(r, ".sqlite") {
 				err = readReport(ctx, t, []string{r}, to)
 			} else {
-				err = t.ask(ctx, question{Kind: export, Files: []string{r}}, to)
+				err = t.ask(ctx, question{Files: []string{r}}, to)
 			}
 			if err != nil {
 				return err
@@ -206,7 +201,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 		if len(reports) > 0 {
 			return nil
 		}
-		return t.ask(ctx, question{Kind: tables, Files: files}, to)
+		return t.ask(ctx, question{Files: files, Tables: true}, to)
 	})
 }
 

@@ -104,12 +104,13 @@ func RunnerMain(args []string) int {
 		return proc.Guard(args[1])
 	case len(args) == 2 && args[0] == rank.ProgramArg:
 		return rank.Program(args[1])
-	case len(args) == 1 && args[0] == gatheredArg:
-		return readGathered()
-	case len(args) == 1 && args[0] == resultsArg:
-		return confine.Answer(openResults)
-	case len(args) == 1, len(args) == 2 && args[1] == unprofiledArg:
-		return runner(args[0], len(args) == 2)
+	case len(args) == 2 && args[1] == unprofiledArg:
+		return runner(args[0], true)
+	case len(args) == 1:
+		if code, ok := confine.Child(args[0]); ok {
+			return code
+		}
+		return runner(args[0], false)
 	}
 	fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 	return 2
