@@ -243,7 +243,8 @@ func TestRecordedEvents(t *testing.T) {
 	stranger := `cd checkout && git checkout -q -b stranger && echo evil >code && git commit -q -a -m stranger`
 	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run",
 		"issue_comment", "pull_request_target",
-		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call", "merge_group",
+		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call",
+		"merge_group",
 		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
 			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
@@ -251,7 +252,8 @@ func TestRecordedEvents(t *testing.T) {
 				if i > 0 && n > 5 && os.Getenv("NSGATE_TEST_FULL") == "" {
 					continue
 				}
-				t.Run(event+" "+record+" "+regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_"), func(t *testing.T) {
+				name := regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_")
+				t.Run(event+" "+record+" "+name, func(t *testing.T) {
 					t.Parallel()
 					w := newWorkflow(t)
 					w.set["GITHUB_EVENT_NAME"], w.inputs["record"] = event, record
@@ -267,10 +269,12 @@ func TestRecordedEvents(t *testing.T) {
 					if ok != (own || record == "main") {
 						t.Errorf("success is %v: %s", ok, log)
 					}
-					if says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]; ok && !strings.Contains(log, says) {
+					says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]
+					if ok && !strings.Contains(log, says) {
 						t.Errorf("no %q in %s", says, log)
 					}
-					if !own && !regexp.MustCompile(`::(notice|error) .*(is none of push|is checked out, not)`).MatchString(log) {
+					why := regexp.MustCompile(`::(notice|error) .*(is none of push|is checked out, not)`)
+					if !own && !why.MatchString(log) {
 						t.Errorf("it does not say why: %s", log)
 					}
 				})
@@ -301,7 +305,8 @@ var hostileCheckouts = map[string]string{
 	"nothing": ":",
 	"hooks": `for hook in applypatch-msg pre-applypatch post-applypatch \
 		pre-commit pre-merge-commit prepare-commit-msg commit-msg \
-		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update \
+		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive \
+		post-update \
 		reference-transaction push-to-checkout pre-auto-gc \
 		post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
 		p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit; do cp $WORK/evil .git/hooks/$hook; done`,
@@ -316,7 +321,8 @@ var hostileCheckouts = map[string]string{
 			git config --global filter.evil.$f $WORK/evil; done
 		git config filter.evil.required true; echo '* filter=evil diff=evil merge=evil' >.gitattributes
 			cp .gitattributes .nsgate/
-		cp .gitattributes .git/info/attributes; mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
+		cp .gitattributes .git/info/attributes
+		mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
 		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil
 			git config diff.external $WORK/evil`,
 	"programs": `for key in core.pager core.sshCommand core.editor core.askPass \
@@ -325,7 +331,8 @@ var hostileCheckouts = map[string]string{
 		remote.origin.uploadpack uploadpack.packObjectsHook \
 		sequence.editor alias.push alias.hash-object alias.commit-tree trailer.x.command; do
 		git config $key "!$WORK/evil"; git config --global $key "$WORK/evil"; done
-		git config commit.gpgSign true; git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
+		git config commit.gpgSign true
+		git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
 	"insteadOf": `for where in '' --global; do git config $where url.http://evil.invalid/.insteadOf $GITHUB_SERVER_URL/
 		git config $where url.http://evil.invalid/.pushInsteadOf $GITHUB_SERVER_URL/; done`,
 	"proxy": `for where in '' --global; do git config $where http.proxy $GITHUB_SERVER_URL
@@ -380,7 +387,8 @@ func TestRecordedHostile(t *testing.T) {
 			t.Parallel()
 			w := newWorkflow(t)
 			if name == "own script" {
-				w.shell(`mkdir -p action/.github && cp -r '` + mustAbs(t, "../../.github/recorded") + `' action/.github/`)
+				recorded := mustAbs(t, "../../.github/recorded")
+				w.shell(`mkdir -p action/.github && cp -r '` + recorded + `' action/.github/`)
 				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
 			}
 			log, ok := w.run(program)

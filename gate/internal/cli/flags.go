@@ -301,7 +301,8 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt() error {
-	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, variable("help"), variable("search")}
+	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, variable("help"),
+		variable("search")}
 	collect(commands(), &known)
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")

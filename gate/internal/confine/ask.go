@@ -20,8 +20,8 @@ type question[Q any] struct {
 	Request Q
 }
 
-// reply is the output of a child, on its standard output: why it is not confined, an answer, an error, or nothing at the
-// end.
+// reply is the output of a child, on its standard output: why it is not confined, an answer, an error, or nothing at
+// the end.
 type reply[A any] struct {
 	Unconfined string
 	Answer     *A

@@ -2,11 +2,9 @@ package git
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,17 +159,12 @@ func stored(ctx context.Context, top string, options []string, id, name string) 
 	if err != nil || m == nil {
 		return false
 	}
-	f, err := input.OpenOwn(filepath.Join(top, filepath.FromSlash(name)))
-	if err != nil {
+	file := filepath.Join(top, filepath.FromSlash(name))
+	if info, err := os.Lstat(file); err != nil || strconv.FormatInt(info.Size(), 10) != m[2] {
 		return false
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || strconv.FormatInt(info.Size(), 10) != m[2] {
-		return false
-	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == m[1]
+	sum, err := input.Hash(input.OpenOwn(file))
+	return err == nil && hex.EncodeToString(sum) == m[1]
 }
 
 // Change is a file that differs.

@@ -167,25 +167,25 @@ func Guard(dir string) int {
 	for in := json.NewDecoder(os.Stdin); in.Decode(&o) == nil; {
 	}
 	io.Copy(io.Discard, os.Stdin) // an owner whose words are not understood lives as well
-	if !o.Done && clearUp(dir, o, EndGrace) != nil {
+	if !o.Done && clearUp(dir, o) != nil {
 		return 1
 	}
 	return 0
 }
 
-// Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
-func Clear(dir string, grace time.Duration) error {
+// Clear ends what runs in the private directory of a dead owner, politely at first, and removes it.
+func Clear(dir string) error {
 	o, _ := readOwner(dir)
-	return clearUp(dir, o, grace)
+	return clearUp(dir, o)
 }
 
-func clearUp(dir string, o owner, grace time.Duration) error {
+func clearUp(dir string, o owner) error {
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
-	if grace > 0 && o.Joined != "" {
+	if o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
 	}
-	endSession(dir, grace)
+	endSession(dir)
 	return removePrivate(dir, o)
 }
 
@@ -242,7 +242,7 @@ func Sweep() {
 		if o, ok := readOwner(dir); ok {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
-				endSession(dir, EndGrace)
+				endSession(dir)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
 				removePrivate(dir, o)

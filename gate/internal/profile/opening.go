@@ -39,10 +39,8 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	r, err := &Recording{}, errTool
-	if !takesTool(path) {
-		err = t.ask(ctx, question{Path: path}, r)
-	}
+	r := &Recording{}
+	err := t.ask(ctx, question{Path: path}, r)
 	if err == errTool {
 		t.exports = true
 		*r = Recording{}
@@ -111,8 +109,8 @@ func (t Tools) openFile(ctx context.Context, files []string, to *Recording) erro
 // readFiles adds the files of one recording. Beside a report that takes another program the others are read in a child
 // each.
 func (f *Format) readFiles(ctx context.Context, t Tools, files []string, to *Recording) error {
-	if !t.exports || f.exports {
-		return f.read(ctx, t, files, to)
+	if t.exports && !f.exports {
+		return t.ask(ctx, question{Files: files}, to)
 	}
-	return t.ask(ctx, question{Files: files}, to)
+	return f.read(ctx, t, files, to)
 }

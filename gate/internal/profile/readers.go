@@ -124,6 +124,9 @@ var readPacked = traces(func(_ context.Context, file string) ([]model.Trace, err
 // readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name
 // beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if !t.exports {
+		return errTool
+	}
 	if _, err := exec.LookPath(cmp.Or(t.Exe, "nsys")); err != nil && t.Exe == "" {
 		if file := exportBeside(files[0]); file != "" {
 			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s",
@@ -183,6 +186,9 @@ func readCounters(_ context.Context, t Tools, files []string, to *Recording) err
 }
 
 func readArchive(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if !t.exports {
+		return errTool
+	}
 	return proc.InPrivate(func(dir string) error {
 		reports, err := nsysjax.Reports(ctx, files[0], dir)
 		if err != nil {
@@ -261,9 +267,6 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 	})
 }
 
-// recordingsOf groups the names of files that hold one recording: the tables that nsys stats wrote of one run.
-func recordingsOf(names []string) [][]string { return nsysstats.Group(names) }
-
 // derived reports whether a file was made from another one beside it, or is the source of one: the report beside its
 // export or page, or tables of nsys stats beside their export or report.
 func derived(name string, names []string) bool {
@@ -279,7 +282,7 @@ func derived(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(other string) bool {
 		for _, suffix := range append([]string{".sqlite"}, reports...) {
 			if base, ok := strings.CutSuffix(other, suffix); ok &&
-				len(recordingsOf([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
+				len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
 				return true
 			}
 		}

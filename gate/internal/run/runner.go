@@ -138,7 +138,8 @@ func runner(file string, unprofiled bool) int {
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out}, out: json.NewEncoder(out)}
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out},
+		out: json.NewEncoder(out)}
 	if s.Live {
 		x.said = func(text string) { x.write(line{Said: text}) }
 	}
@@ -148,7 +149,7 @@ func runner(file string, unprofiled bool) int {
 		// The guard may have been killed as well. The runner under the profiler lets the other one end what it adopted.
 		other := unprofiled && slices.ContainsFunc(s.Schedule, func(t slot) bool { return !t.Unprofiled })
 		if _, err := os.Lstat(lifelineIn(dir)); err == nil && !other {
-			proc.Clear(dir, proc.EndGrace)
+			proc.Clear(dir)
 		}
 	default:
 	}
