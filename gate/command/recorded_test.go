@@ -339,14 +339,18 @@ var hostileCheckouts = map[string]string{
 			git config $where remote.origin.proxy $GITHUB_SERVER_URL
 		git config $where http.curloptResolve "*:80:127.0.0.1"; git config $where http.sslVerify false; done
 		for name in http_proxy HTTP_PROXY ALL_PROXY all_proxy; do echo $name=$GITHUB_SERVER_URL >>$GITHUB_ENV; done`,
-	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' $WORK/evil $WORK $WORK/other >$WORK/included
+	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' \
+			$WORK/evil $WORK $WORK/other >$WORK/included
 		git config include.path $WORK/included; git config --global include.path $WORK/included
 		git config extensions.worktreeConfig true; cp $WORK/included .git/config.worktree`,
 	"variables": `cp $WORK/evil $WORK/git-remote-http
 			for v in GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR \
 		GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR PAGER EDITOR BASH_ENV ENV; do echo $v=$WORK/evil >>$GITHUB_ENV; done
-		printf 'GIT_EXEC_PATH=%s\nGIT_TRACE=%s\nGIT_TRACE_CURL=%s\nGIT_TRACE_REDACT=0\nGIT_CONFIG_COUNT=1\nGIT_CONFIG_KEY_0=core.hooksPath\nGIT_CONFIG_VALUE_0=%s\nGIT_DIR=%s\nGIT_INDEX_FILE=%s\nGIT_CONFIG_PARAMETERS=%s\nGIT_TEMPLATE_DIR=%s\nSHELLOPTS=xtrace\nPS4=$(%s)\nGIT_ALTERNATE_OBJECT_DIRECTORIES=%s\nGIT_WORK_TREE=%s\nGIT_CURL_VERBOSE=1\n' \
-		$WORK $WORK/leaked $WORK/leaked $WORK $WORK/none $WORK/index "'core.fsmonitor=$WORK/evil'" $WORK $WORK/evil $WORK $WORK >>$GITHUB_ENV`,
+		printf '%s\n' GIT_EXEC_PATH=$WORK GIT_TRACE=$WORK/leaked GIT_TRACE_CURL=$WORK/leaked GIT_TRACE_REDACT=0 \
+			GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=$WORK GIT_DIR=$WORK/none \
+			GIT_INDEX_FILE=$WORK/index "GIT_CONFIG_PARAMETERS='core.fsmonitor=$WORK/evil'" GIT_TEMPLATE_DIR=$WORK \
+			SHELLOPTS=xtrace 'PS4=$('"$WORK/evil)" GIT_ALTERNATE_OBJECT_DIRECTORIES=$WORK GIT_WORK_TREE=$WORK \
+			GIT_CURL_VERBOSE=1 >>$GITHUB_ENV`,
 	"path": `mkdir $WORK/first; for name in git sh bash base64 tr env sed find stat mktemp rm cat printf date
 			do cp $WORK/evil $WORK/first/$name; done
 		echo $WORK/first >>$GITHUB_PATH; for file in $WORK/bin/*; do cp $WORK/evil $file; done`,

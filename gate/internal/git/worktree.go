@@ -159,12 +159,13 @@ func stored(ctx context.Context, top string, options []string, id, name string) 
 	if err != nil || m == nil {
 		return false
 	}
-	file := filepath.Join(top, filepath.FromSlash(name))
-	if info, err := os.Lstat(file); err != nil || strconv.FormatInt(info.Size(), 10) != m[2] {
+	f, err := input.OpenOwn(filepath.Join(top, filepath.FromSlash(name)))
+	if err != nil {
 		return false
 	}
-	sum, err := input.Hash(input.OpenOwn(file))
-	return err == nil && hex.EncodeToString(sum) == m[1]
+	info, err := f.Stat()
+	sum, wrong := input.Hash(f, err)
+	return wrong == nil && strconv.FormatInt(info.Size(), 10) == m[2] && hex.EncodeToString(sum) == m[1]
 }
 
 // Change is a file that differs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -112,13 +113,18 @@ const ChildMark = "NSGATE_CHILD"
 // that has no such main, the tests of a package, has no guards.
 func UseGuard() { guardProgram, _ = os.Executable() }
 
+// IsTest reports whether this program is the binary of a test, whose main runs tests whatever it is called for.
+func IsTest() bool { return flag.Lookup("test.v") != nil }
+
 // Guarded reports whether a program was named by [UseGuard], and so runs its own binary as a part of itself.
 func Guarded() bool { return guardProgram != "" }
 
 // watch starts the guard. An error that prevents it prevents the runner as well, which is the same binary and reports
 // it.
 func (p *Private) watch(self string) {
-	if self = cmp.Or(self, guardProgram); self == "" || os.Getenv(ChildMark) != "" {
+	own, _ := os.Executable()
+	self = cmp.Or(self, guardProgram)
+	if self == "" || os.Getenv(ChildMark) != "" || self == own && IsTest() {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
