@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -143,7 +144,7 @@ func DefaultCommit(ctx context.Context, getenv func(string) string) (string, err
 	for _, host := range hosts {
 		branch, standard, start := getenv(host.branch), getenv(host.standard), getenv(host.start)
 		if host.standard == "" {
-			standard = "refs/heads/" + readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default
+			standard = "refs/heads/" + codehost.DefaultBranch(getenv)
 		}
 		if branch == "" || branch != standard || start != "" && !slices.Contains(host.starts, start) {
 			continue
