@@ -65,7 +65,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 	case strings.HasSuffix(r.URL.Path, "/user") && h.own != "gitlab":
 		answer = map[string]any{"login": h.own}
 	case strings.HasSuffix(r.URL.Path, "/graphql"):
-		answer = map[string]any{"data": map[string]any{"viewer": map[string]any{"login": strings.TrimSuffix(h.own, "[bot]")}}}
+		viewer := map[string]any{"login": strings.TrimSuffix(h.own, "[bot]")}
+		answer = map[string]any{"data": map[string]any{"viewer": viewer}}
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/pulls"):
 		answer = []any{map[string]any{"number": 6, "head": map[string]any{"sha": strings.Repeat("0", 40)}},
 			map[string]any{"number": 7, "head": map[string]any{"sha": headCommit}}}
@@ -74,7 +75,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 		rest := h.comments[min(100*(first-1), len(h.comments)):]
 		answer = rest[:min(100, len(rest))]
 	case r.Method == http.MethodPost && body["body"] != nil:
-		h.comment(body["body"].(string), "Bot", map[string]string{"gitlab": "bot"}[h.own]+strings.TrimPrefix(h.own, "gitlab"))
+		by := map[string]string{"gitlab": "bot"}[h.own] + strings.TrimPrefix(h.own, "gitlab")
+		h.comment(body["body"].(string), "Bot", by)
 	case body["body"] != nil:
 		id, _ := strconv.Atoi(words[len(words)-1])
 		h.comments[id-1]["body"] = body["body"]
@@ -286,24 +288,29 @@ func TestCommentsOfOthers(t *testing.T) {
 		h.comments, mine["id"] = append(h.comments, mine), len(h.comments)+1
 		h.log.Reset()
 		w.run(0, "nsgate", args...)
-		if log := h.log.String(); !strings.Contains(log, "PATCH /repos/team/app/issues/comments/8\n") || strings.Count(log, "PATCH") != 1 ||
+		if log := h.log.String(); !strings.Contains(log, "PATCH /repos/team/app/issues/comments/8\n") ||
+			strings.Count(log, "PATCH") != 1 ||
 			len(h.comments) != 8 {
 			t.Errorf("%s: not the own comment:\n%s", own, log)
 		}
 	}
 }
 
-// The measured program inherits no token, and reads none of a process that it descends from: of its environment, command
-// line, memory or descriptors.
+// The measured program inherits no token, and reads none of a process that it descends from: of its environment,
+// command line, memory or descriptors.
 func TestTokenIsHidden(t *testing.T) {
 	t.Parallel()
 	h := newCodeHost(t)
 	w := onGitHub(t, h)
 	w.script("app", `echo "token:$GITHUB_TOKEN:$GITLAB_TOKEN" >seen
-pid=$$ && while [ "$pid" -gt 1 ] && name=$(cat /proc/$pid/comm) && grep -q '"\?nsgate' /proc/$pid/cmdline /proc/$pid/comm || [ $pid = $$ ]; do
+pid=$$
+while [ "$pid" -gt 1 ] && name=$(cat /proc/$pid/comm) && grep -q '"\?nsgate' /proc/$pid/cmdline /proc/$pid/comm ||
+		[ $pid = $$ ]; do
 	tr '\0' '\n' </proc/$pid/environ | grep -a '_TOKEN=..\|TOKENx' >>seen
 	tr '\0' '\n' </proc/$pid/cmdline | grep -a TOKENx >>seen
-	for fd in /proc/$pid/fd/[3-9]*; do case $(readlink $fd) in pipe:*) timeout 0.2 cat $fd | grep -a TOKENx >>seen ;; esac; done
+	for fd in /proc/$pid/fd/[3-9]*; do
+		case $(readlink $fd) in pipe:*) timeout 0.2 cat $fd | grep -a TOKENx >>seen ;; esac
+	done
 	echo "$name" >>ancestors
 	pid=$(sed 's/.*) . //; s/ .*//' /proc/$pid/stat)
 done`)

@@ -3,8 +3,13 @@
 package command_test
 
 import (
+	"io"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/command"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Every command that reads files of others asks a confined child to do it, and says once where it cannot: a child
@@ -44,5 +49,15 @@ func TestConfined(t *testing.T) {
 			}
 			w.gone()
 		})
+	}
+}
+
+// A test that calls the command with the arguments of its process is not run again as a child or a guard.
+func TestConfinedNotTests(t *testing.T) {
+	defer func(args []string) { os.Args = args }(os.Args)
+	os.Args = []string{"nsgate", "version"}
+	code := command.Main(t.Context(), os.Args[1:], command.Streams{Out: io.Discard, Err: io.Discard})
+	if code != 0 || proc.Guarded() {
+		t.Errorf("exit code %d, guarded %v", code, proc.Guarded())
 	}
 }

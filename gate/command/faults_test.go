@@ -702,8 +702,9 @@ func TestKillDaemon(t *testing.T) {
 		workload string
 		args     []string
 	}{
-		"profiled":                    {daemon + waits, nil},
-		"unprofiled":                  {`test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + daemon + waits, []string{"--unprofiled", "2"}},
+		"profiled": {daemon + waits, nil},
+		"unprofiled": {`test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + daemon + waits,
+			[]string{"--unprofiled", "2"}},
 		"without a private directory": {`rm -rf ../tmp/nsgate-*; ` + daemon + waits, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -733,7 +734,8 @@ func TestGuardWithoutDirectory(t *testing.T) {
 	}
 	t.Parallel()
 	w := newWorld(t)
-	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", `setsid sleep 300 & rm -rf ../tmp/nsgate-*; `+waits)
+	script := `setsid sleep 300 & rm -rf ../tmp/nsgate-*; ` + waits
+	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", script)
 	w.until("the run", func() bool { return w.exists("pid") })
 	var killed []int
 	for pid, command := range w.find("") {

@@ -243,7 +243,8 @@ func TestRecordedEvents(t *testing.T) {
 	stranger := `cd checkout && git checkout -q -b stranger && echo evil >code && git commit -q -a -m stranger`
 	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run",
 		"issue_comment", "pull_request_target",
-		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call", "merge_group",
+		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call",
+		"merge_group",
 		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
 			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
@@ -251,7 +252,8 @@ func TestRecordedEvents(t *testing.T) {
 				if i > 0 && n > 5 && os.Getenv("NSGATE_TEST_FULL") == "" {
 					continue
 				}
-				t.Run(event+" "+record+" "+regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_"), func(t *testing.T) {
+				name := regexp.MustCompile(`\W+`).ReplaceAllString(checkout, "_")
+				t.Run(event+" "+record+" "+name, func(t *testing.T) {
 					t.Parallel()
 					w := newWorkflow(t)
 					w.set["GITHUB_EVENT_NAME"], w.inputs["record"] = event, record
@@ -267,10 +269,12 @@ func TestRecordedEvents(t *testing.T) {
 					if ok != (own || record == "main") {
 						t.Errorf("success is %v: %s", ok, log)
 					}
-					if says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]; ok && !strings.Contains(log, says) {
+					says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]
+					if ok && !strings.Contains(log, says) {
 						t.Errorf("no %q in %s", says, log)
 					}
-					if !own && !regexp.MustCompile(`::(notice|error) .*(is none of push|is checked out, not)`).MatchString(log) {
+					why := regexp.MustCompile(`::(notice|error) .*(is none of push|is checked out, not)`)
+					if !own && !why.MatchString(log) {
 						t.Errorf("it does not say why: %s", log)
 					}
 				})
@@ -301,7 +305,8 @@ var hostileCheckouts = map[string]string{
 	"nothing": ":",
 	"hooks": `for hook in applypatch-msg pre-applypatch post-applypatch \
 		pre-commit pre-merge-commit prepare-commit-msg commit-msg \
-		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update \
+		post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive \
+		post-update \
 		reference-transaction push-to-checkout pre-auto-gc \
 		post-rewrite sendemail-validate fsmonitor-watchman post-index-change \
 		p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit; do cp $WORK/evil .git/hooks/$hook; done`,
@@ -316,7 +321,8 @@ var hostileCheckouts = map[string]string{
 			git config --global filter.evil.$f $WORK/evil; done
 		git config filter.evil.required true; echo '* filter=evil diff=evil merge=evil' >.gitattributes
 			cp .gitattributes .nsgate/
-		cp .gitattributes .git/info/attributes; mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
+		cp .gitattributes .git/info/attributes
+		mkdir -p $WORK/.config/git; cp .gitattributes $WORK/.config/git/attributes
 		git config diff.evil.textconv $WORK/evil; git config diff.evil.command $WORK/evil
 			git config diff.external $WORK/evil`,
 	"programs": `for key in core.pager core.sshCommand core.editor core.askPass \
@@ -325,21 +331,26 @@ var hostileCheckouts = map[string]string{
 		remote.origin.uploadpack uploadpack.packObjectsHook \
 		sequence.editor alias.push alias.hash-object alias.commit-tree trailer.x.command; do
 		git config $key "!$WORK/evil"; git config --global $key "$WORK/evil"; done
-		git config commit.gpgSign true; git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
+		git config commit.gpgSign true
+		git config --global push.gpgSign if-asked; git config --global commit.gpgSign true`,
 	"insteadOf": `for where in '' --global; do git config $where url.http://evil.invalid/.insteadOf $GITHUB_SERVER_URL/
 		git config $where url.http://evil.invalid/.pushInsteadOf $GITHUB_SERVER_URL/; done`,
 	"proxy": `for where in '' --global; do git config $where http.proxy $GITHUB_SERVER_URL
 			git config $where remote.origin.proxy $GITHUB_SERVER_URL
 		git config $where http.curloptResolve "*:80:127.0.0.1"; git config $where http.sslVerify false; done
 		for name in http_proxy HTTP_PROXY ALL_PROXY all_proxy; do echo $name=$GITHUB_SERVER_URL >>$GITHUB_ENV; done`,
-	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' $WORK/evil $WORK $WORK/other >$WORK/included
+	"include": `printf '[core]\n\tfsmonitor = %s\n\thooksPath = %s\n[include]\n\tpath = %s\n' \
+			$WORK/evil $WORK $WORK/other >$WORK/included
 		git config include.path $WORK/included; git config --global include.path $WORK/included
 		git config extensions.worktreeConfig true; cp $WORK/included .git/config.worktree`,
 	"variables": `cp $WORK/evil $WORK/git-remote-http
 			for v in GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR \
 		GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR PAGER EDITOR BASH_ENV ENV; do echo $v=$WORK/evil >>$GITHUB_ENV; done
-		printf 'GIT_EXEC_PATH=%s\nGIT_TRACE=%s\nGIT_TRACE_CURL=%s\nGIT_TRACE_REDACT=0\nGIT_CONFIG_COUNT=1\nGIT_CONFIG_KEY_0=core.hooksPath\nGIT_CONFIG_VALUE_0=%s\nGIT_DIR=%s\nGIT_INDEX_FILE=%s\nGIT_CONFIG_PARAMETERS=%s\nGIT_TEMPLATE_DIR=%s\nSHELLOPTS=xtrace\nPS4=$(%s)\nGIT_ALTERNATE_OBJECT_DIRECTORIES=%s\nGIT_WORK_TREE=%s\nGIT_CURL_VERBOSE=1\n' \
-		$WORK $WORK/leaked $WORK/leaked $WORK $WORK/none $WORK/index "'core.fsmonitor=$WORK/evil'" $WORK $WORK/evil $WORK $WORK >>$GITHUB_ENV`,
+		printf '%s\n' GIT_EXEC_PATH=$WORK GIT_TRACE=$WORK/leaked GIT_TRACE_CURL=$WORK/leaked GIT_TRACE_REDACT=0 \
+			GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=$WORK GIT_DIR=$WORK/none \
+			GIT_INDEX_FILE=$WORK/index "GIT_CONFIG_PARAMETERS='core.fsmonitor=$WORK/evil'" GIT_TEMPLATE_DIR=$WORK \
+			SHELLOPTS=xtrace 'PS4=$('"$WORK/evil)" GIT_ALTERNATE_OBJECT_DIRECTORIES=$WORK GIT_WORK_TREE=$WORK \
+			GIT_CURL_VERBOSE=1 >>$GITHUB_ENV`,
 	"path": `mkdir $WORK/first; for name in git sh bash base64 tr env sed find stat mktemp rm cat printf date
 			do cp $WORK/evil $WORK/first/$name; done
 		echo $WORK/first >>$GITHUB_PATH; for file in $WORK/bin/*; do cp $WORK/evil $file; done`,
@@ -380,7 +391,8 @@ func TestRecordedHostile(t *testing.T) {
 			t.Parallel()
 			w := newWorkflow(t)
 			if name == "own script" {
-				w.shell(`mkdir -p action/.github && cp -r '` + mustAbs(t, "../../.github/recorded") + `' action/.github/`)
+				recorded := mustAbs(t, "../../.github/recorded")
+				w.shell(`mkdir -p action/.github && cp -r '` + recorded + `' action/.github/`)
 				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
 			}
 			log, ok := w.run(program)

@@ -17,7 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // DeviceCodeSchema names the JSON form of [DeviceCode].
@@ -94,11 +93,12 @@ type CodeFiles struct {
 	Inputs   Inputs
 }
 
-// codeArg is the argument after [run.RunnerArg] that makes this binary read device code for [CodeFiles.read].
-const codeArg = "--device-code"
+const codeMode = "--device-code"
+
+func init() { confine.Register(codeMode, CodeFiles.open) }
 
 // open sends the device code of the files, for a child or in this process.
-func (c CodeFiles) open(send func(*DeviceCode) error) error {
+func (c CodeFiles) open(_ context.Context, send func(*DeviceCode) error) error {
 	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
 	if err != nil {
 		return err
@@ -108,23 +108,19 @@ func (c CodeFiles) open(send func(*DeviceCode) error) error {
 
 // ask reads the files in a confined child.
 func (c CodeFiles) ask(ctx context.Context) (code *DeviceCode, err error) {
-	err = confine.Ask(ctx, []string{run.RunnerArg, codeArg}, confine.For(), c, CodeFiles.open,
-		func(read *DeviceCode) error {
-			if code = read; code.Code == nil {
-				code.Code = []devicecode.Kernel{} // gob knows no empty list
-			}
-			return nil
-		})
+	err = confine.Ask(ctx, codeMode, confine.For(), c, func(read *DeviceCode) error {
+		if code = read; code.Code == nil {
+			code.Code = []devicecode.Kernel{} // gob knows no empty list
+		}
+		return nil
+	})
 	return code, err
 }
 
 // ShowDeviceCode lists the device code of a file or directory that others made.
 func ShowDeviceCode(ctx context.Context, path string) (*DeviceCode, error) {
 	code, err := CodeFiles{Dir: ".", Patterns: []string{input.Quote(path)}}.ask(ctx)
-	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
-		return nil, ended.Refusal(path)
-	}
-	return code, err
+	return code, confine.Refused(err, path)
 }
 
 // read reads the files in a confined child, nil where the workload names none. A file that cannot be read is a refusal.

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
@@ -28,7 +28,7 @@ type Review struct {
 // Pipelines, Bitbucket or Bamboo, in the repository of the working directory; nil outside of a pull or merge request or
 // a repository. The code of a change can move branches and git's idea of the files: call it before that runs.
 func Reviewed(ctx context.Context, getenv func(string) string) *Review {
-	branch, merge, target, top := "", "", "", Repository()
+	branch, merge, top := "", "", Repository()
 	for _, name := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
 		"BUILDKITE_PULL_REQUEST_BASE_BRANCH", "CHANGE_TARGET", "SYSTEM_PULLREQUEST_TARGETBRANCH",
 		"BITBUCKET_PR_DESTINATION_BRANCH", "bamboo_repository_pr_targetBranch"} {
@@ -43,16 +43,11 @@ func Reviewed(ctx context.Context, getenv func(string) string) *Review {
 			merge = getenv(host[1])
 		}
 	}
-	if file := getenv("GITHUB_EVENT_PATH"); file != "" {
-		if sha := readEvent(file).PullRequest.Base.SHA; commitID().MatchString(sha) {
-			target = sha
-		}
-	}
 	in, err := git.Open(ctx, top)
 	if err != nil {
 		return &Review{}
 	}
-	r := &Review{repository: in, base: leftAt(ctx, in, commit, target, merge)}
+	r := &Review{repository: in, base: leftAt(ctx, in, commit, codehost.Target(getenv), merge)}
 	if r.base == "" && commit == "" {
 		r.Branch = "refs/remotes/origin/" + branch
 		r.base, _ = in.Output(ctx, "merge-base", "--end-of-options", "HEAD", r.Branch)
@@ -249,23 +244,3 @@ func leftAt(ctx context.Context, in git.Repository, commit, target, merge string
 	}
 	return ask("merge-base", "--end-of-options", "HEAD", target)
 }
-
-type event struct {
-	PullRequest struct {
-		Base struct{ SHA string } `json:"base"`
-	} `json:"pull_request"`
-	Repository struct {
-		Default string `json:"default_branch"`
-	} `json:"repository"`
-}
-
-// readEvent reads the file of an event, an empty one where that cannot be read.
-func readEvent(file string) (e event) {
-	const most = 16 << 20
-	if text, err := input.Read(file, most); err != nil || json.Unmarshal(text, &e) != nil {
-		return event{}
-	}
-	return e
-}
-
-var commitID = input.Pattern(`^[0-9a-f]{40,64}$`)

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -358,16 +357,6 @@ func shell(commands [][]string) (lines []string) {
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false
-	}
-	if len(args) == 2 {
-		switch args[1] {
-		case codeArg:
-			return confine.Answer(CodeFiles.open), true
-		case savedArg:
-			return confine.Answer(savedFiles.read), true
-		case profile.Arg:
-			return profile.Answer(), true
-		}
 	}
 	return run.RunnerMain(args[1:]), true
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/confine"
@@ -11,11 +10,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
-// savedArg is the argument after [run.RunnerArg] that makes this binary read saved reports for [ReadSaved].
-const savedArg = "--saved"
+const savedMode = "--saved"
+
+func init() { confine.Register(savedMode, savedFiles.read) }
 
 // savedFiles are saved reports, and with Benchmarks results of harnesses too.
 type savedFiles struct {
@@ -34,26 +33,26 @@ type savedFile struct {
 func ReadSaved(ctx context.Context, files []string, benchmarks bool,
 	each func(file string, results *model.Session, r *result.Report)) error {
 	next := 0
-	err := confine.Ask(ctx, []string{run.RunnerArg, savedArg}, confine.For(files...), savedFiles{files, benchmarks},
-		savedFiles.read, func(x savedFile) (err error) {
-			file, r := files[next], (*result.Report)(nil)
-			if x.Results == nil {
-				r, err = saved.Read(strings.NewReader(x.Report), file)
-			}
-			if err == nil {
-				each(file, x.Results, r)
-			}
-			next++
-			return err
-		})
-	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
-		return ended.Refusal(files[min(next, len(files)-1)])
+	asked := savedFiles{files, benchmarks}
+	err := confine.Ask(ctx, savedMode, confine.For(files...), asked, func(x savedFile) (err error) {
+		file, r := files[next], (*result.Report)(nil)
+		if x.Results == nil {
+			r, err = saved.Read(strings.NewReader(x.Report), file)
+		}
+		if err == nil {
+			each(file, x.Results, r)
+		}
+		next++
+		return err
+	})
+	if err == nil {
+		return nil
 	}
-	return err
+	return confine.Refused(err, files[min(next, len(files)-1)])
 }
 
 // read sends what the files hold.
-func (s savedFiles) read(send func(savedFile) error) error {
+func (s savedFiles) read(_ context.Context, send func(savedFile) error) error {
 	for _, file := range s.Files {
 		var x savedFile
 		var err error

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -122,24 +123,28 @@ func KeepScore(ctx context.Context, root, commit, verdict string) (Score, error)
 	return scoreOf(lines), nil
 }
 
-// hosts are the variables of CI hosts that tell a job of the default branch: its branch, the default one, its commit, how
-// it was started, and the starts that check out a commit of that branch. Others run in its name with code of anybody.
+// hosts are the variables of CI hosts that tell a job of the default branch: its branch, the default one, its commit,
+// how it was started, and the starts that check out a commit of that branch. Others run in its name with code of
+// anybody.
 var hosts = []struct {
 	branch, standard, commit, start string
 	starts                          []string
 }{
-	{"CI_COMMIT_BRANCH", "CI_DEFAULT_BRANCH", "CI_COMMIT_SHA", "CI_PIPELINE_SOURCE", []string{"push", "schedule", "web"}},
-	{"BUILDKITE_BRANCH", "BUILDKITE_PIPELINE_DEFAULT_BRANCH", "BUILDKITE_COMMIT", "BUILDKITE_PULL_REQUEST", []string{"false"}},
+	{"CI_COMMIT_BRANCH", "CI_DEFAULT_BRANCH", "CI_COMMIT_SHA", "CI_PIPELINE_SOURCE",
+		[]string{"push", "schedule", "web"}},
+	{"BUILDKITE_BRANCH", "BUILDKITE_PIPELINE_DEFAULT_BRANCH", "BUILDKITE_COMMIT", "BUILDKITE_PULL_REQUEST",
+		[]string{"false"}},
 	{"GITHUB_REF", "", "GITHUB_SHA", "GITHUB_EVENT_NAME", []string{"push", "schedule", "workflow_dispatch"}},
 }
 
 // DefaultCommit is the commit that a CI job of GitHub, GitLab or Buildkite checks out on the default branch, ""
-// elsewhere. The error is that of a checkout whose commit is not the job's or does not hold the files that are measured.
+// elsewhere. The error is that of a checkout whose commit is not the job's or does not hold the files that are
+// measured.
 func DefaultCommit(ctx context.Context, getenv func(string) string) (string, error) {
 	for _, host := range hosts {
 		branch, standard, start := getenv(host.branch), getenv(host.standard), getenv(host.start)
 		if host.standard == "" {
-			standard = "refs/heads/" + readEvent(getenv("GITHUB_EVENT_PATH")).Repository.Default
+			standard = "refs/heads/" + codehost.DefaultBranch(getenv)
 		}
 		if branch == "" || branch != standard || start != "" && !slices.Contains(host.starts, start) {
 			continue

@@ -90,8 +90,8 @@ func unrelated(traces []model.Trace) string {
 	if len(programs) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%d processes are %d programs that launch no kernel in common and do not belong together: show the "+
-		"recordings of each program by themselves", processes, len(programs))
+	return fmt.Sprintf("%d processes are %d programs that launch no kernel in common and do not belong together: show "+
+		"the recordings of each program by themselves", processes, len(programs))
 }
 
 // countersOf are the counters of a kernel in the first session that has them, nil where none has.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (in *Inputs) hash(dir string) (string, error) {
 			return "", fmt.Errorf("%s: there is no such file; build it first, or correct the path", pattern)
 		}
 		for _, file := range files {
-			sum, err := sumFile(file)
+			sum, err := input.Hash(input.Open(file))
 			if err != nil {
 				return "", err
 			}
@@ -80,17 +79,6 @@ func (in *Inputs) hash(dir string) (string, error) {
 		in.files += len(files)
 	}
 	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, nil
-}
-
-func sumFile(name string) ([]byte, error) {
-	f, err := input.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return sum.Sum(nil), err
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.

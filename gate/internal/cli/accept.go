@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,10 +43,10 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	}
 	if ofCompare && len(policy.Workloads)+len(app.WorkloadsIn(root)) > 0 {
 		known, where := v.workloads(policy)
-		all := mapped(known, func(w thresholds.Workload) string { return w.Name })
+		all := measure.Map(known, func(w thresholds.Workload) string { return w.Name })
 		if !slices.Contains(all, r.Workload) {
-			return usageError("no workload %q in %s; %sit has %s; nsgate record begins the baseline of another", r.Workload,
-				where, meant("", r.Workload, all), strings.Join(all, ", "))
+			return usageError("no workload %q in %s; %sit has %s; nsgate record begins the baseline of another",
+				r.Workload, where, meant("", r.Workload, all), strings.Join(all, ", "))
 		}
 	}
 	var refused error

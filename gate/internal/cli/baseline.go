@@ -14,24 +14,31 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func (v *flags) store() (app.Store, *thresholds.Policy, error) {
-	p, err := v.load()
-	if err != nil {
-		return app.Store{}, nil, err
-	}
-	k := app.Store{}
-	if k.Root, err = v.baselines(p); err != nil || v.one == "" {
-		return k, p, err
-	}
-	k.Workload, err = v.oneWorkload(p, k.Root, "")
-	return k, p, err
+// store is the baselines that a command is about, and the policy.
+type store struct {
+	app.Store
+	policy *thresholds.Policy
 }
 
-func listBaselines(ctx context.Context, e *env, v *flags, _ arguments) error {
-	k, p, err := v.store()
-	if err != nil {
-		return err
+// inStore makes the function of a command of one that works on baselines.
+func inStore(run func(ctx context.Context, e *env, v *flags, words []string, k store) error) func(context.Context, *env,
+	*flags, arguments) error {
+	return func(ctx context.Context, e *env, v *flags, args arguments) (err error) {
+		var k store
+		if k.policy, err = v.load(); err == nil {
+			k.Root, err = v.baselines(k.policy)
+		}
+		if err == nil && v.one != "" {
+			k.Workload, err = v.oneWorkload(k.policy, k.Root, "")
+		}
+		if err != nil {
+			return err
+		}
+		return run(ctx, e, v, args.own, k)
 	}
+}
+
+func listBaselines(ctx context.Context, e *env, v *flags, _ []string, k store) error {
 	all, err := k.List(ctx)
 	if err != nil {
 		return err
@@ -40,37 +47,29 @@ func listBaselines(ctx context.Context, e *env, v *flags, _ arguments) error {
 		return e.encode(all)
 	}
 	for _, b := range all {
-		if err := listBaseline(e, b, p.MaxAge, time.Now(), v); err != nil {
+		if err := listBaseline(e, b, k.policy.MaxAge, time.Now(), v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func showSession(ctx context.Context, e *env, v *flags, args arguments) error {
-	k, _, err := v.store()
-	if err != nil {
-		return err
-	}
-	summary, err := k.Session(ctx, args.own[0])
+func showSession(ctx context.Context, e *env, v *flags, words []string, k store) error {
+	summary, err := k.Session(ctx, words[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
 	return render(e, v, summary)
 }
 
-func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
-	k, p, err := v.store()
-	if err != nil {
-		return err
-	}
-	r, err := k.Diff(ctx, args.own[0], args.own[1], func(dir string) *thresholds.Resolved {
-		for _, w := range p.Workloads {
+func diffSessions(ctx context.Context, e *env, v *flags, words []string, k store) error {
+	r, err := k.Diff(ctx, words[0], words[1], func(dir string) *thresholds.Resolved {
+		for _, w := range k.policy.Workloads {
 			if filepath.Base(app.BaselinesOf("", w.Name)) == dir {
 				dir = w.Name
 			}
 		}
-		return v.resolved(p, dir)
+		return v.resolved(k.policy, dir)
 	})
 	if err != nil {
 		return err
@@ -78,15 +77,11 @@ func diffSessions(ctx context.Context, e *env, v *flags, args arguments) error {
 	return render(e, v, r.Report(nil))
 }
 
-func removeSession(ctx context.Context, e *env, v *flags, args arguments) error {
+func removeSession(ctx context.Context, e *env, v *flags, words []string, k store) error {
 	if v.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
-	k, _, err := v.store()
-	if err != nil {
-		return err
-	}
-	file, err := k.Remove(ctx, args.own[0], v.reason, time.Now())
+	file, err := k.Remove(ctx, words[0], v.reason, time.Now())
 	if err != nil {
 		return err
 	}
@@ -94,12 +89,8 @@ func removeSession(ctx context.Context, e *env, v *flags, args arguments) error 
 	return nil
 }
 
-func renameBaselines(ctx context.Context, e *env, v *flags, args arguments) error {
-	k, _, err := v.store()
-	if err != nil {
-		return err
-	}
-	before, after, err := k.Rename(ctx, args.own[0], args.own[1])
+func renameBaselines(ctx context.Context, e *env, _ *flags, words []string, k store) error {
+	before, after, err := k.Rename(ctx, words[0], words[1])
 	if err != nil {
 		return err
 	}

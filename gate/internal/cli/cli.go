@@ -148,6 +148,13 @@ func usageError(format string, args ...any) error {
 // interrupted is the cause of a context that a signal ended.
 type interrupted struct{ signal syscall.Signal }
 
+// signalled is the exit code after the signal that ended the context of the command.
+func (e *env) signalled() int {
+	stop := interrupted{syscall.SIGINT}
+	errors.As(context.Cause(e.ctx), &stop)
+	return 128 + int(stop.signal)
+}
+
 func (i interrupted) Error() string { return "interrupted (" + i.signal.String() + ")" }
 
 // arguments are the words of a command line that are no flags.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -44,6 +45,7 @@ const (
 func commands() []*command {
 	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
+	list := inStore(listBaselines)
 	return []*command{
 		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag + launchNames +
 			" reason replace if-due anchor policy quiet", run: record},
@@ -55,13 +57,15 @@ func commands() []*command {
 			run: compare},
 		{name: "accept", own: 1, optional: true, wants: "one saved report",
 			flags: "reason improved baseline force anchor workload", run: accept},
-		{name: "baseline", flags: storeNames + lookNames, formats: sessions, run: listBaselines, parts: []*command{
-			{name: "list", flags: storeNames + lookNames, formats: sessions, run: listBaselines},
-			{name: "show", own: 1, wants: "one session", flags: storeNames + lookNames, formats: sessions, run: showSession},
-			{name: "diff", own: 2, wants: "two sessions", flags: storeNames + lookNames, formats: sessions, run: diffSessions},
+		{name: "baseline", flags: storeNames + lookNames, formats: sessions, run: list, parts: []*command{
+			{name: "list", flags: storeNames + lookNames, formats: sessions, run: list},
+			{name: "show", own: 1, wants: "one session", flags: storeNames + lookNames, formats: sessions,
+				run: inStore(showSession)},
+			{name: "diff", own: 2, wants: "two sessions", flags: storeNames + lookNames, formats: sessions,
+				run: inStore(diffSessions)},
 			{name: "rename", own: 2, wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"},
-				flags: "baseline policy", run: renameBaselines},
-			{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason", run: removeSession},
+				flags: "baseline policy", run: inStore(renameBaselines)},
+			{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason", run: inStore(removeSession)},
 		}},
 		{name: "calibrate", workload: true, fewest: app.FewestCalibrated,
 			flags:   measureNames + " from host policy" + boundNames + shownNames,
@@ -143,7 +147,8 @@ func root(e *env) *cobra.Command {
 }
 
 func unknownCommand(root *cobra.Command, word string) error {
-	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, mapped(root.Commands(), (*cobra.Command).Name)))
+	known := measure.Map(root.Commands(), (*cobra.Command).Name)
+	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, known))
 }
 
 func unknownFlag(c *cobra.Command, err error) error {
@@ -178,7 +183,7 @@ func (a arguments) check(c *command) error {
 	name := c.name
 	switch n := len(a.own); {
 	case n > 0 && len(c.parts) > 0:
-		known := mapped(c.parts, func(p *command) string { return p.name })
+		known := measure.Map(c.parts, func(p *command) string { return p.name })
 		return usageError("nsgate %s does not know %q; %sit knows %s",
 			name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
 	case n > c.own && c.workload:

@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/codehost"
-	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -302,7 +301,8 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt() error {
-	known := []string{proc.MarkName, confine.ChildMark, codehost.Leg, codehost.Descriptor, variable("help"), variable("search")}
+	known := []string{proc.MarkName, proc.ChildMark, codehost.Leg, codehost.Descriptor, variable("help"),
+		variable("search")}
 	collect(commands(), &known)
 	for _, v := range e.environ() {
 		name, value, _ := strings.Cut(v, "=")

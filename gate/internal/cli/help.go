@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"os"
 	"os/exec"
@@ -51,7 +52,7 @@ func helpText(page string, further ...string) string {
 // of nsgate reads all help texts, and few have such a line.
 var lists = map[string]func() string{
 	"{topics}\n": func() string {
-		return strings.Join(mapped(manual.Groups, func(g manual.Group) string {
+		return strings.Join(measure.Map(manual.Groups, func(g manual.Group) string {
 			text := "  " + g.Title + "\n"
 			for _, name := range g.Topics {
 				t, _ := manual.Lookup(name)
@@ -61,7 +62,7 @@ var lists = map[string]func() string{
 		}), "\n")
 	},
 	"{inputs}\n": func() string {
-		return strings.Join(mapped(profile.Formats(), func(f profile.Format) string {
+		return strings.Join(measure.Map(profile.Formats(), func(f profile.Format) string {
 			if f.Needs != "" {
 				return fmt.Sprintf("    %s (%s, needs %s)\n", f.Name, strings.Join(f.Suffixes, ", "), f.Needs)
 			}
@@ -69,7 +70,7 @@ var lists = map[string]func() string{
 		}), "")
 	},
 	"{patterns}\n": func() string {
-		return strings.Join(mapped(insight.Patterns, func(p insight.Pattern) string {
+		return strings.Join(measure.Map(insight.Patterns, func(p insight.Pattern) string {
 			return fmt.Sprintf("    %-22s %s\n", p.Key, p.When)
 		}), "")
 	},
@@ -224,7 +225,7 @@ func (e *env) paged(text string) error {
 }
 
 func subjects(root *cobra.Command) (names []string) {
-	names = mapped(manual.Topics(), func(t manual.Topic) string { return t.Name })
+	names = measure.Map(manual.Topics(), func(t manual.Topic) string { return t.Name })
 	for _, c := range root.Commands() {
 		if !strings.HasPrefix(c.Name(), "__") { // commands that completion scripts call
 			names = append(names, c.Name())

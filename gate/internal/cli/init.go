@@ -119,8 +119,8 @@ func named(root string, command []string) (candidate, error) {
 	back, err := thresholds.Parse(policyFile, []byte((&finds{workloads: []candidate{c}}).tables()))
 	if err != nil || !slices.Equal(back.Workloads[0].Command, command) ||
 		cmp.Or(back.Workloads[0].Dir, ".") != filepath.ToSlash(c.dir) {
-		return c, usageError("nsgate.toml cannot hold %s, in the directory %s, as they are: put the command into a script "+
-			"with a plain name, and name that", report.Clean(c.command), report.Clean(filepath.ToSlash(c.dir)))
+		return c, usageError("nsgate.toml cannot hold %s, in the directory %s, as they are: put the command into a "+
+			"script with a plain name, and name that", report.Clean(c.command), report.Clean(filepath.ToSlash(c.dir)))
 	}
 	return c, nil
 }

@@ -79,7 +79,7 @@ func (v *flags) single(e *env, workload []string) (*job, error) {
 		return nil, err
 	}
 	if len(jobs) > 1 {
-		of := mapped(jobs, func(j *job) string { return j.Workload })
+		of := measure.Map(jobs, func(j *job) string { return j.Workload })
 		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)", strings.Join(of, ", "))
 	}
 	return jobs[0], nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,7 @@ func (v *flags) options(e *env) report.Options {
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (v *flags) publish(e *env, j *result.Judgement) error {
 	notices := append(ownEdits(e, j, v.policy, v.root), v.eased(e, j)...)
-	said := slices.Concat(v.looser, mapped(notices, func(n github.Notice) string { return n.Message }))
+	said := slices.Concat(v.looser, measure.Map(notices, func(n github.Notice) string { return n.Message }))
 	for _, text := range said {
 		if !slices.Contains(j.Warnings, text) { // a report of a file may say it already
 			j.Warnings = append(j.Warnings, text)

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/codehost"
@@ -18,16 +15,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
-
-// signal is the one that ended the context of the command.
-func (e *env) signal() os.Signal {
-	if stop := (interrupted{}); errors.As(context.Cause(e.ctx), &stop) {
-		return stop.signal
-	}
-	return os.Interrupt
-}
-
-func (e *env) signalled() int { return 128 + int(e.signal().(syscall.Signal)) }
 
 func (v *flags) posts() bool { return v.checkRun || v.comment != "false" && v.comment != "" }
 

@@ -265,7 +265,9 @@ func found(r *result.Report) *result.Judgement {
 }
 
 func (e *env) readReport(file string) (r *result.Report, err error) {
-	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) { r = read })
+	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) {
+		r = read
+	})
 	if model.KindOf(err) != "" {
 		err = noVerdict(e, "read", err)
 	}

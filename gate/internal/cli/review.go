@@ -95,9 +95,10 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 	}
 	var notices []github.Notice
 	if review.Branch != "" {
-		notices = append(notices, github.Notice{Title: "nsgate: edits of baselines and policy are not known for certain",
-			Message: "the CI host names no base commit: edits of baselines and policy are known since " + review.Branch +
-				" alone, which a build can move"})
+		notices = append(notices, github.Notice{
+			Title: "nsgate: edits of baselines and policy are not known for certain",
+			Message: "the CI host names no base commit: edits of baselines and policy are known since " +
+				review.Branch + " alone, which a build can move"})
 	}
 	for _, x := range edits {
 		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s",

@@ -69,13 +69,6 @@ func (w word) String() string { return *w.value }
 
 func (word) Type() string { return "string" }
 
-func mapped[T any](items []T, of func(T) string) (out []string) {
-	for _, x := range items {
-		out = append(out, of(x))
-	}
-	return out
-}
-
 // meant is "did you mean --threshold? ", "" where nothing known is near.
 func meant(mark, word string, known []string) string {
 	near := measure.Nearest(word, known)

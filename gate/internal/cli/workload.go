@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"slices"
 	"strings"
 
@@ -104,7 +105,7 @@ func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
 }
 
 func names(workloads []thresholds.Workload) string {
-	return strings.Join(mapped(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
+	return strings.Join(measure.Map(workloads, func(w thresholds.Workload) string { return w.Name }), ", ")
 }
 
 // baseOf is the base build of a job, nil for none. Nothing is checked out yet.

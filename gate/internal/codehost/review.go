@@ -22,7 +22,7 @@ type Review struct {
 	headOwner, headBranch string
 }
 
-// event holds the fields of GitHub's event that a [Review] needs.
+// event holds the fields of GitHub's event that nsgate needs.
 type event struct {
 	Action string
 	Label  struct{ Name string }
@@ -34,7 +34,11 @@ type event struct {
 			SHA  string
 			Repo repository
 		}
+		Base struct{ SHA string }
 	} `json:"pull_request"`
+	Repository struct {
+		Default string `json:"default_branch"`
+	}
 	Run *struct {
 		ID     int64
 		SHA    string                 `json:"head_sha"`
@@ -54,35 +58,52 @@ var (
 	login    = input.Pattern(`^[A-Za-z0-9_-]{1,39}(\[bot\])?$`)
 )
 
+// readEvent reads the file of the event of a job, an empty one where that cannot be read.
+func readEvent(getenv func(string) string) (x event) {
+	const most = 16 << 20
+	text, err := input.Read(getenv("GITHUB_EVENT_PATH"), most)
+	if err != nil || json.Unmarshal(text, &x) != nil {
+		return event{}
+	}
+	return x
+}
+
+// Target is the commit of the target branch of a pull request by the event of a job on GitHub, "" where it says none.
+func Target(getenv func(string) string) string {
+	if p := readEvent(getenv).Pull; p != nil && commitID().MatchString(p.Base.SHA) {
+		return p.Base.SHA
+	}
+	return ""
+}
+
+// DefaultBranch is that of the repository by the event of a job on GitHub, "" where it says none.
+func DefaultBranch(getenv func(string) string) string { return readEvent(getenv).Repository.Default }
+
 // ReviewOf is the pull or merge request of a job; its number is 0 outside of one.
 func ReviewOf(getenv func(string) string) Review {
-	const most = 16 << 20
 	if getenv("GITHUB_ACTIONS") != "true" {
 		number, _ := strconv.Atoi(getenv("CI_MERGE_REQUEST_IID"))
 		return Review{Number: number, Run: getenv("CI_JOB_URL")}
 	}
 	r := Review{Commit: getenv("GITHUB_SHA")}
 	run := getenv("GITHUB_RUN_ID")
-	text, err := input.Read(getenv("GITHUB_EVENT_PATH"), most)
-	var x event
-	if err == nil && json.Unmarshal(text, &x) == nil {
-		switch p, w := x.Pull, x.Run; {
-		case p != nil:
-			r.Number, r.Commit = p.Number, p.Head.SHA
-			r.Fork = p.Head.Repo.Name != getenv("GITHUB_REPOSITORY")
-			for _, l := range p.Labels {
-				r.labels = append(r.labels, l.Name)
-			}
-			if x.Action == "labeled" && login().MatchString(x.Sender.Login) {
-				r.label, r.sender = x.Label.Name, x.Sender.Login
-			}
-		case w != nil:
-			r.Commit, r.headOwner, r.headBranch = w.SHA, w.Head.Owner.Login, w.Branch
-			if len(w.Pulls) == 1 {
-				r.Number = w.Pulls[0].Number
-			}
-			run = strconv.FormatInt(w.ID, 10)
+	x := readEvent(getenv)
+	switch p, w := x.Pull, x.Run; {
+	case p != nil:
+		r.Number, r.Commit = p.Number, p.Head.SHA
+		r.Fork = p.Head.Repo.Name != getenv("GITHUB_REPOSITORY")
+		for _, l := range p.Labels {
+			r.labels = append(r.labels, l.Name)
 		}
+		if x.Action == "labeled" && login().MatchString(x.Sender.Login) {
+			r.label, r.sender = x.Label.Name, x.Sender.Login
+		}
+	case w != nil:
+		r.Commit, r.headOwner, r.headBranch = w.SHA, w.Head.Owner.Login, w.Branch
+		if len(w.Pulls) == 1 {
+			r.Number = w.Pulls[0].Number
+		}
+		run = strconv.FormatInt(w.ID, 10)
 	}
 	if !commitID().MatchString(r.Commit) {
 		r.Commit = ""

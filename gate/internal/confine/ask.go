@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ type question[Q any] struct {
 	Request Q
 }
 
-// reply is the output of a child, on its standard output: why it is not confined, an answer, an error, or nothing at the
-// end.
+// reply is the output of a child, on its standard output: why it is not confined, an answer, an error, or nothing at
+// the end.
 type reply[A any] struct {
 	Unconfined string
 	Answer     *A
@@ -46,9 +47,32 @@ func (f *failure) Unwrap() (in []error) {
 	return in
 }
 
-// Answer is the child of [Ask]: it confines itself, reads what it is asked for, and sends the answers. It returns the
+// readers are the functions that read files of others, by their modes.
+var readers = map[string]reader{}
+
+type reader struct {
+	read   any        // as [Register] takes it
+	answer func() int // is the child that calls it
+}
+
+// Register names a method of a request that reads files of others: mode is the argument after [proc.HiddenArg] that
+// makes this binary a child which calls it.
+func Register[Q, A any](mode string, read func(request Q, ctx context.Context, send func(A) error) error) {
+	readers[mode] = reader{read, func() int { return answer(read) }}
+}
+
+// Child is the exit code of this process as the child of a mode, not ok where no function has that.
+func Child(mode string) (code int, ok bool) {
+	r, ok := readers[mode]
+	if ok {
+		code = r.answer()
+	}
+	return code, ok
+}
+
+// answer is the child of [Ask]: it confines itself, reads what it is asked for, and sends the answers. It returns the
 // exit code of the process. Signals of a terminal are left to the parent, whose end it shares.
-func Answer[Q, A any](read func(request Q, send func(A) error) error) int {
+func answer[Q, A any](read func(Q, context.Context, func(A) error) error) int {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	var q question[Q]
 	if err := gob.NewDecoder(os.Stdin).Decode(&q); err != nil {
@@ -61,7 +85,8 @@ func Answer[Q, A any](read func(request Q, send func(A) error) error) int {
 	if err := Self(q.Limits); err != nil && out.Encode(reply[A]{Unconfined: err.Error()}) != nil {
 		return 1
 	}
-	if err := read(q.Request, func(a A) error { return out.Encode(reply[A]{Answer: &a}) }); err != nil {
+	send := func(a A) error { return out.Encode(reply[A]{Answer: &a}) }
+	if err := read(q.Request, context.Background(), send); err != nil {
 		last.Failed = &failure{Text: err.Error()}
 		errors.As(err, &last.Failed.Refusal)
 		errors.As(err, &last.Failed.Errno)

@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -39,24 +40,32 @@ var attempts = map[string]func(a attempt) error{
 		_, err := unix.Openat2(unix.AT_FDCWD, a.Dir+"/main.cu", &unix.OpenHow{Flags: unix.O_RDONLY})
 		return err
 	},
-	"write standard input":       func(attempt) error { _, err := os.OpenFile("/proc/self/fd/0", os.O_WRONLY, 0); return err },
-	"truncate":                   func(a attempt) error { return os.Truncate(a.Dir+"/main.cu", 0) },
-	"make a directory":           func(a attempt) error { return os.Mkdir(a.Dir+"/made", 0o700) },
-	"rename":                     func(a attempt) error { return os.Rename(a.Dir+"/main.cu", a.Dir+"/other.cu") },
-	"remove":                     func(a attempt) error { return os.Remove(a.Dir + "/main.cu") },
-	"link":                       func(a attempt) error { return os.Link(a.Dir+"/main.cu", a.Dir+"/link") },
-	"link by name":               func(a attempt) error { return os.Symlink(a.Dir+"/main.cu", a.Dir+"/link") },
-	"make a pipe":                func(a attempt) error { return unix.Mkfifo(a.Dir+"/pipe", 0o600) },
-	"make executable":            func(a attempt) error { return os.Chmod(a.Dir+"/main.cu", 0o755) },
-	"give away":                  func(a attempt) error { return os.Chown(a.Dir+"/main.cu", os.Getuid(), os.Getgid()) },
-	"set times":                  func(a attempt) error { return os.Chtimes(a.Dir+"/main.cu", time.Now(), time.Now()) },
-	"set an attribute":           func(a attempt) error { return unix.Setxattr(a.Dir+"/main.cu", "user.x", []byte("x"), 0) },
+	"write standard input": func(attempt) error {
+		_, err := os.OpenFile("/proc/self/fd/0", os.O_WRONLY, 0)
+		return err
+	},
+	"truncate":         func(a attempt) error { return os.Truncate(a.Dir+"/main.cu", 0) },
+	"make a directory": func(a attempt) error { return os.Mkdir(a.Dir+"/made", 0o700) },
+	"rename":           func(a attempt) error { return os.Rename(a.Dir+"/main.cu", a.Dir+"/other.cu") },
+	"remove":           func(a attempt) error { return os.Remove(a.Dir + "/main.cu") },
+	"link":             func(a attempt) error { return os.Link(a.Dir+"/main.cu", a.Dir+"/link") },
+	"link by name":     func(a attempt) error { return os.Symlink(a.Dir+"/main.cu", a.Dir+"/link") },
+	"make a pipe":      func(a attempt) error { return unix.Mkfifo(a.Dir+"/pipe", 0o600) },
+	"make executable":  func(a attempt) error { return os.Chmod(a.Dir+"/main.cu", 0o755) },
+	"give away":        func(a attempt) error { return os.Chown(a.Dir+"/main.cu", os.Getuid(), os.Getgid()) },
+	"set times":        func(a attempt) error { return os.Chtimes(a.Dir+"/main.cu", time.Now(), time.Now()) },
+	"set an attribute": func(a attempt) error {
+		return unix.Setxattr(a.Dir+"/main.cu", "user.x", []byte("x"), 0)
+	},
 	"connect over TCP":           func(attempt) error { return dialled("tcp", "127.0.0.1:9") },
 	"send over UDP":              func(attempt) error { return dialled("udp", "127.0.0.1:9") },
 	"connect to a socket":        func(a attempt) error { return dialled("unix", a.Dir+"/socket") },
 	"connect to a hidden socket": func(attempt) error { return dialled("unix", "@nsgate") },
 	"listen":                     func(attempt) error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err },
-	"pair sockets":               func(attempt) error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); return err },
+	"pair sockets": func(attempt) error {
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		return err
+	},
 	"watch the network": func(attempt) error {
 		_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)
 		return err
@@ -74,18 +83,24 @@ var attempts = map[string]func(a attempt) error{
 	"trace":      func(a attempt) error { return unix.PtraceAttach(a.Parent) },
 	"read memory of its parent": func(a attempt) error {
 		b := make([]byte, 1)
-		_, err := unix.ProcessVMReadv(a.Parent, []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: 4096, Len: 1}}, 0)
+		to, from := []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: 4096, Len: 1}}
+		_, err := unix.ProcessVMReadv(a.Parent, to, from, 0)
 		return err
 	},
-	"limit its parent": func(a attempt) error { return unix.Prlimit(a.Parent, unix.RLIMIT_CORE, nil, new(unix.Rlimit)) },
-	"slow its parent":  func(a attempt) error { return unix.Setpriority(unix.PRIO_PROCESS, a.Parent, 0) },
+	"limit its parent": func(a attempt) error {
+		return unix.Prlimit(a.Parent, unix.RLIMIT_CORE, nil, new(unix.Rlimit))
+	},
+	"slow its parent": func(a attempt) error { return unix.Setpriority(unix.PRIO_PROCESS, a.Parent, 0) },
 	"be signalled by files": func(a attempt) error {
 		_, err := unix.FcntlInt(0, unix.F_SETOWN, a.Parent)
 		return err
 	},
-	"type on the terminal":         func(attempt) error { return unix.IoctlSetInt(0, unix.TIOCSTI, 0) },
-	"keep a file in memory":        func(attempt) error { _, err := unix.MemfdCreate("x", 0); return err },
-	"share memory":                 func(attempt) error { _, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600); return err },
+	"type on the terminal":  func(attempt) error { return unix.IoctlSetInt(0, unix.TIOCSTI, 0) },
+	"keep a file in memory": func(attempt) error { _, err := unix.MemfdCreate("x", 0); return err },
+	"share memory": func(attempt) error {
+		_, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+		return err
+	},
 	"queue system calls":           func(attempt) error { return raw(unix.SYS_IO_URING_SETUP, 1) },
 	"load a program of the kernel": func(attempt) error { return raw(unix.SYS_BPF) },
 	"watch events":                 func(attempt) error { return raw(unix.SYS_PERF_EVENT_OPEN) },
@@ -141,7 +156,7 @@ func raw(call uintptr, args ...uintptr) error {
 }
 
 // tried is the child of TestAttempts: it answers with the name of what it could do.
-func tried(a attempt, send func(map[string]string) error) error {
+func (a attempt) tried(_ context.Context, send func(map[string]string) error) error {
 	could := make(map[string]string)
 	for name, do := range attempts {
 		if err := do(a); !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
@@ -185,14 +200,14 @@ func TestAttempts(t *testing.T) {
 	defer hidden2.Close()
 	t.Setenv("GITHUB_TOKEN", "secret")
 	t.Setenv("TMPDIR", t.TempDir())
-	err = Ask(t.Context(), []string{hidden, "--attempts"}, Limits{CPU: time.Minute}, attempt{dir, os.Getpid()}, tried,
-		func(could map[string]string) error {
-			for name, how := range could {
-				t.Errorf("the child can %s: %s", name, how)
-			}
-			t.Logf("%d of %d attempts succeeded", len(could), len(attempts))
-			return nil
-		})
+	l := Limits{CPU: time.Minute}
+	err = Ask(t.Context(), "--attempts", l, attempt{dir, os.Getpid()}, func(could map[string]string) error {
+		for name, how := range could {
+			t.Errorf("the child can %s: %s", name, how)
+		}
+		t.Logf("%d of %d attempts succeeded", len(could), len(attempts))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
-// Package confine reads files of others in a child of this binary, which has a bound of memory and of processor time. It
-// opens files for reading, answers on its standard output, and can do nothing else: no writes, no network, no processes.
+// Package confine reads files of others in a child of this binary, which has a bound of memory and of processor time.
+// It opens files for reading, answers on its standard output, and can do nothing else: no writes, no network, no
+// processes.
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,9 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
-
-// ChildMark is the variable of a child, which starts none itself, whatever its main does.
-const ChildMark = "NSGATE_CHILD"
 
 // Limits bound a child. A zero is no bound.
 type Limits struct {
@@ -31,8 +30,8 @@ func Doubt() string {
 	if why == nil {
 		return ""
 	}
-	return "files were read without confinement (" + *why + "): read files of others on a system that has it, or in a " +
-		"job without a token"
+	return "files were read without confinement (" + *why + "): read files of others on a system that has it, or in " +
+		"a job without a token"
 }
 
 func doubt(why string) { unconfined.CompareAndSwap(nil, &why) }
@@ -99,6 +98,14 @@ func (e *Ended) Refusal(files string) *model.Refusal {
 		kind, next = model.TooLarge, "record fewer steps, or see what the file holds"
 	}
 	return model.Refuse(kind, next, "%s: %v", files, e)
+}
+
+// Refused is an error of [Ask], of a child that did not come to its end the refusal of the files that it read.
+func Refused(err error, files string) error {
+	if ended := (*Ended)(nil); errors.As(err, &ended) {
+		return ended.Refusal(files)
+	}
+	return err
 }
 
 // cpuSpent is the last word of a child that has taken its processor time.

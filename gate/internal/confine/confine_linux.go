@@ -20,17 +20,17 @@ import (
 // inherited are the variables that a child gets. No other one: a token of the job may be among them.
 var inherited = []string{"GOMAXPROCS", "GOMEMLIMIT", "TMPDIR", "TZ"}
 
-// Ask runs this binary with arguments whose main calls [Answer], and hands on its answers. An [*Ended] error is that of
-// a child that did not come to its end. Where this binary does not run itself, or is such a child already, it calls
-// read.
-func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read func(Q, func(A) error) error,
-	each func(A) error) error {
+// Ask runs this binary as a child that calls the function of a mode, and hands on its answers. An [*Ended] error is
+// that of a child that did not come to its end. Where this binary does not run itself, or is such a child already, it
+// calls the function here.
+func Ask[Q, A any](ctx context.Context, mode string, l Limits, request Q, each func(A) error) error {
+	read := readers[mode].read.(func(Q, context.Context, func(A) error) error)
 	switch {
 	case confined, !proc.Guarded():
-		return read(request, each)
-	case os.Getenv(ChildMark) != "":
-		doubt(ChildMark + " is set")
-		return read(request, each)
+		return read(request, ctx, each)
+	case os.Getenv(proc.ChildMark) != "":
+		doubt(proc.ChildMark + " is set")
+		return read(request, ctx, each)
 	}
 	var asked, words = new(bytes.Buffer), proc.Output{}
 	if err := gob.NewEncoder(asked).Encode(question[Q]{l, request}); err != nil {
@@ -38,8 +38,9 @@ func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) // this binary, also where its name has another one now
-	cmd.Args[0], cmd.Env = os.Args[0], []string{ChildMark + "=1"}
+	// This binary, also where its name has another one now.
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", proc.HiddenArg, mode)
+	cmd.Args[0], cmd.Env = os.Args[0], []string{proc.ChildMark + "=1"}
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -54,7 +55,7 @@ func Ask[Q, A any](ctx context.Context, args []string, l Limits, request Q, read
 	}
 	if err != nil {
 		doubt("no process could be started: " + proc.Cause(err).Error())
-		return read(request, each)
+		return read(request, ctx, each)
 	}
 	err = receive(out, each)
 	if e := (*Ended)(nil); errors.As(err, &e) {

@@ -10,13 +10,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// Ask calls read: this system has no such child.
-func Ask[Q, A any](_ context.Context, _ []string, _ Limits, request Q, read func(Q, func(A) error) error,
-	each func(A) error) error {
+// Ask calls the function of a mode: this system has no such child.
+func Ask[Q, A any](ctx context.Context, mode string, _ Limits, request Q, each func(A) error) error {
 	if proc.Guarded() {
 		doubt(runtime.GOOS + " has none")
 	}
-	return read(request, each)
+	return readers[mode].read.(func(Q, context.Context, func(A) error) error)(request, ctx, each)
 }
 
 // Self confines nothing.

@@ -16,20 +16,22 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-const hidden = "__run"
-
 // TestMain is the child as well: it does its arguments' task and exits with its result.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || os.Args[1] != hidden {
+	Register("--answer", request.read)
+	Register("--free", request.read)
+	Register("--attempts", attempt.tried)
+	if len(os.Args) < 2 || os.Args[1] != proc.HiddenArg {
 		os.Exit(m.Run())
 	}
-	switch os.Args[len(os.Args)-1] {
-	case "--attempts":
-		os.Exit(Answer(tried))
-	case "--free": // of a kernel without a filter
+	if os.Args[2] == "--free" { // of a kernel without a filter
 		restrict = func() error { return errors.New("no such call") }
 	}
-	os.Exit(Answer(answer))
+	code, ok := Child(os.Args[2])
+	if !ok {
+		panic(os.Args[2])
+	}
+	os.Exit(code)
 }
 
 // spend spends what a child may not have.
@@ -59,11 +61,13 @@ type told struct {
 	Bytes   []byte
 }
 
-// answer reads what it is asked for as a child, or in this process.
-func answer(request string, send func(told) error) error {
-	switch request {
+// request says what a child does, or this process.
+type request string
+
+func (r request) read(_ context.Context, send func(told) error) error {
+	switch r {
 	case "allocate", "spin", "panic", "wait":
-		spend(request)
+		spend(string(r))
 	case "refuse":
 		return model.Refuse(model.Damaged, "record it again", "it is damaged")
 	case "fail":
@@ -83,9 +87,9 @@ func answer(request string, send func(told) error) error {
 // A child answers; what becomes of it is an error, and a refusal stays one.
 func TestAsk(t *testing.T) {
 	proc.UseGuard()
-	ask := func(ctx context.Context, request string) (all []told, err error) {
+	ask := func(ctx context.Context, what string) (all []told, err error) {
 		l := Limits{Memory: 2 << 30, CPU: time.Second}
-		err = Ask(ctx, []string{hidden, "--answer"}, l, request, answer, func(x told) error {
+		err = Ask(ctx, "--answer", l, request(what), func(x told) error {
 			all = append(all, x)
 			return nil
 		})
@@ -113,7 +117,8 @@ func TestAsk(t *testing.T) {
 		err.Error() != "in it: it is damaged; record it again" {
 		t.Errorf("an error with a refusal in it became %v", err)
 	}
-	if _, err := ask(t.Context(), "open"); !errors.Is(err, fs.ErrNotExist) || err.Error() != "open /none: no such file or directory" {
+	if _, err := ask(t.Context(), "open"); !errors.Is(err, fs.ErrNotExist) ||
+		err.Error() != "open /none: no such file or directory" {
 		t.Errorf("an error of the system became %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
@@ -133,7 +138,7 @@ func TestDoubt(t *testing.T) {
 	proc.UseGuard()
 	defer unconfined.Store(nil)
 	got := 0
-	err := Ask(t.Context(), []string{hidden, "--free"}, Limits{}, "pid", answer, func(told) error { got++; return nil })
+	err := Ask(t.Context(), "--free", Limits{}, request("pid"), func(told) error { got++; return nil })
 	if err != nil || got != 3 || !strings.Contains(Doubt(), "read without confinement (no such call)") {
 		t.Errorf("%d answers, %v, %q", got, err, Doubt())
 	}

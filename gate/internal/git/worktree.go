@@ -2,11 +2,9 @@ package git
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,13 +163,9 @@ func stored(ctx context.Context, top string, options []string, id, name string) 
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || strconv.FormatInt(info.Size(), 10) != m[2] {
-		return false
-	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == m[1]
+	info, err := f.Stat()
+	sum, wrong := input.Hash(f, err)
+	return wrong == nil && strconv.FormatInt(info.Size(), 10) == m[2] && hex.EncodeToString(sum) == m[1]
 }
 
 // Change is a file that differs.

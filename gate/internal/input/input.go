@@ -4,6 +4,7 @@ package input
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,17 @@ func OpenOwn(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Hash is the SHA-256 of a file, which it closes; err is that of opening it.
+func Hash(f *os.File, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return sum.Sum(nil), err
 }
 
 // Read reads a regular file of at most limit bytes.

@@ -18,5 +18,6 @@ func unnamed(dir string) (*os.File, error) {
 
 // link gives an unnamed file a name that is not taken.
 func link(f *os.File, name string) error {
-	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	open := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	return unix.Linkat(unix.AT_FDCWD, open, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }

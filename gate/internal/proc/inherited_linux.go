@@ -9,13 +9,14 @@ import (
 )
 
 // inheritedStatus are the rows of /proc/self/status that change how a program runs.
-var inheritedStatus = []string{"Umask", "CapEff", "NoNewPrivs", "Seccomp", "THP_enabled", "Cpus_allowed_list", "Mems_allowed_list"}
+var inheritedStatus = []string{"Umask", "CapEff", "NoNewPrivs", "Seccomp", "THP_enabled", "Cpus_allowed_list",
+	"Mems_allowed_list"}
 
 // Inherited are settings beside variables that a program which is started here inherits, by their names in /proc:
 // limits, CPUs and memory nodes, rights, priority. A child tells them, because Go raises the limit of its own files.
 func Inherited() (map[string]string, error) {
-	cmd := exec.Command("/bin/cat", "/proc/self/limits", "/proc/self/status", "/proc/self/personality", "/proc/self/stat",
-		"/proc/self/numa_maps")
+	cmd := exec.Command("/bin/cat", "/proc/self/limits", "/proc/self/status", "/proc/self/personality",
+		"/proc/self/stat", "/proc/self/numa_maps")
 	text, err := cmd.Output()
 	out := map[string]string{}
 	const nameWidth = 26 // of the table of limits

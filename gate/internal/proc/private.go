@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,7 +25,7 @@ type Private struct {
 	// Lock says that the owner lives: where it is closed, the directory is for others to remove.
 	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
-	lifeline io.WriteCloser // the guard reads the other end: the owner each time that it changes, and ownerDone
+	lifeline io.WriteCloser // the guard reads the other end: the owner each time that it changes
 	owner
 }
 
@@ -104,9 +105,16 @@ func (p *Private) Join(dir string) error {
 // guardProgram is the default executable of the guards, see [UseGuard].
 var guardProgram string
 
+// ChildMark is the variable of a guard and of a child that reads files of others. Such a process starts neither,
+// whatever its main does: the tests of a package would begin anew, again and again.
+const ChildMark = "NSGATE_CHILD"
+
 // UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program
 // that has no such main, the tests of a package, has no guards.
 func UseGuard() { guardProgram, _ = os.Executable() }
+
+// IsTest reports whether this program is the binary of a test, whose main runs tests whatever it is called for.
+func IsTest() bool { return flag.Lookup("test.v") != nil }
 
 // Guarded reports whether a program was named by [UseGuard], and so runs its own binary as a part of itself.
 func Guarded() bool { return guardProgram != "" }
@@ -114,10 +122,13 @@ func Guarded() bool { return guardProgram != "" }
 // watch starts the guard. An error that prevents it prevents the runner as well, which is the same binary and reports
 // it.
 func (p *Private) watch(self string) {
-	if self = cmp.Or(self, guardProgram); self == "" {
+	own, _ := os.Executable()
+	self = cmp.Or(self, guardProgram)
+	if self == "" || os.Getenv(ChildMark) != "" || self == own && IsTest() {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
+	cmd.Env = append(os.Environ(), ChildMark+"=1")
 	Detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && tools.start(cmd) == nil {
@@ -162,25 +173,25 @@ func Guard(dir string) int {
 	for in := json.NewDecoder(os.Stdin); in.Decode(&o) == nil; {
 	}
 	io.Copy(io.Discard, os.Stdin) // an owner whose words are not understood lives as well
-	if !o.Done && clearUp(dir, o, EndGrace) != nil {
+	if !o.Done && clearUp(dir, o) != nil {
 		return 1
 	}
 	return 0
 }
 
-// Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
-func Clear(dir string, grace time.Duration) error {
+// Clear ends what runs in the private directory of a dead owner, politely at first, and removes it.
+func Clear(dir string) error {
 	o, _ := readOwner(dir)
-	return clearUp(dir, o, grace)
+	return clearUp(dir, o)
 }
 
-func clearUp(dir string, o owner, grace time.Duration) error {
+func clearUp(dir string, o owner) error {
 	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
-	if grace > 0 && o.Joined != "" {
+	if o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
 	}
-	endSession(dir, grace)
+	endSession(dir)
 	return removePrivate(dir, o)
 }
 
@@ -237,7 +248,7 @@ func Sweep() {
 		if o, ok := readOwner(dir); ok {
 			here := o.Boot != "" && o.Boot == bootID()
 			if here {
-				endSession(dir, EndGrace)
+				endSession(dir)
 			}
 			if here || time.Since(info.ModTime()) > elsewhere {
 				removePrivate(dir, o)

@@ -28,6 +28,37 @@ func abandon(t *testing.T, name string, o *owner) (dir string) {
 	return dir
 }
 
+// A guard is started once: neither by a child of nsgate nor by a test binary, whose tests would begin anew.
+func TestGuardOnce(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	script, log := filepath.Join(dir, "guard"), filepath.Join(dir, "log")
+	text := "#!/bin/sh\necho $" + ChildMark + " $2 >" + log + "\nexec cat >/dev/null\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	own, _ := os.Executable()
+	for _, x := range []struct {
+		program, mark string
+		guarded       bool
+	}{{script, "", true}, {script, "1", false}, {own, "", false}} {
+		t.Setenv(ChildMark, x.mark)
+		p, err := NewPrivate(x.program, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (p.guard != nil) != x.guarded {
+			t.Errorf("%s, %q: guarded %v", x.program, x.mark, p.guard != nil)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if said, _ := os.ReadFile(log); string(said) != "1 "+GuardArg+"\n" {
+		t.Errorf("the guard was started with %q", said)
+	}
+}
+
 // Sweep removes directories of surely dead nsgates, and no others.
 func TestSweep(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -210,17 +210,17 @@ func sessionOf(dir string) processes {
 
 // awaitSession waits for the end of the processes of dir.
 func awaitSession(dir string, grace time.Duration) {
-	for until := time.Now().Add(grace); time.Now().Before(until) && len(sessionOf(dir)) > 0; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(grace); time.Now().Before(until) && len(sessionOf(dir)) > 0; {
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func endSession(dir string, grace time.Duration) {
-	if grace > 0 {
-		for p := range sessionOf(dir) {
-			syscall.Kill(p.pid, syscall.SIGTERM)
-		}
-		awaitSession(dir, grace)
+// endSession ends the processes of dir, politely at first.
+func endSession(dir string) {
+	for p := range sessionOf(dir) {
+		syscall.Kill(p.pid, syscall.SIGTERM)
 	}
+	awaitSession(dir, EndGrace)
 	endAll(func() processes { return sessionOf(dir) })
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
@@ -140,7 +141,7 @@ func list(dir string, ofRank bool) (l listing, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	for _, group := range recordingsOf(names) {
+	for _, group := range nsysstats.Group(names) {
 		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])
 		switch {
@@ -311,22 +312,4 @@ func (e entry) digest(most int64) (d digest, err error) {
 	}
 	h.Sum(d.sum[:0])
 	return d, err
-}
-
-// takesTool reports whether a path is a file that only another program reads (a report), or a directory with such a
-// file. It looks at the first files of a directory only.
-func takesTool(path string) bool {
-	takes := func(name string) bool {
-		return slices.ContainsFunc(formats, func(f Format) bool { return f.Needs != "" && ends(name, f.Suffixes...) }) ||
-			ends(name, ".zip")
-	}
-	seen, found := 0, takes(path)
-	filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if seen++; err != nil || found || seen > 10_000 {
-			return fs.SkipAll
-		}
-		found = takes(name)
-		return nil
-	})
-	return found
 }

@@ -231,9 +231,12 @@ func BenchmarkManyRanks(b *testing.B) {
 	}
 }
 
-// The recording of a rank that another user put into a gather directory is not read, neither with the directory nor alone.
+// The recording of a rank that another user put into a gather directory is not read, neither with the directory nor
+// alone.
 func TestRankOfOthers(t *testing.T) {
-	dir := recordedJobs(t, "../../../testdata/h100/stacks-*.sqlite", func(i int, _ string) string { return fmt.Sprintf("run.000.rank%d.sqlite", i) })
+	dir := recordedJobs(t, "../../../testdata/h100/stacks-*.sqlite", func(i int, _ string) string {
+		return fmt.Sprintf("run.000.rank%d.sqlite", i)
+	})
 	planted := filepath.Join(dir, "run.000.rank1.sqlite")
 	if os.Chmod(dir, 0o777) != nil || os.Chown(planted, 4711, -1) != nil {
 		t.Skip("only root can give a file to another user")

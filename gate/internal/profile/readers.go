@@ -124,11 +124,14 @@ var readPacked = traces(func(_ context.Context, file string) ([]model.Trace, err
 // readReport reads a report through nsys, or where no nsys is named and none is installed the export of the same name
 // beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if !t.exports {
+		return errTool
+	}
 	if _, err := exec.LookPath(cmp.Or(t.Exe, "nsys")); err != nil && t.Exe == "" {
 		if file := exportBeside(files[0]); file != "" {
 			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s",
 				filepath.Base(file), filepath.Base(files[0])))
-			return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
+			return t.ask(ctx, question{Files: []string{file}}, to)
 		}
 	}
 	return proc.InPrivate(func(dir string) error {
@@ -136,7 +139,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 		if err != nil {
 			return err
 		}
-		return t.ask(ctx, question{Kind: export, Files: []string{file}}, to)
+		return t.ask(ctx, question{Files: []string{file}}, to)
 	})
 }
 
@@ -177,17 +180,15 @@ func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) 
 }
 
 func readCounters(_ context.Context, t Tools, files []string, to *Recording) error {
-	return readPage(files[0], filepath.Base(files[0]), to, t.Metrics)
-}
-
-// readPage reads a page of ncu; name stands for it in messages.
-func readPage(file, name string, to *Recording, raw []string) error {
-	return opened(file, func(f *os.File) error {
-		return to.addCounters(ncu.Read(f, name, raw...))
+	return opened(files[0], func(f *os.File) error {
+		return to.addCounters(ncu.Read(f, filepath.Base(files[0]), t.Metrics...))
 	})
 }
 
 func readArchive(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if !t.exports {
+		return errTool
+	}
 	return proc.InPrivate(func(dir string) error {
 		reports, err := nsysjax.Reports(ctx, files[0], dir)
 		if err != nil {
@@ -197,7 +198,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 			if !ends(r, ".sqlite") {
 				err = readReport(ctx, t, []string{r}, to)
 			} else {
-				err = t.ask(ctx, question{Kind: export, Files: []string{r}}, to)
+				err = t.ask(ctx, question{Files: []string{r}}, to)
 			}
 			if err != nil {
 				return err
@@ -206,7 +207,7 @@ func readArchive(ctx context.Context, t Tools, files []string, to *Recording) er
 		if len(reports) > 0 {
 			return nil
 		}
-		return t.ask(ctx, question{Kind: tables, Files: files}, to)
+		return t.ask(ctx, question{Files: files, Tables: true}, to)
 	})
 }
 
@@ -266,9 +267,6 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 	})
 }
 
-// recordingsOf groups the names of files that hold one recording: the tables that nsys stats wrote of one run.
-func recordingsOf(names []string) [][]string { return nsysstats.Group(names) }
-
 // derived reports whether a file was made from another one beside it, or is the source of one: the report beside its
 // export or page, or tables of nsys stats beside their export or report.
 func derived(name string, names []string) bool {
@@ -284,7 +282,7 @@ func derived(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(other string) bool {
 		for _, suffix := range append([]string{".sqlite"}, reports...) {
 			if base, ok := strings.CutSuffix(other, suffix); ok &&
-				len(recordingsOf([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
+				len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
 				return true
 			}
 		}

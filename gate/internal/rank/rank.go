@@ -198,22 +198,22 @@ func OfOthers(dir string, names ...string) error {
 	return nil
 }
 
-// foreign is the error for a file of a rank that none of the trusted users put into its directory: whoever may rename the
-// directory could put one in the place of another.
+// foreign is the error for a file of a rank that none of the trusted users put into its directory: whoever may rename
+// the directory could put one in the place of another.
 func foreign(name string, trusted []int) error {
 	info, err := os.Lstat(name)
 	if err != nil || !ofRank().MatchString(name) {
 		return nil // not written yet
 	}
 	if uid, known := proc.Owner(info); known && !slices.Contains(trusted, uid) {
-		return fmt.Errorf("%s was put there by another user (uid %d): choose a gather directory that only you can write",
-			name, uid)
+		return fmt.Errorf("%s was put there by another user (uid %d): choose a gather directory that only you can "+
+			"write", name, uid)
 	}
 	return nil
 }
 
-// ownersIn are the users whose files in a gather directory are trusted: the one that this process is there, by the number
-// that a network file system may have for it, root, and the owner of a directory that is not for everybody.
+// ownersIn are the users whose files in a gather directory are trusted: the one that this process is there, by the
+// number that a network file system may have for it, root, and the owner of a directory that is not for everybody.
 func ownersIn(dir string) (owners []int) {
 	uid := os.Geteuid()
 	// A file of our own makes a client of a network file system ask what else is there.

@@ -115,7 +115,8 @@ func TestGatheredOfOthers(t *testing.T) {
 		{"base.sqlite", 4711, 0, 0o777, false},             // of no rank
 	} {
 		name := filepath.Join(dir, tt.name)
-		err := errors.Join(os.WriteFile(name, nil, 0o666), os.Chown(name, tt.file, -1), os.Chmod(dir, tt.mode), os.Chown(dir, tt.owner, -1))
+		err := errors.Join(os.WriteFile(name, nil, 0o666), os.Chown(name, tt.file, -1), os.Chmod(dir, tt.mode),
+			os.Chown(dir, tt.owner, -1))
 		if err != nil {
 			t.Fatal(err)
 		}

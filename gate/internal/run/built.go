@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -64,17 +63,10 @@ func Unchanged(dir, gitDir string) error {
 }
 
 func hashOf(path string, entry fs.DirEntry) (string, error) {
-	sum := sha256.New()
 	if entry.Type()&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(path)
-		io.WriteString(sum, target)
-		return hex.EncodeToString(sum.Sum(nil)), err
+		return fmt.Sprintf("%x", sha256.Sum256([]byte(target))), err
 	}
-	f, err := input.OpenOwn(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	_, err = io.Copy(sum, f)
-	return hex.EncodeToString(sum.Sum(nil)), err
+	sum, err := input.Hash(input.OpenOwn(path))
+	return hex.EncodeToString(sum), err
 }

@@ -27,7 +27,8 @@ func TestUnchanged(t *testing.T) {
 			"SCRIPT="+script, "WORKING_DIRECTORY=", "BASE_REF=HEAD",
 			"BASE_DIR="+dir, "GITHUB_OUTPUT="+filepath.Join(work, "output"), "CACHE_BASE=true",
 			"RUNNER_OS=Linux", "RUNNER_ARCH=X64",
-			"BUILD=cp program built; ln -s built link; ln -s nowhere dead; echo x >$'a\\nb'; echo y >'c\\d  e'; mkdir -p sub/.git; echo >sub/.git/x")
+			"BUILD=cp program built; ln -s built link; ln -s nowhere dead; echo x >$'a\\nb'; echo y >'c\\d  e'; "+
+				"mkdir -p sub/.git; echo >sub/.git/x")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", command, err, out)
 		}
@@ -52,7 +53,8 @@ func TestUnchanged(t *testing.T) {
 		"rm program && ln -s built program", "echo >sub/.git/y",
 		"printf head >$'a\\nb'", "mv 'c\\d  e' c"} {
 		sh("rm -rf base && cd repo && bash $SCRIPT build && cd ../base && " + change)
-		if err := Unchanged(dir, filepath.Join(dir, ".git")); err == nil || !strings.Contains(err.Error(), "of the build") {
+		err := Unchanged(dir, filepath.Join(dir, ".git"))
+		if err == nil || !strings.Contains(err.Error(), "of the build") {
 			t.Errorf("%s: %v", change, err)
 		}
 	}

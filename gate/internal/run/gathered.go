@@ -6,15 +6,16 @@ import (
 	"os"
 
 	"github.com/nsgate/nsgate/gate/internal/confine"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/internal/tools"
 )
 
-// gatheredArg is the argument after [RunnerArg] that makes this binary read exports of ranks for [Plan.readJobs].
-const gatheredArg = "--gathered"
+const gatheredMode = "--gathered"
+
+func init() { confine.Register(gatheredMode, exports.read) }
 
 // gatheredExport is the export of a session, or the export or packed trace of a rank, which its host has written to the
 // gather directory.
@@ -63,15 +64,13 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 			}
 		}
 	}
-	traces, next := make([][]model.Trace, len(runs)), 0
-	err := p.ask(ctx, asked, func(of []model.Trace) {
-		x := asked.Files[next]
+	traces := make([][]model.Trace, len(runs))
+	err := asked.ask(ctx, func(x gatheredExport, of []model.Trace) {
 		for _, t := range of {
 			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", x.Run+1, len(runs)), x.Rank, x.Name
 			traces[x.Run] = append(traces[x.Run], t)
 		}
 		os.Remove(x.File)
-		next++
 	})
 	if err != nil {
 		return nil, causeOr(ctx, err)
@@ -80,27 +79,26 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 }
 
 // ask reads exports in a confined child, and hands on the traces of one after the other.
-func (p Plan) ask(ctx context.Context, asked exports, each func([]model.Trace)) error {
-	var files []string
-	for _, x := range asked.Files {
-		files = append(files, x.File)
-	}
+func (x exports) ask(ctx context.Context, each func(gatheredExport, []model.Trace)) error {
+	files := measure.Map(x.Files, func(f gatheredExport) string { return f.File })
 	next := 0
-	err := confine.Ask(ctx, []string{RunnerArg, gatheredArg}, confine.For(files...), asked,
-		func(x exports, send func([]model.Trace) error) error { return x.read(ctx, p.Profiler, send) },
-		func(of []model.Trace) error {
-			each(of)
-			next++
-			return nil
-		})
-	if ended, ok := err.(*confine.Ended); ok {
-		return ended.Refusal(asked.Files[min(next, len(asked.Files)-1)].what())
+	err := confine.Ask(ctx, gatheredMode, confine.For(files...), x, func(of []model.Trace) error {
+		each(x.Files[next], of)
+		next++
+		return nil
+	})
+	if err == nil {
+		return nil
 	}
-	return err
+	return confine.Refused(err, x.Files[min(next, len(x.Files)-1)].what())
 }
 
 // read sends the traces of one export after the other.
-func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]model.Trace) error) error {
+func (x exports) read(ctx context.Context, send func([]model.Trace) error) error {
+	by := tools.Profiler(x.Profiler)
+	if by == nil {
+		return fmt.Errorf("this nsgate knows no profiler %q", x.Profiler)
+	}
 	for _, f := range x.Files {
 		read := func() ([]model.Trace, error) { return by.Read(ctx, f.File, f.what()) }
 		if f.Packed {
@@ -121,15 +119,4 @@ func (x exports) read(ctx context.Context, by profiler.Profiler, send func([]mod
 		}
 	}
 	return nil
-}
-
-// readGathered is the child that [Plan.readJobs] asks.
-func readGathered() int {
-	return confine.Answer(func(x exports, send func([]model.Trace) error) error {
-		by := tools.Profiler(x.Profiler)
-		if by == nil {
-			return fmt.Errorf("this nsgate knows no profiler %q", x.Profiler)
-		}
-		return x.read(context.Background(), by, send)
-	})
 }

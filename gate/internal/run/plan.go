@@ -272,13 +272,7 @@ func (b Build) program(what, next string) (program, error) {
 		path = filepath.Join(dir, path)
 	}
 	if path, err = exec.LookPath(path); err != nil {
-		why := err
-		if e := (*exec.Error)(nil); errors.As(err, &e) {
-			why = e.Err
-		}
-		if e := (*os.PathError)(nil); errors.As(why, &e) {
-			why = e.Err
-		}
+		why := proc.Cause(err)
 		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
 	out := program{Path: path, Command: b.Command, Dir: dir}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,19 +88,20 @@ func (r *results) read(ctx context.Context) (*model.Session, error) {
 		return nil, fmt.Errorf("it wrote %d files, more than the %d that are read", len(names), mostResults)
 	}
 	var session *model.Session
-	err = confine.Ask(ctx, []string{RunnerArg, resultsArg}, confine.For(names...), names, openResults,
+	err = confine.Ask(ctx, resultsMode, confine.For(names...), harnessFiles(names),
 		func(s *model.Session) error { session = s; return nil })
-	if ended := (*confine.Ended)(nil); errors.As(err, &ended) {
-		return nil, ended.Refusal(strings.Join(names, ", "))
-	}
-	return session, err
+	return session, confine.Refused(err, strings.Join(names, ", "))
 }
 
-// resultsArg is the argument after [RunnerArg] that makes this binary the child that reads the files of a harness.
-const resultsArg = "--results"
+const resultsMode = "--results"
 
-func openResults(names []string, send func(*model.Session) error) error {
-	s, err := bench.Open(names...)
+func init() { confine.Register(resultsMode, harnessFiles.read) }
+
+// harnessFiles are the names of the files that a run wrote.
+type harnessFiles []string
+
+func (x harnessFiles) read(_ context.Context, send func(*model.Session) error) error {
+	s, err := bench.Open(x...)
 	if err != nil {
 		return err
 	}

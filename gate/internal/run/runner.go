@@ -104,12 +104,13 @@ func RunnerMain(args []string) int {
 		return proc.Guard(args[1])
 	case len(args) == 2 && args[0] == rank.ProgramArg:
 		return rank.Program(args[1])
-	case len(args) == 1 && args[0] == gatheredArg:
-		return readGathered()
-	case len(args) == 1 && args[0] == resultsArg:
-		return confine.Answer(openResults)
-	case len(args) == 1, len(args) == 2 && args[1] == unprofiledArg:
-		return runner(args[0], len(args) == 2)
+	case len(args) == 2 && args[1] == unprofiledArg:
+		return runner(args[0], true)
+	case len(args) == 1:
+		if code, ok := confine.Child(args[0]); ok {
+			return code
+		}
+		return runner(args[0], false)
 	}
 	fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 	return 2
@@ -137,7 +138,8 @@ func runner(file string, unprofiled bool) int {
 	orphaned := proc.Released(lifelineIn(dir))
 	go func() { <-orphaned; cancel() }()
 
-	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out}, out: json.NewEncoder(out)}
+	x := &part{spec: s, unprofiled: unprofiled, children: children, shared: &journal{file: out},
+		out: json.NewEncoder(out)}
 	if s.Live {
 		x.said = func(text string) { x.write(line{Said: text}) }
 	}
@@ -147,7 +149,7 @@ func runner(file string, unprofiled bool) int {
 		// The guard may have been killed as well. The runner under the profiler lets the other one end what it adopted.
 		other := unprofiled && slices.ContainsFunc(s.Schedule, func(t slot) bool { return !t.Unprofiled })
 		if _, err := os.Lstat(lifelineIn(dir)); err == nil && !other {
-			proc.Clear(dir, proc.EndGrace)
+			proc.Clear(dir)
 		}
 	default:
 	}

@@ -303,7 +303,8 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 	}
 	note(Event{Stage: Reading})
 	var traces []model.Trace
-	err = p.ask(ctx, exports{Profiler: name, Files: []gatheredExport{{File: export}}}, func(of []model.Trace) { traces = of })
+	asked := exports{Profiler: name, Files: []gatheredExport{{File: export}}}
+	err = asked.ask(ctx, func(_ gatheredExport, of []model.Trace) { traces = of })
 	if err != nil {
 		return nil, causeOr(ctx, p.blameRoom(err, proc.Room(dir), ""))
 	}

@@ -262,13 +262,16 @@ func TestStartsDaemons(t *testing.T) {
 // A run that is killed while it waits, perhaps for want of memory, is measured again alone.
 func TestStartsKilledRun(t *testing.T) {
 	slow(t)
-	p, log := overlapping(t, 3, 0, `echo $$ >>$LOG; sleep 0.6; exec 9<$GPU_FILE; sleep 0.5`)
+	// The first run goes on until one of the others, which wait for it, was killed.
+	p, log := overlapping(t, 3, 0, `echo $$ >>$LOG; sleep 0.6; exec 9<$GPU_FILE
+		mkdir $LOG.first 2>/dev/null && until [ -e $LOG.killed ]; do sleep 0.02; done; sleep 0.1`)
 	go func() {
 		for ; t.Context().Err() == nil; time.Sleep(5 * time.Millisecond) {
 			for _, held := range log() {
 				if text, _ := os.ReadFile("/proc/" + held + "/stat"); strings.Contains(string(text), ") T ") {
 					pid, _ := strconv.Atoi(held)
 					syscall.Kill(pid, syscall.SIGKILL)
+					os.WriteFile(os.Getenv("LOG")+".killed", nil, 0o600)
 					return
 				}
 			}
