@@ -163,19 +163,8 @@ func (x *evidence) certain() bool { return x.p < x.alpha }
 func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
 // worst and least are the ends of the interval in the direction of harm.
-func (x *evidence) worst() float64 {
-	if x.sign() < 0 {
-		return -x.low
-	}
-	return x.high
-}
-
-func (x *evidence) least() float64 {
-	if x.sign() < 0 {
-		return -x.high
-	}
-	return x.low
-}
+func (x *evidence) worst() float64 { return math.Max(x.sign()*x.low, x.sign()*x.high) }
+func (x *evidence) least() float64 { return math.Min(x.sign()*x.low, x.sign()*x.high) }
 
 // harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
 func (x *evidence) harm() float64 {
@@ -262,10 +251,11 @@ func (x *evidence) mostBeyond() bool {
 	return !x.isStep() || x.apart || x.pBeyond <= stepDelays
 }
 
-// severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
-// the baseline.
+// severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and
+// every run of the baseline.
 func (x *evidence) severalBeyond() bool {
-	return x.gates && (x.isStep() || x.modes.counted && x.modes.appeared()) && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	several := x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	return several && x.gates && (x.isStep() || x.modes.counted && x.modes.appeared())
 }
 
 // ruled is the limit of the rule.

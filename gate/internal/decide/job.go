@@ -32,8 +32,9 @@ func (t comparison) wholeRun() whole {
 	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	margin := stats.Margin(e.variance, result.Confidence)
-	return whole{metric: m.Name, title: "the run", change: e.natural(e.contrast.Estimate),
-		low: e.natural(e.contrast.Estimate - margin), high: e.natural(e.contrast.Estimate + margin), allowed: sectionLeast}
+	change := e.contrast.Estimate
+	return whole{metric: m.Name, title: "the run", change: e.natural(change), low: e.natural(change - margin),
+		high: e.natural(change + margin), allowed: sectionLeast}
 }
 
 // allSections is the time of the sections of a run together; start-up counts only for itself. A section that

@@ -61,11 +61,9 @@ func (t comparison) judged(x match.Pair) pair {
 }
 
 func leftOut(t comparison) []result.Remark {
-	var out []result.Remark
-	for _, x := range t.outlierRuns {
-		out = append(out, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
-	}
-	return out
+	return measure.Map(t.outlierRuns, func(x result.OutlierRun) result.Remark {
+		return result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change})
+	})
 }
 
 // leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of

@@ -16,8 +16,9 @@ const (
 	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of values
 	// (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
 	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
-	// lasting is the number of values from which on a level is known: two such levels that are known standard errors apart
-	// differ where the change exceeds that quantile overNights times, and the spread of the values beside it overValues times.
+	// lasting is the number of values from which on a level is known: two such levels that are known standard errors
+	// apart differ where the change exceeds that quantile overNights times, and the spread of the values beside it
+	// overValues times.
 	lasting, known, overNights, overValues = 8, 7, 1.7, 1.2
 )
 
