@@ -211,23 +211,25 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
+	spread := result.Number(math.Sqrt(2 * e.session.S2))
 	n := e.runsNeeded(t, &f, limit, alpha)
+	var says result.Reason = reason.TooManyRuns{Most: MaxRuns}
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
-		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
+		says = reason.MoreRuns{Runs: n}
 	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0:
-		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
+		// the runs hide it, not where they were measured
 	case session > 0 && t.batches:
-		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
+		says = reason.OtherBatch{Spread: spread}
 	case session > 0:
 		if e.dependsOnHost() && e.Subject.Scope != measure.ScopeBenchmark && t.relation() != terms.OtherTime {
 			hidden = slices.Concat(hidden, terms.NotReplayed(t.Base, t.Head))
 		}
-		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
+		says = reason.OtherHost{Hosts: t.hosts(), Spread: spread}
 	case f.MDE.Known() && float64(f.MDE) > limit:
-		return append(hidden, result.Say(reason.TooFine{MDE: f.MDE}))
+		says = reason.TooFine{MDE: f.MDE}
 	}
-	return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns}))
+	return append(hidden, result.Say(says))
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so many are too few.

@@ -95,22 +95,17 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
-		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, result.Power))
+		least := e.working(math.Max(x.limit, e.hostEffect)) // that a finding has to exceed
+		if x.scope == measure.ScopeRange {
+			least = math.Max(least, e.working(x.limit)+margin)
+		}
+		x.mde = e.natural(stats.Detectable(e.variance, least, alpha-e.outlierChance, result.Power))
 	}
 	return x
 }
 
 // oneRun reports whether a side has a single run and nothing to judge it by.
 func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinRuns && x.single == "" }
-
-// leastDetectable is the change, on the working scale, that a finding has to exceed.
-func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
-	least := e.working(math.Max(x.limit, e.hostEffect))
-	if x.scope == measure.ScopeRange {
-		least = math.Max(least, e.working(x.limit)+margin)
-	}
-	return least
-}
 
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline; of unprofiled runs, which
 // kernels say nothing of, but one in five: one bad process hides none.

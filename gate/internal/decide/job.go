@@ -27,7 +27,7 @@ func (t comparison) launched(p pair) bool {
 func (t comparison) wholeRun() whole {
 	m := measure.Elapsed
 	base, head := t.Base.Sum(measure.Sections, m.Name), t.Head.Sum(measure.Sections, m.Name)
-	e := contrast(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
+	e := newEstimate(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
 	sd := terms.JobRow.SD(t.relation(), 0)
 	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)

@@ -209,19 +209,14 @@ func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) 
 			w.allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
 		}
 		onGPU := inGPUTime(f) || f.Metric == measure.GPUTime.Name
-		hostMade := m.OnHost() && onGPU && g.hostMade(m)
+		// The CPU, and not the GPU, sets the run time, and the period of a step whose GPU waits for the CPU.
+		hostMade := m.OnHost() && onGPU && (m == measure.RunTime || terms.HostBound(g.Base, g.Head))
 		if hostMade && g.gpuWorse {
 			return nil
 		}
 		w.undecided = w.undecided || hostMade && of.Outcome == result.Undecided
 		return []whole{w}
 	}
-}
-
-// hostMade reports whether the CPU, and not the GPU, sets a time of the program: the run time, and the period of a step
-// whose GPU waits for the CPU.
-func (t comparison) hostMade(m measure.Metric) bool {
-	return m == measure.RunTime || terms.HostBound(t.Base, t.Head)
 }
 
 func graphTrace(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }

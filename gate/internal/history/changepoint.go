@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
@@ -149,10 +150,7 @@ func (s sums) excursion(start, end int) (from, to int) {
 // levelChanges returns the change points that also stand out from the series. The test takes the values of a level as
 // independent; nightly values have outliers, noisy weeks and drift.
 func levelChanges(series []float64, p float64) []changePoint {
-	var at []int
-	for _, c := range changePoints(series, p) {
-		at = append(at, c.Index)
-	}
+	at := measure.Map(changePoints(series, p), func(c changePoint) int { return c.Index })
 	return merge(series, standing(series, at), p)
 }
 
