@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
@@ -53,9 +52,5 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 		}
 		return all
 	}
-	change := sum(g.Head)/sum(g.Base) - 1
-	if math.IsNaN(change) {
-		return nil
-	}
-	return []whole{ofSameWork(e.Metric.Name, "all sections of the run", change, sectionLeast)}
+	return ofSameWork(e.Metric.Name, "all sections of the run", sum(g.Head)/sum(g.Base)-1, sectionLeast)
 }

@@ -128,12 +128,6 @@ func (m *modes) mixed() bool {
 	return m.grew() > 0 && m.chance <= modeDoubt
 }
 
-// explain reports whether the shares of the mode make up most of a change on the log scale.
-func (m *modes) explain(change float64) bool {
-	by := m.grew() * m.worse
-	return by != 0 && 2*math.Abs(by) >= math.Abs(change)
-}
-
 // counted reports whether the runs of an estimate fall on two levels, and makes it that of all of them: none is an
 // outlier, and the exact test judges it where the shares of the levels explain the change.
 func (t comparison) counted(e *estimate) bool {
@@ -149,7 +143,8 @@ func (t comparison) counted(e *estimate) bool {
 	p := e.pair
 	p.Base, p.Head, p.movedRuns, p.outliers = measured[0], measured[1], nil, nil
 	out := newEstimate(t, p)
-	if !e.modes.explain(out.contrast.Estimate) {
+	by := e.modes.grew() * e.modes.worse // most of the change, on the log scale
+	if !(by != 0 && 2*math.Abs(by) >= math.Abs(out.contrast.Estimate)) {
 		return false
 	}
 	out.modes = e.modes

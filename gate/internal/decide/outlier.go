@@ -91,7 +91,8 @@ func movedRuns(sessions []model.Session, estimates []estimate, findings []result
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		section := e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection // these vary, and have wide limits
+		// Start-up times vary, and have wide limits.
+		section := e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection
 		if section || !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
 			continue
 		}

@@ -48,9 +48,12 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
-// ofSameWork is a whole without an interval, which stands for the work of the part.
-func ofSameWork(metric, title string, change, allowed float64) whole {
-	return whole{metric, title, change, change, change, allowed, true, false}
+// ofSameWork is a whole without an interval, which stands for the work of the part; none where no change is known.
+func ofSameWork(metric, title string, change, allowed float64) []whole {
+	if math.IsNaN(change) {
+		return nil
+	}
+	return []whole{{metric, title, change, change, change, allowed, true, false}}
 }
 
 var openKey = result.Say(reason.Open{}).Key
@@ -319,7 +322,7 @@ func replacedWork(t comparison, estimates []estimate, findings []result.Finding)
 	for role, x := range works {
 		if len(x.gone) > 0 && x.after > 0 {
 			title := strings.Join(x.gone, ", ") + " and what replaces it"
-			out[role] = []whole{ofSameWork(t.Total.Name, title, x.after/x.before-1, x.limit)}
+			out[role] = ofSameWork(t.Total.Name, title, x.after/x.before-1, x.limit)
 		}
 	}
 	return out
@@ -339,11 +342,10 @@ func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
 			moved = moved || was != is
 		}
 	}
-	change := after/before - 1
-	if !moved || math.IsNaN(change) {
+	if !moved {
 		return nil
 	}
-	return []whole{ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, float64(f.Limit))}
+	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, after/before-1, float64(f.Limit))
 }
 
 func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {

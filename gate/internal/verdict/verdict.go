@@ -110,7 +110,8 @@ func gather(t Gate, d *result.Decision) gathered {
 	if !slices.ContainsFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }) {
 		g.TooFew = nil // bounds alone need no second run
 	}
-	listed, open, firstOpen := false, 0, 0
+	listed := false
+	var open []int
 	for i, f := range findings {
 		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
 		if f.Doubted && g.doubted == nil {
@@ -118,16 +119,14 @@ func gather(t Gate, d *result.Decision) gathered {
 				"the %s of %s looks worse, too much to pass and not surely enough to fail: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 		if f.Undecided {
-			if open++; open == 1 {
-				firstOpen = i
-			}
+			open = append(open, i)
 		}
 	}
 	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: listed}))
-	if open > 0 {
-		f := findings[firstOpen]
-		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason,
-			Others: open > 1}))
+	if len(open) > 0 {
+		f := findings[open[0]]
+		g.open = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
+			Because: f.Reason, Others: len(open) > 1}))
 	}
 	return g
 }
