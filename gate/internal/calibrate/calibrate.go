@@ -202,7 +202,7 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 		if launches, ok := s.Find(f.Subject, measure.Launches.Name); ok {
 			n.Launches = result.Number(stats.Median(stats.Known(launches.Values)))
 		}
-		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+stats.LevelStep) {
+		if low, high, lows, ok := stats.Levels(values, 2); ok && high > low*(1+stats.LevelStep) {
 			n.Levels = &Levels{result.Number(low), result.Number(high), lows}
 		}
 		c.Noise = append(c.Noise, n)

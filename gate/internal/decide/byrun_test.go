@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -12,16 +13,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// solving are three runs of a solver of so many launches, after a start-up of ten. With a fixed step it repeats the same
-// launches; else it chooses them by the error of the last ones. by is how much longer they take.
+// solving are three runs of a solver of so many launches, after a start-up of ten. With a fixed step it repeats the
+// same launches; else it chooses them by the error of the last ones. by is how much longer they take.
 func solving(side string, fixed bool, launches int, by float64) (out []model.Trace) {
 	const us = 1000
 	random := rand.New(rand.NewPCG(uint64(launches), 14))
 	for run := range 3 {
 		t := model.Trace{Source: side + strconv.Itoa(run), MemoryPeak: -1, CallNames: []string{"cudaLaunchKernel"}}
-		t.Environment = model.Environment{GPU: "NVIDIA H200", GPUHash: "1", GPUs: 1, Tick: 32, Start: time.Date(2026, 1, 1, len(side), run, 0, 0, time.UTC)}
+		t.Environment = model.Environment{GPU: "NVIDIA H200", GPUHash: "1", GPUs: 1, Tick: 32,
+			Start: time.Date(2026, 1, 1, len(side), run, 0, 0, time.UTC)}
 		for _, name := range []string{"f", "tanh", "axpy", "norm", "init"} {
-			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}})
+			kernel := measure.Subject{Scope: measure.ScopeKernel, Name: name}
+			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: kernel})
 		}
 		now := int64(0)
 		for i := range launches + 10 {
@@ -32,7 +35,8 @@ func solving(side string, fixed bool, launches int, by float64) (out []model.Tra
 				kernel = int32(random.IntN(4))
 			}
 			took := float64(20+10*kernel) * us * (1 + 0.002*random.NormFloat64()) * by
-			t.Launches = append(t.Launches, model.Launch{Kernel: kernel, API: now, Start: now + 5*us, End: now + 5*us + int64(took), Range: -1})
+			t.Launches = append(t.Launches, model.Launch{Kernel: kernel, API: now, Start: now + 5*us,
+				End: now + 5*us + int64(took), Range: -1})
 			now += int64(took) + 10*us
 		}
 		out = append(out, t)
@@ -52,16 +56,20 @@ func TestOneStep(t *testing.T) {
 		{"a finer tolerance", solving("b", true, 600, 1), solving("he", false, 1200, 1), result.Fail, 1, "head"},
 		{"slower kernels", solving("b", true, 600, 1), solving("he", false, 600, 1.2), result.Fail, 0.3, "head"},
 		{"as much work", solving("b", true, 600, 1), solving("he", false, 520, 1), result.Pass, 0, "head"},
-		{"a coarser tolerance", solving("b", false, 1200, 1), solving("he", true, 600, 1), result.Pass, -0.5, "baseline"},
-		{"a fixed step of more work", solving("b", false, 600, 1), solving("he", true, 1100, 1), result.Fail, 0.6, "baseline"},
+		{"a coarser tolerance", solving("b", false, 1200, 1), solving("he", true, 600, 1), result.Pass, -0.5,
+			"baseline"},
+		{"a fixed step of more work", solving("b", false, 600, 1), solving("he", true, 1100, 1), result.Fail, 0.6,
+			"baseline"},
 	} {
 		for _, r := range judgeTraces(t, tt.base, tt.head) {
-			said := slices.ContainsFunc(r.Doubts, func(x result.Remark) bool { return x.Key == "one-step" && x.Args["without"] == tt.without })
+			said := slices.ContainsFunc(r.Doubts, func(x result.Remark) bool {
+				return x.Key == "one-step" && x.Args["without"] == tt.without
+			})
 			f := find(r, "workload", measure.GPUTime.Name)
 			if len(r.Doubts) != 1 || r.Unjudged != nil {
 				t.Errorf("%s: %+v, %+v", tt.name, r.Doubts, r.Unjudged)
 			}
-			if r.Verdict != tt.want || !said || f == nil || float64(f.Change) < tt.gpu-0.2 || float64(f.Change) > tt.gpu+0.2 {
+			if r.Verdict != tt.want || !said || f == nil || math.Abs(float64(f.Change)-tt.gpu) > 0.2 {
 				t.Errorf("%s: %s, said %v, %+v: %s", tt.name, r.Verdict, said, f, r.Reason)
 			}
 		}

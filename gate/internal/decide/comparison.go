@@ -58,11 +58,6 @@ func (t comparison) hosts() string {
 	return "different"
 }
 
-// oneGPU reports whether the sides are sessions of one GPU at different times.
-func (t comparison) oneGPU() bool {
-	return !t.batches && len(t.shared) == 0 && recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
-}
-
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t comparison) share(p pair) float64 {
 	if p.Subject.Scope == measure.ScopeSection {
@@ -167,7 +162,7 @@ func (t comparison) relation() terms.Relation {
 		return terms.BackToBack
 	case len(t.shared) > 0:
 		return terms.Interleaved
-	case t.oneGPU():
+	case recorded.OneGPU(t.Base.Sessions, t.Head.Sessions):
 		return terms.OtherTime
 	case t.boards == result.SameBoard:
 		return terms.SameBoard

@@ -87,17 +87,14 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 // runs of a side cannot raise a false alarm, and cost nothing.
 func (e *estimate) weight() float64 {
 	switch {
-	case e.pool.steady, e.Metric.Exact && e.variance.S2 == 0:
-		return 0
-	case math.IsInf(e.Limit.Max, 1):
+	case e.pool.steady, e.Metric.Exact && e.variance.S2 == 0, math.IsInf(e.Limit.Max, 1):
 		return 0
 	case e.Metric == measure.StepTime, e.Metric == measure.MeanStep:
 		return first / 2.0 // typical and mean are two views of one step
 	case e.small, e.isStep(), e.Subject.Scope == measure.ScopeSection:
 		return seldom
 	case e.Metric.Name == measure.Time.Name, e.Metric.Name == measure.ReplayTime.Name, e.Subject == measure.Workload,
-		e.Match != "exact",
-		e.Subject.Scope == measure.ScopeBenchmark:
+		e.Match != "exact", e.Subject.Scope == measure.ScopeBenchmark:
 		return 1
 	}
 	return secondary
@@ -195,9 +192,7 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 		out = append(out, result.Say(reason.Matched{By: f.Match, Range: f.Role}))
 	}
 	switch {
-	case f.Gates:
-	case p.isStep() && t.outputs():
-	case p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
+	case f.Gates, p.isStep() && t.outputs(), p.Metric.Informational() && p.Limit.Severity == thresholds.Fail:
 	case p.Limit.Severity != thresholds.Fail:
 		out = append(out, result.Say(reason.WarnOnly{Rule: f.Rule}))
 	default:
@@ -216,24 +211,26 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
+	spread := result.Number(math.Sqrt(2 * e.session.S2))
 	n := e.runsNeeded(t, &f, limit, alpha)
+	var says result.Reason = reason.TooManyRuns{Most: MaxRuns}
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
-		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
+		says = reason.MoreRuns{Runs: n}
 	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard ||
 		stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0):
-		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
+		// the runs hide it, not where they were measured
 	case session > 0 && t.batches:
-		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
+		says = reason.OtherBatch{Spread: spread}
 	case session > 0:
-		if e.dependsOnHost() && e.Subject.Scope != measure.ScopeBenchmark && !t.oneGPU() {
+		if e.dependsOnHost() && e.Subject.Scope != measure.ScopeBenchmark && t.relation() != terms.OtherTime {
 			hidden = slices.Concat(hidden, terms.NotReplayed(t.Base, t.Head))
 		}
-		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
+		says = reason.OtherHost{Hosts: t.hosts(), Spread: spread}
 	case f.MDE.Known() && float64(f.MDE) > limit:
-		return append(hidden, result.Say(reason.TooFine{MDE: f.MDE}))
+		says = reason.TooFine{MDE: f.MDE}
 	}
-	return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns}))
+	return append(hidden, result.Say(says))
 }
 
 // runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so many are too few.
@@ -258,17 +255,9 @@ func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha floa
 // decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for certain where it is
 // broken in every run.
 func decideBounds(p pair, f result.Finding) result.Finding {
-	broken, all := 0, 0
-	for _, session := range p.shown[1] {
-		for _, v := range session {
-			if math.IsNaN(v) {
-				continue
-			}
-			if all++; !p.Limit.Keeps(v) {
-				broken++
-			}
-		}
-	}
+	values := stats.Pooled(p.shown[1])
+	all := len(values)
+	broken := len(slices.DeleteFunc(values, p.Limit.Keeps))
 	wanted := reason.Bounds{AtLeast: value(f.AtLeast), AtMost: value(f.AtMost), Unit: f.Unit}
 	beyond := reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}
 	switch {

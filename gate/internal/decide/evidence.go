@@ -95,22 +95,17 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	x.countBeyond(e)
 	x.explanations = t.explain(e, &x)
 	if !math.IsInf(x.limit, 1) {
-		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, result.Power))
+		least := e.working(math.Max(x.limit, e.hostEffect)) // that a finding has to exceed
+		if x.scope == measure.ScopeRange {
+			least = math.Max(least, e.working(x.limit)+margin)
+		}
+		x.mde = e.natural(stats.Detectable(e.variance, least, alpha-e.outlierChance, result.Power))
 	}
 	return x
 }
 
 // oneRun reports whether a side has a single run and nothing to judge it by.
 func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinRuns && x.single == "" }
-
-// leastDetectable is the change, on the working scale, that a finding has to exceed.
-func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
-	least := e.working(math.Max(x.limit, e.hostEffect))
-	if x.scope == measure.ScopeRange {
-		least = math.Max(least, e.working(x.limit)+margin)
-	}
-	return least
-}
 
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline; of unprofiled runs, which
 // kernels say nothing of, but one in five: one bad process hides none.
@@ -163,19 +158,8 @@ func (x *evidence) certain() bool { return x.p < x.alpha }
 func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
 // worst and least are the ends of the interval in the direction of harm.
-func (x *evidence) worst() float64 {
-	if x.sign() < 0 {
-		return -x.low
-	}
-	return x.high
-}
-
-func (x *evidence) least() float64 {
-	if x.sign() < 0 {
-		return -x.high
-	}
-	return x.low
-}
+func (x *evidence) worst() float64 { return math.Max(x.sign()*x.low, x.sign()*x.high) }
+func (x *evidence) least() float64 { return math.Min(x.sign()*x.low, x.sign()*x.high) }
 
 // harm is the size of a change as a time: a rate that falls by a fifth takes a quarter longer.
 func (x *evidence) harm() float64 {
@@ -262,10 +246,11 @@ func (x *evidence) mostBeyond() bool {
 	return !x.isStep() || x.apart || x.pBeyond <= stepDelays
 }
 
-// severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
-// the baseline.
+// severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and
+// every run of the baseline.
 func (x *evidence) severalBeyond() bool {
-	return x.gates && (x.isStep() || x.modes.counted && x.modes.appeared()) && x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	several := x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
+	return several && x.gates && (x.isStep() || x.modes.counted && x.modes.appeared())
 }
 
 // ruled is the limit of the rule.

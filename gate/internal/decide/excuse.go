@@ -48,7 +48,7 @@ func excuse(t comparison, estimates []estimate, findings []result.Finding) {
 func excusedParts(t comparison, estimates []estimate, findings []result.Finding) (parts []excusedPart) {
 	failing := map[measure.Subject]bool{}
 	for i, e := range estimates {
-		failing[e.Subject] = failing[e.Subject] || findings[i].Gates && findings[i].Outcome == result.Slower
+		failing[e.Subject] = failing[e.Subject] || findings[i].Fails()
 	}
 	for _, s := range recorded.Kernels(t.Head.Subjects()) {
 		more := t.Head.Typical(s, t.Total.Name) - t.Base.Typical(s, t.Total.Name)

@@ -23,31 +23,36 @@ type modeSession struct {
 // follows says what the runs in a mode share and the others lack: a kernel, a pause before them, a lower clock, a host.
 // It is "" where the runs show nothing.
 func (t comparison) follows(e *estimate) string {
-	var sessions []modeSession
-	at := 0
+	var with, without []modeSession // any run in the mode
+	members, unprofiled := e.modes.members, e.Metric.Unprofiled()
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
 			s := &side.Sessions[j]
 			runs := s.Runs[:s.Profiled()]
-			if e.Metric.Unprofiled() {
+			if unprofiled {
 				runs = s.Runs[s.Profiled():]
 			}
-			sessions = append(sessions, modeSession{s, i == 1, runs, e.modes.members[at : at+len(runs)]})
-			at += len(runs)
+			x := modeSession{s, i == 1, runs, members[:len(runs)]}
+			if strings.Contains(x.members, "x") {
+				with = append(with, x)
+			} else {
+				without = append(without, x)
+			}
+			members = members[len(runs):]
 		}
 	}
 	kernel := ""
-	if !e.Metric.Unprofiled() {
+	if !unprofiled {
 		kernel = t.chosen(e)
 	}
 	switch {
 	case kernel != "":
 		return "kernel " + kernel
-	case afterPause(sessions):
+	case afterPause(slices.Concat(with, without)):
 		return "a pause before the run"
-	case onLowClock(sessions):
+	case onLowClock(with, without):
 		return "a lower clock"
-	case onSomeHost(sessions):
+	case onSomeHost(with, without):
 		return "the host"
 	}
 	return ""
@@ -72,53 +77,41 @@ func (t comparison) chosen(e *estimate) string {
 // afterPause reports whether two or more runs are in the mode, each of which began longer after the run before it than
 // any other run. The first run of a session began after a pause.
 func afterPause(sessions []modeSession) bool {
-	in, shortest, longest := 0, time.Duration(math.MaxInt64), time.Duration(0)
+	pauses := map[byte][]time.Duration{} // by member
 	for _, s := range sessions {
 		for i, run := range s.runs {
 			pause := time.Duration(math.MaxInt64)
 			if i > 0 {
 				pause = run.Start.Sub(s.runs[i-1].Start)
 			}
-			switch s.members[i] {
-			case 'x':
-				in, shortest = in+1, min(shortest, pause)
-			case 'o':
-				longest = max(longest, pause)
-			}
+			pauses[s.members[i]] = append(pauses[s.members[i]], pause)
 		}
 	}
-	return in > 1 && longest > 0 && shortest > longest
-}
-
-// apart are the sessions with a run in the mode, and those without any.
-func apart(sessions []modeSession) (with, without []modeSession) {
-	for _, s := range sessions {
-		if strings.Contains(s.members, "x") {
-			with = append(with, s)
-		} else {
-			without = append(without, s)
-		}
-	}
-	return with, without
+	in, others := pauses['x'], pauses['o']
+	return len(in) > 1 && len(others) > 0 && slices.Max(others) > 0 && slices.Min(in) > slices.Max(others)
 }
 
 // onLowClock reports whether the sessions with the mode ran at a lower clock than any other.
-func onLowClock(sessions []modeSession) bool {
-	with, without := apart(sessions)
-	highest, lowest := 0, math.MaxInt
-	for _, s := range with {
-		highest = max(highest, s.ClockMHz)
+func onLowClock(with, without []modeSession) bool {
+	clock := func(s modeSession) int { return s.ClockMHz }
+	if len(with) == 0 || len(without) == 0 {
+		return false
 	}
-	for _, s := range without {
-		lowest = min(lowest, s.ClockMHz)
-	}
-	return len(without) > 0 && highest > 0 && float64(highest) < float64(lowest)*(1-stats.LevelStep)
+	highest, lowest := slices.Max(measure.Map(with, clock)), slices.Min(measure.Map(without, clock))
+	return highest > 0 && float64(highest) < float64(lowest)*(1-stats.LevelStep)
 }
 
 // onSomeHost reports whether some hosts of the head have the mode, and others do not.
-func onSomeHost(sessions []modeSession) bool {
-	with, without := apart(slices.DeleteFunc(sessions, func(s modeSession) bool { return !s.head || s.GPUHash == "" }))
-	return len(with) > 0 && len(without) > 0 && !slices.ContainsFunc(with, func(x modeSession) bool {
-		return slices.ContainsFunc(without, func(y modeSession) bool { return x.GPUHash == y.GPUHash })
-	})
+func onSomeHost(with, without []modeSession) bool {
+	hosts := func(sessions []modeSession) (out []string) {
+		for _, s := range sessions {
+			if s.head && s.GPUHash != "" {
+				out = append(out, s.GPUHash)
+			}
+		}
+		return out
+	}
+	some, others := hosts(with), hosts(without)
+	return len(some) > 0 && len(others) > 0 &&
+		!slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
 }

@@ -18,8 +18,6 @@ import (
 // Forecast is one comparison of a gate that is planned.
 type Forecast struct {
 	estimate
-	Subject measure.Subject
-	Metric  measure.Metric
 	Limit   float64 // that the policy sets
 	Finding result.Finding
 	alpha   float64 // the part of the gate's error that it may spend
@@ -43,7 +41,7 @@ func forecasts(policy *thresholds.Resolved, estimates []estimate, findings []res
 		row := e.Subject.Scope == measure.ScopeBenchmark && f.Gates
 		output := e.Compared() && (e.Subject.Scope == measure.ScopeOutput || row)
 		if e.Listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, Forecast{e, e.Subject, e.Metric, e.Limit.Max, f, policy.Alpha * e.weight() / total,
+			out = append(out, Forecast{e, e.Limit.Max, f, policy.Alpha * e.weight() / total,
 				float64(f.Floor / f.Base)})
 		}
 	}

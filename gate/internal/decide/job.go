@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
@@ -27,13 +26,14 @@ func (t comparison) launched(p pair) bool {
 func (t comparison) wholeRun() whole {
 	m := measure.Elapsed
 	base, head := t.Base.Sum(measure.Sections, m.Name), t.Head.Sum(measure.Sections, m.Name)
-	e := contrast(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
+	e := newEstimate(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
 	sd := terms.JobRow.SD(t.relation(), 0)
 	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	margin := stats.Margin(e.variance, result.Confidence)
-	return whole{metric: m.Name, title: "the run", change: e.natural(e.contrast.Estimate),
-		low: e.natural(e.contrast.Estimate - margin), high: e.natural(e.contrast.Estimate + margin), allowed: sectionLeast}
+	change := e.contrast.Estimate
+	return whole{metric: m.Name, title: "the run", change: e.natural(change), low: e.natural(change - margin),
+		high: e.natural(change + margin), allowed: sectionLeast}
 }
 
 // allSections is the time of the sections of a run together; start-up counts only for itself. A section that
@@ -52,9 +52,5 @@ func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
 		}
 		return all
 	}
-	change := sum(g.Head)/sum(g.Base) - 1
-	if math.IsNaN(change) {
-		return nil
-	}
-	return []whole{ofSameWork(e.Metric.Name, "all sections of the run", change, sectionLeast)}
+	return ofSameWork(e.Metric.Name, "all sections of the run", sum(g.Head)/sum(g.Base)-1, sectionLeast)
 }

@@ -189,11 +189,8 @@ func Drift(base, since, head []model.Session, policy *thresholds.Resolved) []res
 // where there are fewer than three.
 func followed(sessions, head []model.Session, policy *thresholds.Resolved) history.Basis {
 	fits, because := align.Comparable(sessions, head)
-	if because != nil || len(fits) < 2 {
-		return history.Basis{}
-	}
 	all := history.Separate(slices.Concat(fits, head))
-	if len(all) < 3 {
+	if because != nil || len(fits) < 2 || len(all) < 3 {
 		return history.Basis{}
 	}
 	t := newComparison(fits, head, policy)

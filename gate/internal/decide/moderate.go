@@ -16,52 +16,45 @@ import (
 func estimates(t *comparison, pairs []match.Pair) []estimate {
 	out := make([]estimate, 0, len(pairs))
 	for _, x := range pairs {
-		p := t.judged(x)
-		e := estimate{pair: p}
-		if p.Compared() {
-			e = contrast(*t, p)
-		}
-		e.small = p.Subject.Scope == measure.ScopeKernel && t.share(p) < recorded.KernelShare
-		out = append(out, e)
+		out = append(out, newEstimate(*t, t.judged(x)))
 	}
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
-		if out[i].Compared() {
-			var some bool
-			out[i], some = t.counted(out[i])
-			again = again || some
-		}
-	}
-	for i := range out {
-		if e, some := winsoriseTime(*t, out[i], t.poolOf(pools, out[i].pair).prior); out[i].Compared() && some {
-			e.small = out[i].small
-			out[i], again = e, true
-		}
+		e := &out[i]
+		changed := e.Compared() && (t.counted(e) || winsoriseTime(*t, e, t.poolOf(pools, e.pair).prior))
+		again = again || changed
 	}
 	if again {
 		pools = poolUp(*t, out)
 	}
 	sessions := newSpreads(*t, out)
-	for i, e := range out {
-		if e.Compared() {
-			out[i] = moderate(*t, e, t.poolOf(pools, e.pair), sessions)
+	for i := range out {
+		e := &out[i]
+		if !e.Compared() {
+			continue
 		}
-		if e.Compared() && t.widens(&out[i]) {
-			out[i].Limit.Max = t.Policy.StepThreshold
+		*e = moderate(*t, *e, t.poolOf(pools, e.pair), sessions)
+		if t.widens(e) {
+			e.Limit.Max = t.Policy.StepThreshold
 		}
-		if e.Compared() && e.isStep() && !e.modes.counted {
-			if out[i].delays = t.delayChance(&out[i]); out[i].delays <= delaysMost {
-				out[i].outlierChance = out[i].delays
+		if e.isStep() && !e.modes.counted {
+			if e.delays = t.delayChance(e); e.delays <= delaysMost {
+				e.outlierChance = e.delays
 			}
 		}
 	}
 	return out
 }
 
-// contrast compares the two sides on the log scale, or relative to the base's mean where a value is zero.
-func contrast(t comparison, p pair) estimate {
-	e := estimate{pair: p, relative: true}
+// newEstimate compares the two sides on the log scale, or relative to the base's mean where a value is zero. A pair
+// that is not compared has no contrast.
+func newEstimate(t comparison, p pair) estimate {
+	e := estimate{pair: p, small: p.Subject.Scope == measure.ScopeKernel && t.share(p) < recorded.KernelShare}
+	if !p.Compared() {
+		return e
+	}
+	e.relative = true
 	scale := math.Log
 	if hasZero(p.Base) || hasZero(p.Head) {
 		e.relative = false
@@ -149,12 +142,14 @@ func (t comparison) rare(p pair) float64 {
 	return 0
 }
 
-// moderate is the variance between runs of a metric, shrunk toward the prior of its kind.
+// moderate is the variance between runs of a metric, shrunk toward the prior of its kind. Few members, as one or two
+// outputs, are no pool to learn from: their prior only widens it, and alone decides nothing.
 func (p pool) moderate(v, expected stats.Variance) stats.Variance {
-	if p.few {
-		return moderateOutput(v, expected)
+	m := stats.Moderate(v, expected)
+	if p.few && (v.DF == 0 || !(m.S2 > v.S2)) {
+		return v
 	}
-	return stats.Moderate(v, expected)
+	return m
 }
 
 // welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That makes

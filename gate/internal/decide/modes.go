@@ -43,7 +43,7 @@ func (t comparison) modesOf(e *estimate, samples [2][][]float64) (m modes) {
 		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
 	}
 	split := func(runs []float64, least int) (gap float64) {
-		low, high, _, ok := stats.Groups(stats.Known(runs), least)
+		low, high, _, ok := stats.Levels(stats.Known(runs), least)
 		gap = math.Log(high / low)
 		if !ok || high < low*(1+step) || !holdBoth(sides, (low+high)/2) {
 			return 0
@@ -128,31 +128,29 @@ func (m *modes) mixed() bool {
 	return m.grew() > 0 && m.chance <= modeDoubt
 }
 
-// explain reports whether the shares of the mode make up most of a change on the log scale.
-func (m *modes) explain(change float64) bool {
-	by := m.grew() * m.worse
-	return by != 0 && 2*math.Abs(by) >= math.Abs(change)
-}
-
-// counted is an estimate whose runs fall on two levels, by all of them: none is an outlier, and the exact test judges
-// it where the shares of the levels explain the change.
-func (t comparison) counted(e estimate) (estimate, bool) {
-	if e.Metric.Exact || e.Metric.OutsideSteps() || e.Metric.Better == measure.Neither || t.single != "" || !e.relative {
-		return e, false
+// counted reports whether the runs of an estimate fall on two levels, and makes it that of all of them: none is an
+// outlier, and the exact test judges it where the shares of the levels explain the change.
+func (t comparison) counted(e *estimate) bool {
+	m := e.Metric
+	if m.Exact || m.OutsideSteps() || m.Better == measure.Neither || t.single != "" || !e.relative {
+		return false
 	}
-	if e.modes = t.modesOf(&e, e.asMeasured()); e.modes.high == 0 || e.modes.single || !e.modes.mixed() {
-		return e, false
+	measured := e.asMeasured()
+	e.modes = t.modesOf(e, measured)
+	if e.modes.high == 0 || e.modes.single || !e.modes.mixed() {
+		return false
 	}
 	p := e.pair
-	measured := p.asMeasured()
 	p.Base, p.Head, p.movedRuns, p.outliers = measured[0], measured[1], nil, nil
-	out := contrast(t, p)
-	if !e.modes.explain(out.contrast.Estimate) {
-		return e, false
+	out := newEstimate(t, p)
+	by := e.modes.grew() * e.modes.worse // most of the change, on the log scale
+	if !(by != 0 && 2*math.Abs(by) >= math.Abs(out.contrast.Estimate)) {
+		return false
 	}
-	out.small, out.modes = e.small, e.modes
+	out.modes = e.modes
 	out.modes.counted = true
-	return out, true
+	*e = out
+	return true
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of

@@ -85,8 +85,8 @@ var modeKinds = []struct {
 var modeRelations = []struct {
 	name string
 	move func(*made)
-}{{"interleaved", func(*made) {}}, {"back to back", batch}, {"another day", func(m *made) { m.start = m.start.Add(24 * time.Hour) }},
-	{"another host", elsewhere}}
+}{{"interleaved", func(*made) {}}, {"back to back", batch},
+	{"another day", func(m *made) { m.start = m.start.Add(24 * time.Hour) }}, {"another host", elsewhere}}
 
 // modeGate judges runs of one kind in one relation, by their times.
 func modeGate(kind, relation int, r *rand.Rand, base, head []float64) (*result.Report, *result.Finding) {
@@ -110,8 +110,8 @@ func timesOf(rates ...float64) (out []float64) {
 	return out
 }
 
-// A gate never passes where most runs of the head, or so many as hardly ever by chance, are in a mode that no run of the
-// baseline is in, whatever is judged and wherever it ran.
+// A gate never passes where most runs of the head, or so many as hardly ever by chance, are in a mode that no run of
+// the baseline is in, whatever is judged and wherever it ran.
 func TestModeAppears(t *testing.T) {
 	base := timesOf(4.09, 4.11, 4.13, 4.16, 4.18)
 	for _, x := range []struct {
@@ -122,7 +122,8 @@ func TestModeAppears(t *testing.T) {
 		{"three of five", base, timesOf(2.54, 2.57, 2.58, 4.04, 4.16), 13}, // was: red rows, "6 runs would decide"
 		{"two of three", base[:3], timesOf(2.54, 2.57, 4.16), 12},          // was: green steps
 		{"four of five", base, timesOf(2.54, 2.57, 2.55, 2.53, 4.16), 9},   // was: red outputs
-		{"four of nine", slices.Concat(base, base[:4]), timesOf(2.54, 2.57, 2.58, 2.56, 4.04, 4.16, 4.1, 4.12, 4.09), 19},
+		{"four of nine", slices.Concat(base, base[:4]), timesOf(2.54, 2.57, 2.58, 2.56, 4.04, 4.16, 4.1, 4.12, 4.09),
+			19},
 	} {
 		for k, kind := range modeKinds {
 			for rel, relation := range modeRelations {
@@ -133,19 +134,21 @@ func TestModeAppears(t *testing.T) {
 				case f == nil || f.Mode.Kind != "appeared" || f.Mode.BaseIn != 0 || f.Mode.Needed != x.needed:
 					t.Errorf("%s, %s, %s: %+v, want %d runs", x.name, kind.name, relation.name, f, x.needed)
 				}
-				if rel < 3 && (f.MoreRuns() != x.needed || !strings.Contains(f.Reason, "a mode appeared: the head is bimodal")) {
+				said := strings.Contains(f.Reason, "a mode appeared: the head is bimodal")
+				if rel < 3 && (f.MoreRuns() != x.needed || !said) {
 					t.Errorf("%s, %s, %s: %s", x.name, kind.name, relation.name, f.Reason)
 				}
 			}
 		}
 	}
-	if r, f := modeGate(3, 0, rand.New(rand.NewPCG(1, 2)), base[:3], timesOf(2.54, 4.07, 4.16)); !r.Undecided || f.MoreRuns() != 30 {
+	r, f := modeGate(3, 0, rand.New(rand.NewPCG(1, 2)), base[:3], timesOf(2.54, 4.07, 4.16))
+	if !r.Undecided || f.MoreRuns() != 30 {
 		t.Errorf("one of three: %s: %s", r.Verdict, f.Reason) // was: 4 runs would decide
 	}
 }
 
-// Shares of a mode that are equal fail no gate of five runs, and those that differ are found as often as the manual says
-// on one host.
+// Shares of a mode that are equal fail no gate of five runs, and those that differ are found as often as the manual
+// says on one host.
 func TestModeShares(t *testing.T) {
 	for _, x := range []struct {
 		runs       int
@@ -184,7 +187,8 @@ func TestModeShares(t *testing.T) {
 	}
 }
 
-// The report says what the runs in a mode share: another kernel, a pause before them, a lower clock, a host of the head.
+// The report says what the runs in a mode share: another kernel, a pause before them, a lower clock, a host of the
+// head.
 func TestModeFollows(t *testing.T) {
 	slow := []float64{1.6, 1, 1.6, 1.002, 1.6}
 	base := []float64{1, 1.001, 0.999, 1.002, 1}

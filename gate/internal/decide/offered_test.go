@@ -155,7 +155,8 @@ func TestOffered(t *testing.T) {
 			g.parse(text)
 			// A doubt that was behind the failure is there still, and has steps of its own.
 			if after := g.judge(); after.Verdict == result.Fail || after.Verdict == r.Verdict {
-				t.Errorf("%s\nafter rules: %s: %s\n%s%s", before, after.Verdict, after.Reason, text, said(after.Report(nil)))
+				t.Errorf("%s\nafter rules: %s: %s\n%s%s", before, after.Verdict, after.Reason, text,
+					said(after.Report(nil)))
 			}
 			g.parse(x.policy)
 		}
@@ -169,8 +170,8 @@ func TestOffered(t *testing.T) {
 			return
 		}
 		if after := g.judge(); after.Verdict != result.Pass {
-			t.Errorf("%s\nafter %s: %s: %s\n%s\nbefore\n%s", before, kind, after.Verdict, after.Reason, said(after.Report(nil)),
-				said(r.Report(nil)))
+			t.Errorf("%s\nafter %s: %s: %s\n%s\nbefore\n%s", before, kind, after.Verdict, after.Reason,
+				said(after.Report(nil)), said(r.Report(nil)))
 		}
 	}
 	for _, x := range changes() {
@@ -199,12 +200,12 @@ func changes() (out []altered) {
 	day := func(p program, n int) program { p.start = p.start.AddDate(0, 0, n); return p }
 	kernels := func(name, policy string, change func(*program)) {
 		head := day(quiet(), 9).with(change).session()
-		out = append(out, altered{name, policy, []model.Session{quiet().session()}, head},
-			altered{name + ", two sessions of the baseline", policy,
-				[]model.Session{quiet().session(), day(quiet(), 3).with(func(p *program) { p.seed = 9 }).session()}, head})
+		base, third := quiet().session(), day(quiet(), 3).with(func(p *program) { p.seed = 9 }).session()
+		out = append(out, altered{name, policy, []model.Session{base}, head},
+			altered{name + ", two sessions of the baseline", policy, []model.Session{base, third}, head})
 		elsewhere := day(quiet(), 9).with(change)
 		elsewhere.host = "GPU-b"
-		out = append(out, altered{name + ", another host", policy, []model.Session{quiet().session()}, elsewhere.session()})
+		out = append(out, altered{name + ", another host", policy, []model.Session{base}, elsewhere.session()})
 	}
 	times := func(i int, by float64) func(*program) { return func(p *program) { p.kernels[i].time *= by } }
 	both := func(all ...func(*program)) func(*program) {
@@ -226,10 +227,16 @@ func changes() (out []altered) {
 	kernels("traded", "", both(times(0, 1.1), times(1, 0.6)))
 	kernels("traded within a range", "", both(times(1, 1.2), times(0, 0.8), times(2, 0.7)))
 	kernels("renamed and slower", "", func(p *program) { p.kernels[0].name, p.kernels[0].time = "gemm_v2", 190000 })
-	kernels("renamed and faster, another slower", "", both(func(p *program) { p.kernels[0].name, p.kernels[0].time = "gemm_v2", 120000 }, times(2, 1.1)))
+	kernels("renamed and faster, another slower", "", both(times(2, 1.1), func(p *program) {
+		p.kernels[0].name, p.kernels[0].time = "gemm_v2", 120000
+	}))
 	kernels("another geometry, slower", "", func(p *program) { p.kernels[0].grid, p.kernels[0].time = 8, 190000 })
-	kernels("new kernel", "", func(p *program) { p.kernels = append(p.kernels, madeUp{"copy", 40000, 1, "step/memory", 1}) })
-	kernels("new kernel, others faster", "", both(times(0, 0.7), func(p *program) { p.kernels = append(p.kernels, madeUp{"copy", 30000, 1, "step/memory", 1}) }))
+	kernels("new kernel", "", func(p *program) {
+		p.kernels = append(p.kernels, madeUp{"copy", 40000, 1, "step/memory", 1})
+	})
+	kernels("new kernel, others faster", "", both(times(0, 0.7), func(p *program) {
+		p.kernels = append(p.kernels, madeUp{"copy", 30000, 1, "step/memory", 1})
+	}))
 	kernels("gone, another slower", "", both(times(0, 1.2), func(p *program) { p.kernels = p.kernels[:3] }))
 	kernels("two gone, another slower", "", both(times(0, 1.2), func(p *program) { p.kernels = p.kernels[:2] }))
 	kernels("fused and slower", "", fused(1.1))
@@ -239,7 +246,9 @@ func changes() (out []altered) {
 	kernels("more launches, each shorter", "", func(p *program) { p.kernels[2].launches, p.kernels[2].time = 4, 20000 })
 	kernels("fewer launches, each longer", "", func(p *program) { p.kernels[2].launches, p.kernels[2].time = 1, 80000 })
 	kernels("a count by rule", counted, func(p *program) { p.kernels[3].launches = 2 })
-	kernels("a count by rule, others faster", counted, both(times(0, 0.8), func(p *program) { p.kernels[3].launches = 2 }))
+	kernels("a count by rule, others faster", counted, both(times(0, 0.8), func(p *program) {
+		p.kernels[3].launches = 2
+	}))
 	kernels("all slower", "", func(p *program) {
 		for i := range p.kernels {
 			p.kernels[i].time *= 1.2
@@ -260,7 +269,8 @@ func changes() (out []altered) {
 		out = append(out, altered{name, "", []model.Session{base}, head})
 	}
 	same := func(*program) {}
-	rate, memory := measure.Output{Name: "tokens/s", Better: measure.Higher}, measure.Output{Name: "peak memory MiB", Better: measure.Lower}
+	rate := measure.Output{Name: "tokens/s", Better: measure.Higher}
+	memory := measure.Output{Name: "peak memory MiB", Better: measure.Lower}
 	outputs("output slower", rate, 1000, 900, same)
 	outputs("output and a kernel slower", rate, 1000, 900, times(0, 1.3))
 	outputs("a kernel forgiven by an output", rate, 1000, 1100, times(0, 1.1))
@@ -270,7 +280,8 @@ func changes() (out []altered) {
 	lacks, has := day(quiet(), 1).session(), quiet().session()
 	printed(&has, rate, drawnRates(r, 5, 1000)...)
 	out = append(out, altered{"an output gone", "", []model.Session{has}, lacks},
-		altered{"an output gone, a kernel faster", "", []model.Session{has}, day(quiet(), 1).with(times(0, 0.8)).session()})
+		altered{"an output gone, a kernel faster", "", []model.Session{has},
+			day(quiet(), 1).with(times(0, 0.8)).session()})
 
 	a, b := model.HashUUID("a"), model.HashUUID("b")
 	rows := func(name string, change func([][]float64) [][]float64) {
@@ -296,7 +307,11 @@ func changes() (out []altered) {
 	}
 	rows("a row slower", func(rows [][]float64) [][]float64 { row(rows, 3, 2); return rows })
 	rows("a row faster", func(rows [][]float64) [][]float64 { row(rows, 3, 0.5); return rows })
-	rows("a row slower, one faster", func(rows [][]float64) [][]float64 { row(rows, 3, 2); row(rows, 4, 0.5); return rows })
+	rows("a row slower, one faster", func(rows [][]float64) [][]float64 {
+		row(rows, 3, 2)
+		row(rows, 4, 0.5)
+		return rows
+	})
 	rows("rows gone", func(rows [][]float64) [][]float64 { return rows[:9] })
 	rows("rows gone, one slower", func(rows [][]float64) [][]float64 { row(rows, 3, 2); return rows[:9] })
 	rows("rows gone, one faster", func(rows [][]float64) [][]float64 { row(rows, 3, 0.5); return rows[:9] })
@@ -309,6 +324,10 @@ func changes() (out []altered) {
 		return rows
 	})
 	rows("a row gone in one run", func(rows [][]float64) [][]float64 { rows[3][2] = math.NaN(); return rows })
-	rows("a row slower, one gone in one run", func(rows [][]float64) [][]float64 { rows[3][2] = math.NaN(); row(rows, 4, 2); return rows })
+	rows("a row slower, one gone in one run", func(rows [][]float64) [][]float64 {
+		rows[3][2] = math.NaN()
+		row(rows, 4, 2)
+		return rows
+	})
 	return out
 }

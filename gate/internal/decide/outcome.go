@@ -97,7 +97,7 @@ func (x *evidence) explanation() *explanation {
 		}
 	}
 	if x.inMode() && (out != nil || !x.found()) {
-		return &explanation{runs: true, says: x.levels, doubt: doubtIfGating}
+		return &explanation{runs: true, says: x.levels, doubt: func(*evidence) doubt { return harmful }}
 	}
 	return out
 }
@@ -141,28 +141,23 @@ func (t comparison) explain(e *estimate, x *evidence) (out []explanation) {
 		add(math.Inf(1), true, gating, reason.CountsDiffer)
 	}
 	if most, says := t.singleRunExplains(e); most > 0 {
-		out = append(out, explanation{most: most, both: true, says: says, doubt: doubtIfGatingAndWorse})
+		out = append(out, explanation{most: most, both: true, says: says, doubt: doubtIfGating})
 	}
 	return out
 }
 
 func never(*evidence) doubt { return harmless }
 
-func gating(x *evidence) doubt { return x.ifGating(undecided) }
-
-func doubtIfGating(x *evidence) doubt { return x.ifGating(harmful) }
-
-func doubtIfGatingAndWorse(x *evidence) doubt {
-	if x.worse() {
-		return x.ifGating(harmful)
+func gating(x *evidence) doubt {
+	if x.gates {
+		return undecided
 	}
 	return harmless
 }
 
-// ifGating is the doubt of a comparison that can fail the gate.
-func (x *evidence) ifGating(d doubt) doubt {
-	if x.gates {
-		return d
+func doubtIfGating(x *evidence) doubt {
+	if x.gates && x.worse() {
+		return harmful
 	}
 	return harmless
 }
@@ -171,9 +166,9 @@ func (x *evidence) ifGating(d doubt) doubt {
 func delayDoubt(x *evidence) doubt {
 	switch {
 	case x.mostBeyond():
-		return x.ifGating(harmful)
+		return harmful
 	case x.worse():
-		return x.ifGating(undecided)
+		return gating(x)
 	}
 	return harmless
 }
@@ -182,9 +177,9 @@ func delayDoubt(x *evidence) doubt {
 func beyondDoubt(x *evidence) doubt {
 	switch {
 	case x.mostBeyond():
-		return x.ifGating(harmful)
+		return harmful
 	case x.severalBeyond():
-		return x.ifGating(undecided)
+		return undecided
 	}
 	return openDoubt(x)
 }

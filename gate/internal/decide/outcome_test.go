@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 		{"not judged", edits{changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, result.Undecided, undecided},
 		{"explained otherwise", edits{changed(0.1, 0.01, 0), explained(0.2, false, doubtIfGating)}, result.Undecided,
 			harmful},
-		{"explained otherwise", edits{changed(-0.1, 0.01, 0), explained(0.2, true, doubtIfGatingAndWorse)}, result.Undecided,
+		{"explained otherwise", edits{changed(-0.1, 0.01, 0), explained(0.2, true, doubtIfGating)}, result.Undecided,
 			harmless},
 		{"explained otherwise", edits{changed(0.1, 0.01, 0), explained(0.2, false, doubtIfGating), silent}, result.Undecided,
 			harmless},

@@ -14,8 +14,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks at the data, so
-// this one may spend half of the gate's error (Bonferroni).
+// leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks
+// at the data, so this one may spend half of the gate's error (Bonferroni).
 func (t comparison) leaveOut() comparison {
 	for i, side := range []*recorded.Index{t.Base, t.Head} {
 		for j := range side.Sessions {
@@ -61,11 +61,9 @@ func (t comparison) judged(x match.Pair) pair {
 }
 
 func leftOut(t comparison) []result.Remark {
-	var out []result.Remark
-	for _, x := range t.outlierRuns {
-		out = append(out, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
-	}
-	return out
+	return measure.Map(t.outlierRuns, func(x result.OutlierRun) result.Remark {
+		return result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change})
+	})
 }
 
 // leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of
@@ -93,11 +91,10 @@ func movedRuns(sessions []model.Session, estimates []estimate, findings []result
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		if !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
+		// Start-up times vary, and have wide limits.
+		section := e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection
+		if section || !findings[i].Gates || e.small || len(e.movedRuns) == 0 {
 			continue
-		}
-		if e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection {
-			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
 		for _, run := range e.movedRuns {
@@ -140,12 +137,13 @@ func runName(sessions []model.Session, run int) string {
 	return strconv.Itoa(profiled + unprofiled + run + 1)
 }
 
-// winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of
-// steps are: one run neither makes a finding nor hides one. A run at whose level the other side has runs is no outlier.
-func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool) {
+// winsoriseTime moves the outlier runs of a kernel's or a sum's time towards the others of their session, as those of
+// steps are, and reports whether there is one: one run neither makes a finding nor hides one. A run at whose level the
+// other side has runs is no outlier.
+func winsoriseTime(t comparison, e *estimate, run stats.Variance) bool {
 	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative ||
 		e.modes.counted {
-		return e, false
+		return false
 	}
 	p, any := e.pair, false
 	for i, side := range []*[][]float64{&p.Base, &p.Head} {
@@ -158,13 +156,12 @@ func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool
 		}
 		*side = sessions
 	}
-	if !any {
-		return e, false
+	if any {
+		p.movedRuns = differing(e.Head, p.Head)
+		*e = newEstimate(t, p)
+		e.winsorised = true
 	}
-	p.movedRuns = differing(e.Head, p.Head)
-	out := contrast(t, p)
-	out.winsorised = true
-	return out, true
+	return any
 }
 
 // winsorise moves the outliers of one session to the edge of the others, at most a fifth of the runs. sd is the expected

@@ -14,17 +14,6 @@ import (
 // outputPrior is the variance between runs that is expected of an output.
 var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
 
-// moderateOutput is the variance between runs of an output. One or two outputs are no pool to learn from, so the prior only widens it.
-func moderateOutput(v, expected stats.Variance) stats.Variance {
-	if v.DF == 0 {
-		return v // the prior alone decides nothing
-	}
-	if m := stats.Moderate(v, expected); m.S2 > v.S2 {
-		return m
-	}
-	return v
-}
-
 // resolution is the place of the last digit that any of the values has as it was printed: 0.1 of 1.2 and 1.3, a
 // millisecond of times that were printed as 0.001 and 0.002 s. It is 0 where that is not known: of whole numbers, which
 // may be counts, unless they are times.

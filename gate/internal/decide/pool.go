@@ -15,7 +15,6 @@ type pool struct {
 	unequal bool              // the sides differ in noise, see [stats.Unequal]
 	// steady is true of counts with no difference between the runs of a side, exact if enough runs show that.
 	steady, exact bool
-	members       int       // estimates
 	gaps          []float64 // between the two levels of each member that is bimodal, as log ratios
 	changes       []float64 // of the members
 	// few is true of a kind with too few members for a learnt variance: the prior only widens theirs.
@@ -77,7 +76,7 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 }
 
 func newPool(t comparison, members []*estimate) pool {
-	p := pool{steady: true, exact: true, members: len(members)}
+	p := pool{steady: true, exact: true}
 	var runs, base, head []stats.Variance
 	for _, e := range members {
 		if len(members) >= stats.PoolLeast || !t.coarse(e.pair) {
@@ -145,7 +144,7 @@ func (p pool) bimodal(size float64) float64 {
 			far++
 		}
 	}
-	return float64(far) / float64(p.members)
+	return float64(far) / float64(len(p.changes))
 }
 
 // outlierChance is the chance of a change without a cause: where some kernels of a pool are bimodal, a quiet one may be, too, with all

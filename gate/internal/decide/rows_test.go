@@ -250,8 +250,8 @@ func TestRowsOfUnknownHosts(t *testing.T) {
 					}
 				}
 				if passed > x.mostPass || passed < x.leastFew {
-					t.Errorf("%s, %d rows, noise %.1f %%: %d of %d gates pass, want %d to %d", x.name, n, 100*noise, passed, gates,
-						x.leastFew, x.mostPass)
+					t.Errorf("%s, %d rows, noise %.1f %%: %d of %d gates pass, want %d to %d", x.name, n, 100*noise,
+						passed, gates, x.leastFew, x.mostPass)
 				}
 			}
 		}

@@ -25,7 +25,8 @@ type spreads struct {
 // that of the sessions. The median keeps out those that did.
 func newSpreads(t comparison, estimates []estimate) spreads {
 	hostPart := terms.HostPart(t.Base, t.Head)
-	prior := t.term(pair{Pair: match.Pair{Subject: measure.Subject{Scope: measure.ScopeKernel}, Metric: t.Time}}, hostPart)
+	kernel := match.Pair{Subject: measure.Subject{Scope: measure.ScopeKernel}, Metric: t.Time}
+	prior := t.term(pair{Pair: kernel}, hostPart)
 	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF, hostPart: hostPart}
 	var changes []float64
 	var runs, sessions []stats.Variance
@@ -122,16 +123,17 @@ func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	return math.Max(most, t.leastCost(e.pair)/share)
 }
 
-// standsOut reports whether a change between hosts is more than those of its kind differ by, corrected for their number.
+// standsOut reports whether a change between hosts is more than those of its kind differ by, corrected for their
+// number.
 func (e *estimate) standsOut() bool {
-	if e.contrast.SessionWeight == 0 || e.pool.members < batchLeast {
+	if e.contrast.SessionWeight == 0 || len(e.pool.changes) < batchLeast {
 		return false
 	}
 	own, sd := *e, stats.ShortestHalf(e.pool.changes)
 	own.session = stats.Variance{S2: math.Min(e.session.S2, sd*sd/e.contrast.SessionWeight),
-		DF: stats.MADEfficiency * float64(e.pool.members)}
+		DF: stats.MADEfficiency * float64(len(e.pool.changes))}
 	v := own.with([]float64{e.contrast.RunWeight}, e.run)
-	return float64(e.pool.members)*stats.TwoSided(e.contrast.Estimate, v) < 1-result.Confidence
+	return float64(len(e.pool.changes))*stats.TwoSided(e.contrast.Estimate, v) < 1-result.Confidence
 }
 
 // tensorNames are parts of the names of library kernels that compute on tensor cores.

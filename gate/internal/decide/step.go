@@ -81,30 +81,15 @@ func (t comparison) launchRate() bool {
 	return short(t.Base) && short(t.Head)
 }
 
-// waits reports whether an issued operation waited in most of a step's growth while the program ran nothing else. Then
-// the GPU worked for another program, or waited for something outside of the recording.
-func waits(w *result.Waterfall) bool {
-	if w == nil {
+// neighbour reports whether another program on the GPU, or something outside of the recording, may have made a step
+// longer. Most of the change is then waiting of issued operations while the program ran nothing else, in the typical
+// step as well. Equal stalls in all runs are the program's own.
+func (t comparison) neighbour(m measure.Metric, change float64) bool {
+	w, step := t.waterfall, measure.StepTime.Name
+	if w == nil || m != measure.StepTime && m != measure.MeanStep {
 		return false
 	}
-	for _, p := range w.Parts {
-		if p.Class == attribution.Stalled.String() {
-			return 2*p.Change > w.Change
-		}
-	}
-	return false
-}
-
-// neighbour reports whether another program on the GPU may have made a step longer. Most of the change is then waiting
-// of operations, in the typical step as well. Equal stalls in all runs are the program's own.
-func (t comparison) neighbour(m measure.Metric, change float64) bool {
-	switch m {
-	case measure.StepTime:
-		return waits(t.waterfall)
-	case measure.MeanStep:
-		base, head := t.Base.Typical(measure.Workload, measure.StepTime.Name), t.Head.Typical(measure.Workload,
-			measure.StepTime.Name)
-		return waits(t.waterfall) && 2*(head/base-1) > change
-	}
-	return false
+	i := slices.IndexFunc(w.Parts, func(p result.WaterfallPart) bool { return p.Class == attribution.Stalled.String() })
+	return i >= 0 && 2*w.Parts[i].Change > w.Change && (m == measure.StepTime ||
+		2*(t.Head.Typical(measure.Workload, step)/t.Base.Typical(measure.Workload, step)-1) > change)
 }

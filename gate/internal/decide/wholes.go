@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -49,9 +48,12 @@ func wholeOf(f *result.Finding, allowed float64) whole {
 	return w
 }
 
-// ofSameWork is a whole without an interval, which stands for the work of the part.
-func ofSameWork(metric, title string, change, allowed float64) whole {
-	return whole{metric, title, change, change, change, allowed, true, false}
+// ofSameWork is a whole without an interval, which stands for the work of the part; none where no change is known.
+func ofSameWork(metric, title string, change, allowed float64) []whole {
+	if math.IsNaN(change) {
+		return nil
+	}
+	return []whole{{metric, title, change, change, change, allowed, true, false}}
 }
 
 var openKey = result.Say(reason.Open{}).Key
@@ -125,9 +127,8 @@ type forgiveness struct {
 	comparison
 	findings    []result.Finding
 	totals      map[measure.Subject]*result.Finding
-	work        map[string]*whole
+	work        map[string][]whole
 	rangesNamed map[string]*result.Finding
-	stayed      func() map[string]*staying
 	gpuWorse    bool // the GPU time is longer, if only probably and within its limit
 }
 
@@ -135,8 +136,7 @@ type forgiveness struct {
 func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
 	excuse(t, estimates, findings)
 	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
-		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{},
-		stayed: sync.OnceValue(t.stayed)}
+		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}}
 	for i := range findings {
 		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
 			g.rangesNamed[f.Name] = f
@@ -212,19 +212,14 @@ func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) 
 			w.allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
 		}
 		onGPU := inGPUTime(f) || f.Metric == measure.GPUTime.Name
-		hostMade := m.OnHost() && onGPU && g.hostMade(m)
+		// The CPU, and not the GPU, sets the run time, and the period of a step whose GPU waits for the CPU.
+		hostMade := m.OnHost() && onGPU && (m == measure.RunTime || terms.HostBound(g.Base, g.Head))
 		if hostMade && g.gpuWorse {
 			return nil
 		}
 		w.undecided = w.undecided || hostMade && of.Outcome == result.Undecided
 		return []whole{w}
 	}
-}
-
-// hostMade reports whether the CPU, and not the GPU, sets a time of the program: the run time, and the period of a step
-// whose GPU waits for the CPU.
-func (t comparison) hostMade(m measure.Metric) bool {
-	return m == measure.RunTime || terms.HostBound(t.Base, t.Head)
 }
 
 func graphTrace(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
@@ -253,12 +248,7 @@ func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
 	return []whole{w}
 }
 
-func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole {
-	if w := g.work[f.Role]; w != nil {
-		return []whole{*w}
-	}
-	return nil
-}
+func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole { return g.work[f.Role] }
 
 func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
 	for _, name := range strings.Split(f.Role, "/") {
@@ -303,79 +293,61 @@ func ownTotals(t comparison, estimates []estimate, findings []result.Finding) ma
 }
 
 // replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
-func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string]*whole {
-	before, after, limit := map[string]float64{}, map[string]float64{}, map[string]float64{}
-	gone := map[string][]string{}
+func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string][]whole {
+	type work struct {
+		before, after, limit float64
+		gone                 []string
+	}
+	works := map[string]work{}
 	for i := range findings {
 		f := &findings[i]
 		if f.Scope != measure.ScopeKernel || f.Metric != t.Total.Name {
 			continue
 		}
+		x := works[f.Role]
 		switch {
 		case f.Outcome == result.Gone:
-			before[f.Role] += float64(f.Base)
-			gone[f.Role] = append(gone[f.Role], f.Title())
+			x.before += float64(f.Base)
+			x.gone = append(x.gone, f.Title())
 		case f.Outcome == result.New:
-			after[f.Role] += float64(f.Head)
+			x.after += float64(f.Head)
 		case t.worsened(estimates[i].pair, f):
-			before[f.Role] += float64(f.Base)
-			after[f.Role] += float64(f.Base) * (1 + float64(f.High))
-			limit[f.Role] = float64(f.Limit)
+			x.before += float64(f.Base)
+			x.after += float64(f.Base) * (1 + float64(f.High))
+			x.limit = float64(f.Limit)
 		}
+		works[f.Role] = x
 	}
-	out := map[string]*whole{}
-	for role := range gone {
-		if after[role] > 0 {
-			change := after[role]/before[role] - 1
-			w := ofSameWork(t.Total.Name, strings.Join(gone[role], ", ")+" and what replaces it", change, limit[role])
-			out[role] = &w
-		}
-	}
-	return out
-}
-
-// staying is the work of the kernels that both sides have in a range. moved says whether others moved in or out.
-type staying struct {
-	moved         bool
-	before, after float64
-}
-
-// stayed is the work of the kernels that stayed in each range.
-func (t comparison) stayed() map[string]*staying {
-	out := map[string]*staying{}
-	for _, s := range recorded.Kernels(t.Base.Subjects()) {
-		if !t.Head.Has(s) {
-			continue
-		}
-		was, is := strings.Split(t.Base.Role(s), "/"), strings.Split(t.Head.Role(s), "/")
-		before, after := t.Base.Typical(s, t.Total.Name), t.Head.Typical(s, t.Total.Name)
-		names := slices.Concat(was, is)
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			x := out[name]
-			if x == nil {
-				x = &staying{}
-				out[name] = x
-			}
-			if slices.Contains(was, name) && slices.Contains(is, name) {
-				x.before, x.after = x.before+before, x.after+after
-			} else {
-				x.moved = true
-			}
+	out := map[string][]whole{}
+	for role, x := range works {
+		if len(x.gone) > 0 && x.after > 0 {
+			title := strings.Join(x.gone, ", ") + " and what replaces it"
+			out[role] = ofSameWork(t.Total.Name, title, x.after/x.before-1, x.limit)
 		}
 	}
 	return out
 }
 
-// stayedIn is the whole of the kernels that stayed in the range of a finding, where others moved in or out.
+// stayedIn is the whole of the kernels that both sides have in the range of a finding, where others moved in or out.
 func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
-	x := g.stayed()[f.Name]
-	if x == nil || !x.moved {
+	moved, before, after := false, 0.0, 0.0
+	for _, s := range recorded.Kernels(g.Base.Subjects()) {
+		was, is := inRange(g.Base, s, f.Name), inRange(g.Head, s, f.Name)
+		switch {
+		case !g.Head.Has(s):
+		case was && is:
+			before += g.Base.Typical(s, g.Total.Name)
+			after += g.Head.Typical(s, g.Total.Name)
+		default:
+			moved = moved || was != is
+		}
+	}
+	if !moved {
 		return nil
 	}
-	change := x.after/x.before - 1
-	if math.IsNaN(change) {
-		return nil
-	}
-	return []whole{ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, change, float64(f.Limit))}
+	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, after/before-1, float64(f.Limit))
+}
+
+func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {
+	return slices.Contains(strings.Split(side.Role(kernel), "/"), name)
 }

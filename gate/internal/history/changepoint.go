@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
@@ -16,8 +17,9 @@ const (
 	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of values
 	// (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
 	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
-	// lasting is the number of values from which on a level is known: two such levels that are known standard errors apart
-	// differ where the change exceeds that quantile overNights times, and the spread of the values beside it overValues times.
+	// lasting is the number of values from which on a level is known: two such levels that are known standard errors
+	// apart differ where the change exceeds that quantile overNights times, and the spread of the values beside it
+	// overValues times.
 	lasting, known, overNights, overValues = 8, 7, 1.7, 1.2
 )
 
@@ -148,10 +150,7 @@ func (s sums) excursion(start, end int) (from, to int) {
 // levelChanges returns the change points that also stand out from the series. The test takes the values of a level as
 // independent; nightly values have outliers, noisy weeks and drift.
 func levelChanges(series []float64, p float64) []changePoint {
-	var at []int
-	for _, c := range changePoints(series, p) {
-		at = append(at, c.Index)
-	}
+	at := measure.Map(changePoints(series, p), func(c changePoint) int { return c.Index })
 	return merge(series, standing(series, at), p)
 }
 

@@ -159,7 +159,8 @@ func TestLastingLevels(t *testing.T) {
 			alarms += min(1, len(levelChanges(follows, trendP/8)))
 		}
 		if found < most || alarms > all/100 { // was: 23 of 200 in the middle of 24 nights
-			t.Errorf("%d nights, a step at %d: found in %d of %d; %d alarms without one", x.nights, x.at, found, all, alarms)
+			t.Errorf("%d nights, a step at %d: found in %d of %d; %d alarms without one", x.nights, x.at, found, all,
+				alarms)
 		}
 	}
 }

@@ -31,14 +31,8 @@ const (
 // is judged by the gate, and an accepted one was.
 func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 	anchored, steps := follow(since), follow(base)
-	var p []float64
-	for _, x := range anchored {
-		p = append(p, x.beyondChance)
-	}
-	for _, x := range steps {
-		p = append(p, x.addsUp)
-	}
-	p = stats.Holm(p, nil)
+	p := stats.Holm(slices.Concat(measure.Map(anchored, func(x path) float64 { return x.beyondChance }),
+		measure.Map(steps, func(x path) float64 { return x.addsUp })), nil)
 	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
 	told := map[measure.Subject]bool{}
 	var over, drifted, drifting []path
@@ -169,10 +163,7 @@ func follow(t Basis) []path {
 // moves to another host has not drifted once more with each session there.
 func (x *path) judge(sessions []model.Session, sd float64) {
 	last := len(x.at) - 1
-	changes := make([]float64, last)
-	for i := range changes {
-		changes[i] = x.times[i+1] - x.times[0]
-	}
+	changes := measure.Map(x.times[1:], func(time float64) float64 { return time - x.times[0] })
 	steps := x.innovations(changes, sessions, sd)
 	scatter := wider(x.unaccepted(steps[:last-1], sessions))
 	session := stats.Variance{S2: sd * sd * scatter, DF: stats.SessionDF}
@@ -251,10 +242,7 @@ func worst(paths []path) (path, []string) {
 		return x.share * x.change
 	}
 	measure.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
-	var others []measure.Subject
-	for _, x := range paths[1:] {
-		others = append(others, x.subject)
-	}
+	others := measure.Map(paths[1:], func(x path) measure.Subject { return x.subject })
 	return paths[0], recorded.Names(others)
 }
 

@@ -9,10 +9,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// lostStep is the side without a step where the other one has one, as a solver has with a tolerance that makes it choose
-// its steps; else "".
+// lostStep is the side without a step where the other one has one, as a solver has with a tolerance that makes it
+// choose its steps; else "".
 func (t Sides) lostStep() string {
-	base, head := t.Base.HasMetric(measure.Workload, measure.StepTime.Name), t.Head.HasMetric(measure.Workload, measure.StepTime.Name)
+	step := measure.StepTime.Name
+	base, head := t.Base.HasMetric(measure.Workload, step), t.Head.HasMetric(measure.Workload, step)
 	switch {
 	case base && !head && t.Head.Has(measure.Steps):
 		return "head"

@@ -7,12 +7,9 @@ import (
 )
 
 // Levels splits values into two levels at their widest gap. It reports ok where the gap is more than four times as wide
-// as the wider of the two groups, and each holds at least two values: the values fall on two levels rather than
+// as the wider of the two groups, and each holds at least so many values: the values fall on two levels rather than
 // scatter around one. low and high are the groups' means.
-func Levels(x []float64) (low, high float64, lows int, ok bool) { return Groups(x, 2) }
-
-// Groups is [Levels] with another least number of values in a group.
-func Groups(x []float64, least int) (low, high float64, lows int, ok bool) {
+func Levels(x []float64, least int) (low, high float64, lows int, ok bool) {
 	const apart = 4
 	s := slices.Sorted(slices.Values(x))
 	if len(s) < 2*least {

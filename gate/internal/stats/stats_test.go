@@ -277,7 +277,7 @@ func TestLevels(t *testing.T) {
 		{"exact levels", []float64{1, 2, 1, 2}, 2, true},
 		{"too few", []float64{1, 2, 1}, 0, false},
 	} {
-		if _, _, lows, ok := Levels(c.x); lows != c.lows || ok != c.ok {
+		if _, _, lows, ok := Levels(c.x, 2); lows != c.lows || ok != c.ok {
 			t.Errorf("%s: %d low, %v, want %d, %v", c.name, lows, ok, c.lows, c.ok)
 		}
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,9 +44,7 @@ func missingRows(t match.Sides, findings []result.Finding) *result.Remark {
 		default:
 			gone = append(gone, name)
 		}
-		if first == "" {
-			first = f.Name
-		}
+		first = cmp.Or(first, f.Name)
 	}
 	missing := slices.Concat(gone, some)
 	if len(missing) == 0 {

@@ -8,30 +8,23 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Part is the decision on one of several workloads.
-type Part struct {
-	Workload string
-	*result.Decision
-}
-
 // Several is one judgement on several workloads that were judged by parts of one error: it fails where one of them
 // fails, has no verdict where one has none, and passes where all do.
 func Several(workloads []*result.Judgement) *result.Judgement {
-	all, g := &result.Judgement{Workloads: workloads}, Gate{Unmet: idleBounds(workloads)}
+	all, unmet := &result.Judgement{Workloads: workloads}, idleBounds(workloads)
 	all.Findings = []result.Finding{}
 	for _, w := range workloads {
-		if g.Unmet != nil && w.Verdict == result.Pass {
-			Conclusion{result.NoVerdict, false, g.Unmet}.write(&w.Decision)
-			w.Next = []string{g.Unmet.Next}
+		if unmet != nil && w.Verdict == result.Pass {
+			Conclusion{result.NoVerdict, false, unmet}.write(&w.Decision)
+			w.Next = []string{unmet.Next}
 		}
-		g.Parts = append(g.Parts, Part{w.Workload, &w.Decision})
 		if w.Alpha.Known() {
 			all.Alpha += w.Alpha
 		}
 		all.Family += w.Family
 		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
 	}
-	Of(g, &all.Decision)
+	ofParts(workloads, unmet).write(&all.Decision)
 	return all
 }
 
@@ -63,7 +56,7 @@ func Alone(r *result.Judgement) {
 }
 
 // ofParts is the verdict of several workloads.
-func ofParts(parts []Part, unmet *result.Remark) Conclusion {
+func ofParts(parts []*result.Judgement, unmet *result.Remark) Conclusion {
 	all, undecided, v := reason.Workloads{All: len(parts)}, false, result.Pass
 	for _, p := range parts {
 		name := cmp.Or(p.Workload, "default")

@@ -24,7 +24,6 @@ type Gate struct {
 	Refused     *result.Remark  // nothing was judged
 	CodeAlone   *result.Remark  // device code, and nothing else, was judged
 	Unmet       *result.Remark  // a rule bounds values that were not measured
-	Parts       []Part          // workloads that were judged by parts of one error
 	TooFew      *result.Remark  // too few runs for any judgement
 	Outlier     *result.Remark  // a single run is an outlier as a whole
 	LeftOut     *result.Remark  // several runs of the head are outliers as a whole, and fewer of the baseline
@@ -33,21 +32,12 @@ type Gate struct {
 }
 
 // Of draws the verdict of a gate, whose findings stand worst first. Only it and [Several] write a verdict.
-func Of(g Gate, d *result.Decision) {
-	var v Conclusion
-	if g.Parts != nil {
-		v = ofParts(g.Parts, g.Unmet)
-	} else {
-		v = verdictOf(gather(g, d))
-	}
-	v.write(d)
-}
+func Of(g Gate, d *result.Decision) { verdictOf(gather(g, d)).write(d) }
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
 type gathered struct {
 	Gate
-	failed            int            // subjects with a finding that fails the gate
-	failing           string         // their names
+	failing           string         // the names of subjects with a finding that fails the gate
 	unjudged          *result.Remark // why nothing can fail the gate
 	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
 	missingRows       *result.Remark // rows of benchmark files that the head lacks, or one of its runs
@@ -74,7 +64,7 @@ func (v Conclusion) write(d *result.Decision) {
 // doubt.
 func verdictOf(g gathered) Conclusion {
 	var slower *result.Remark
-	if g.failed > 0 {
+	if g.failing != "" {
 		slower = new(result.Say(reason.Slower{What: g.failing}))
 	}
 	open := result.Pass
@@ -109,7 +99,7 @@ func gather(t Gate, d *result.Decision) gathered {
 		return gathered{Gate: t}
 	}
 	findings := d.Findings
-	g := gathered{Gate: t, unmeasuredKernels: unmeasuredKernels(t.Sides, findings),
+	g := gathered{Gate: t, failing: failing(findings), unmeasuredKernels: unmeasuredKernels(t.Sides, findings),
 		missingRows: missingRows(t.Sides, findings), strict: t.Policy.Undecided == "fail"}
 	if d.Family == 0 {
 		g.unjudged = unjudged(t.Sides)
@@ -120,32 +110,23 @@ func gather(t Gate, d *result.Decision) gathered {
 	if !slices.ContainsFunc(findings, func(f result.Finding) bool { return f.Gates && f.NotJudged() }) {
 		g.TooFew = nil // bounds alone need no second run
 	}
-	failed, listed, open, firstOpen := map[measure.Subject]bool{}, map[measure.Subject]bool{}, 0, 0
+	listed := false
+	var open []int
 	for i, f := range findings {
-		if f.Outcome == result.Slower && f.Gates {
-			failed[f.Subject()] = true
-		}
-		if f.Outcome == result.Slower && !f.Gates && !f.Increased() {
-			listed[f.Subject()] = true
-		}
+		listed = listed || f.Outcome == result.Slower && !f.Gates && !f.Increased()
 		if f.Doubted && g.doubted == nil {
 			g.doubted = about(result.Refuse(model.Doubted, remedy(&f),
 				"the %s of %s looks worse, too much to pass and not surely enough to fail: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 		if f.Undecided {
-			if open++; open == 1 {
-				firstOpen = i
-			}
+			open = append(open, i)
 		}
 	}
-	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: len(listed) > 0}))
-	if g.failed = len(failed); g.failed > 0 {
-		g.failing = failing(findings)
-	}
-	if open > 0 {
-		f := findings[firstOpen]
-		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason,
-			Others: open > 1}))
+	g.passed = new(result.Say(reason.NoneSlower{Comparisons: judged(findings), Listed: listed}))
+	if len(open) > 0 {
+		f := findings[open[0]]
+		g.open = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
+			Because: f.Reason, Others: len(open) > 1}))
 	}
 	return g
 }
@@ -243,13 +224,13 @@ func failing(findings []result.Finding) string {
 	var names []string
 	subjects, named, devices := map[measure.Subject]bool{}, map[string]bool{}, 0
 	for i := range findings {
-		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Slower && f.Gates {
+		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Fails() {
 			devices++
 		}
 	}
 	for i := range findings {
 		f := &findings[i]
-		if f.Outcome != result.Slower || !f.Gates || subjects[f.Subject()] {
+		if !f.Fails() || subjects[f.Subject()] {
 			continue
 		}
 		subjects[f.Subject()] = true

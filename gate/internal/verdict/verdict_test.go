@@ -36,7 +36,7 @@ func TestVerdicts(t *testing.T) {
 			result.NoVerdict, false, "nothing-judged"},
 		{"what was not measured before nothing judged", gathered{unmeasuredKernels: because("not-profiled"),
 			unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
-		{"a regression before all", gathered{failed: 1, drift: because(result.KeyOverDrift),
+		{"a regression before all", gathered{failing: "k", drift: because(result.KeyOverDrift),
 			unmeasuredKernels: because("not-profiled"), Gate: Gate{Outlier: because("single-run-outlier")},
 			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "slower"},
 	} {
