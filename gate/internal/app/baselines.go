@@ -15,6 +15,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -103,11 +104,8 @@ func BaselineAt(dir string) (root, workload, gpu string) {
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in the order of their directories.
 func WorkloadsIn(root string) (names []string) {
-	var dirs []string
 	found, _ := new(input.Search).Paths(root, "*/*/*.csv")
-	for _, f := range found {
-		dirs = append(dirs, filepath.Dir(filepath.Dir(f)))
-	}
+	dirs := measure.Map(found, func(f string) string { return filepath.Dir(filepath.Dir(f)) })
 	for _, dir := range slices.Compact(dirs) {
 		name := baseline.Workload(dir)
 		if new(thresholds.Workload).Set("name", name, "") == nil { // directories of others may have any name
@@ -253,9 +251,5 @@ func (b Baselines) newest() (newest model.Session) {
 }
 
 func (b Baselines) models() []string {
-	var out []string
-	for _, x := range b {
-		out = append(out, x.Sessions[0].GPU)
-	}
-	return out
+	return measure.Map(b, func(x Baseline) string { return x.Sessions[0].GPU })
 }

@@ -345,12 +345,7 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	return out
 }
 
-func shell(commands [][]string) (lines []string) {
-	for _, words := range commands {
-		lines = append(lines, thresholds.JoinCommand(words))
-	}
-	return lines
-}
+func shell(commands [][]string) []string { return measure.Map(commands, thresholds.JoinCommand) }
 
 // Runner runs the child processes of nsgate (the runner below the profiler, the guard of private files) if the
 // arguments ask for one. A program with a [Live] calls it first in main: the profiler starts it again.

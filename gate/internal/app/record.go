@@ -194,10 +194,9 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 
 // namedRuns says which runs are outliers, and by how much: "run 3 differs by +30.0 % in nearly all kernels".
 func namedRuns(outliers map[int]float64) string {
-	var words []string
-	for _, run := range slices.Sorted(maps.Keys(outliers)) {
-		words = append(words, fmt.Sprintf("run %d differs by %s in nearly all kernels", run+1, result.Number(outliers[run]).Change()))
-	}
+	words := measure.Map(slices.Sorted(maps.Keys(outliers)), func(run int) string {
+		return fmt.Sprintf("run %d differs by %s in nearly all kernels", run+1, result.Number(outliers[run]).Change())
+	})
 	return strings.Join(words, ", ")
 }
 
@@ -308,10 +307,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
 				r.Baseline, r.Workload, out.Unwritten = Placed(out.Dir), c.Workload, r
 			}
-			var lines []string
-			for _, f := range changed {
-				lines = append(lines, changeLine(f))
-			}
+			lines := measure.Map(changed, changeLine)
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
 				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), result.Few(lines))

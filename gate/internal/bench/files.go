@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,10 +37,7 @@ func readPytest(r *run) error {
 	r.on(f.Machine.Node)
 	r.at("2006-01-02T15:04:05.999999Z07:00", f.Datetime)
 	for i, b := range f.Benchmarks {
-		where, row := fmt.Sprintf("benchmarks[%d]", i), b.FullName
-		if row == "" {
-			row = b.Name
-		}
+		where, row := fmt.Sprintf("benchmarks[%d]", i), cmp.Or(b.FullName, b.Name)
 		if b.Stats.Median == nil {
 			return r.bad(where, "%s has no stats.median", measure.Quote(row))
 		}

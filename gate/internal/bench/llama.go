@@ -38,15 +38,13 @@ func readLlama(r *run) error {
 			tests = append(tests, t)
 		}
 	}
-	var texts []map[string]string
-	for _, t := range tests {
+	return r.addLlama(measure.Map(tests, func(t map[string]any) map[string]string {
 		text := map[string]string{}
 		for k, v := range t {
 			text[k] = fmt.Sprint(v)
 		}
-		texts = append(texts, text)
-	}
-	return r.addLlama("test %d", texts)
+		return text
+	}))
 }
 
 // llamaSettings are settings of a test and their defaults in versions of llama-bench; other values stand in the name of
@@ -56,9 +54,9 @@ var llamaSettings = []struct{ key, usual string }{
 	{"n_gpu_layers", "99 -1"}, {"split_mode", "layer"}, {"flash_attn", "false 0 -1"},
 }
 
-// addLlama adds the tests of llama-bench, whose values are given as texts; where formats the place of a test. Tests
-// with the same name have the settings in it that differ between them.
-func (r *run) addLlama(where string, tests []map[string]string) error {
+// addLlama adds the tests of llama-bench, whose values are given as texts. Tests with the same name have the settings in
+// it that differ between them.
+func (r *run) addLlama(tests []map[string]string) error {
 	type namesakes struct {
 		tests int
 		with  map[[2]string]int // tests by a setting and its value
@@ -76,7 +74,7 @@ func (r *run) addLlama(where string, tests []map[string]string) error {
 	}
 	for i, t := range tests {
 		parts := []string{llamaName(t)}
-		where, of := fmt.Sprintf(where, i+1), all[parts[0]]
+		where, of := fmt.Sprintf("test %d", i+1), all[parts[0]]
 		for _, setting := range slices.Sorted(maps.Keys(t)) {
 			if of.with[[2]string{setting, t[setting]}] != of.tests && !measured().MatchString(setting) {
 				parts = append(parts, setting+"="+t[setting])

@@ -36,29 +36,17 @@ func readLlamaTable(r *run) error {
 	if err != nil {
 		return err
 	}
-	var tests []map[string]string
-	for _, cells := range rows {
+	return r.addLlama(measure.Map(rows, func(cells []string) map[string]string {
 		t := map[string]string{}
 		for j, name := range head {
 			t[name] = cells[j]
 		}
-		tests = append(tests, t)
-	}
-	return r.addLlama("test %d", tests)
+		return t
+	}))
 }
 
 // unitOf is the unit at the end of a column's name: "Triton (GB/s)", "Triton (Execution time (ms))".
 var unitOf = input.Pattern(`^(.*?)\s*[(\[](?:[^()\[\]]*[(\[])?([^()\[\]]+)[)\]]+$`)
-
-// unitBehind is the unit behind the last dash of a column's name: "Triton-GB/s". One letter may be a name: "Model-B".
-func unitBehind(title string) (name string, m measure.Metric, factor float64) {
-	at := strings.LastIndexByte(title, '-')
-	if at < 0 || len(title)-at <= 2 {
-		return title, measure.Value, 1
-	}
-	m, factor = inUnit(title[at+1:])
-	return title[:at], m, factor
-}
 
 // whole matches the decimals of a size, which pandas writes as a float: 256.000000.
 var whole = input.Pattern(`\.0+$`)
@@ -117,10 +105,7 @@ func readTriton(r *run) error {
 			`write units in brackets into line_names of the Benchmark: "Triton (GB/s)"; recent versions of Triton add ylabel`,
 			"%s: line 1: no column has a unit", r.file)
 	}
-	var columns []column
-	for _, title := range head[sizes:] {
-		columns = append(columns, ofColumn(title))
-	}
+	columns := measure.Map(head[sizes:], ofColumn)
 	seen := map[string]bool{}
 	for i, cells := range rows {
 		var parts []string
@@ -183,23 +168,27 @@ type column struct {
 }
 
 func ofColumn(title string) column {
+	none := column{title, title, unit{measure.Value, 1}}
 	if len(title) > longest {
-		return column{title, title, unit{measure.Value, 1}}
+		return none
 	}
 	if part := unitOf().FindStringSubmatch(title); part != nil {
 		if m, factor := inUnit(part[2]); !isValue(m) {
 			return column{title, part[1], unit{cmp.Or(onGPU[m], m), factor}}
 		}
 	}
-	if i := strings.LastIndexByte(title, '-'); i >= 0 {
-		if x, ok := tritonMetrics[title[i+1:]]; ok {
-			return column{title, title[:i], x}
-		}
+	i := strings.LastIndexByte(title, '-')
+	if i < 0 {
+		return none
 	}
-	if name, m, factor := unitBehind(title); !isValue(m) {
-		return column{title, name, unit{cmp.Or(onGPU[m], m), factor}}
+	if x, ok := tritonMetrics[title[i+1:]]; ok {
+		return column{title, title[:i], x}
 	}
-	return column{title, title, unit{measure.Value, 1}}
+	// The unit behind the last dash: "Triton-GB/s". One letter may be a name: "Model-B".
+	if m, factor := inUnit(title[i+1:]); !isValue(m) && len(title)-i > 2 {
+		return column{title, title[:i], unit{cmp.Or(onGPU[m], m), factor}}
+	}
+	return none
 }
 
 // number is a number with a point, as programs write it.

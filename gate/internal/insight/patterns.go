@@ -154,18 +154,16 @@ func callsOfKind(x *result.Summary, kind *regexp.Regexp, most result.Number) []r
 	})
 }
 
-func synchronisingCalls(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range callsOfKind(x, waitCall(), line) {
-		out = append(out, result.Say(SynchronisingCalls{call{c.Name, c.Value, c.Role}}))
-	}
-	return out
+func synchronisingCalls(x *result.Summary, line result.Number) []result.Remark {
+	return measure.Map(callsOfKind(x, waitCall(), line), func(c result.SummaryValue) result.Remark {
+		return result.Say(SynchronisingCalls{call{c.Name, c.Value, c.Role}})
+	})
 }
 
-func synchronousCopies(x *result.Summary, line result.Number) (out []result.Remark) {
-	for _, c := range callsOfKind(x, copyCall(), line) {
-		out = append(out, result.Say(SynchronousCopies{call{c.Name, c.Value, c.Role}}))
-	}
-	return out
+func synchronousCopies(x *result.Summary, line result.Number) []result.Remark {
+	return measure.Map(callsOfKind(x, copyCall(), line), func(c result.SummaryValue) result.Remark {
+		return result.Say(SynchronousCopies{call{c.Name, c.Value, c.Role}})
+	})
 }
 
 func copiesOf(x *result.Summary) []result.SummaryCopy {

@@ -197,10 +197,9 @@ func (s *reportSheet) falls() {
 	if s.Fall == nil || len(s.Fall.Rows) == 0 {
 		return
 	}
-	var parts [][3]float64
-	for _, x := range s.Fall.Rows {
-		parts = append(parts, [3]float64{float64(x.Change), float64(x.Low), float64(x.High)})
-	}
+	parts := measure.Map(s.Fall.Rows, func(x story.FallRow) [3]float64 {
+		return [3]float64{float64(x.Change), float64(x.Low), float64(x.High)}
+	})
 	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
 		About: "The " + s.Fall.About() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
 	p.Table = &story.Table{Title: "Parts of the change of the step", Class: "falls",

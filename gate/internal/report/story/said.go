@@ -359,11 +359,8 @@ func (v *Story) Further() (list []Fact) {
 	case result.NoVerdict:
 		return nil
 	}
-	list = factsOf(Fact{"Intended?", v.Report.Accept})
-	for _, x := range v.Ways {
-		list = append(list, Fact{x[0], x[1]})
-	}
-	return list
+	ways := measure.Map(v.Ways, func(x [2]string) Fact { return Fact{x[0], x[1]} })
+	return append(factsOf(Fact{"Intended?", v.Report.Accept}), ways...)
 }
 
 // SlowRank reports whether a slow or late rank fails the gate.

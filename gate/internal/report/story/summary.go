@@ -216,11 +216,9 @@ func otherTable(s *result.Summary) *Table {
 
 // Sentences are those of patterns or about ranks.
 func Sentences(remarks []result.Remark) []string {
-	var out []string
-	for _, p := range remarks {
-		out = append(out, Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern))
-	}
-	return Nonempty(out...)
+	return Nonempty(measure.Map(remarks, func(p result.Remark) string {
+		return Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern)
+	})...)
 }
 
 func Recording(s *result.Summary) []Fact {
