@@ -1,6 +1,7 @@
 package thresholds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -325,18 +326,9 @@ func parseMetric(s string) (Glob, error) {
 	return Glob(s), nil
 }
 
-func kindOf(k unstable.Kind) string {
-	switch k {
-	case unstable.String:
-		return "a string"
-	case unstable.Integer, unstable.Float:
-		return "a number"
-	case unstable.Bool:
-		return "true or false"
-	case unstable.Array:
-		return "a list"
-	case unstable.InlineTable:
-		return "a table"
-	}
-	return "a date or time"
-}
+// kinds are the kinds of values in words, without dates and times.
+var kinds = map[unstable.Kind]string{unstable.String: "a string", unstable.Integer: "a number",
+	unstable.Float: "a number", unstable.Bool: "true or false", unstable.Array: "a list",
+	unstable.InlineTable: "a table"}
+
+func kindOf(k unstable.Kind) string { return cmp.Or(kinds[k], "a date or time") }

@@ -125,19 +125,16 @@ func (m *Measurement) place(s *model.Session) {
 }
 
 func kernels(sessions []model.Session) []string {
-	var names []string
-	seen := map[string]bool{}
+	var names model.Interned[string]
 	for _, s := range sessions {
 		for i, x := range s.Series {
 			if x.Subject.Scope != measure.ScopeKernel || i > 0 && x.Subject == s.Series[i-1].Subject {
 				continue
 			}
-			if n := x.Subject.Short(); !seen[n] {
-				names, seen[n] = append(names, n), true
-			}
+			names.Of(x.Subject.Short())
 		}
 	}
-	return names
+	return names.List
 }
 
 // keepKernels restricts sessions to kernels of these short names, all where there are none.

@@ -2,7 +2,6 @@ package insight
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
@@ -51,13 +50,7 @@ func overviewOf(base, head []model.Session) []result.OverviewRow {
 			kernels = append(kernels, row(s, total))
 		}
 	}
-	known := func(n result.Number) float64 {
-		if !n.Known() {
-			return 0
-		}
-		return float64(n)
-	}
-	most := func(r result.OverviewRow) float64 { return math.Max(known(r.Base), known(r.Head)) }
+	most := func(r result.OverviewRow) result.Number { return max(r.Base.Or(0), r.Head.Or(0)) }
 	measure.Sort(kernels, func(a, b result.OverviewRow) int { return cmp.Compare(most(b), most(a)) })
 	rows = append(rows, kernels[:min(len(kernels), mostOverview)]...)
 	return slices.DeleteFunc(rows, func(r result.OverviewRow) bool { return most(r) == 0 })

@@ -85,7 +85,7 @@ var shown = []string{
 }
 
 // others are the metrics of the workload, or of a part of it, that have none.
-func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
+func (s *summarizer) others(subject measure.Subject) []measure.Metric {
 	h := s.side.Entries[subject]
 	if h == nil {
 		return nil
@@ -98,10 +98,7 @@ func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		out = append(out, metrics[name])
-	}
-	return out
+	return measure.Map(slices.Sorted(maps.Keys(metrics)), func(name string) measure.Metric { return metrics[name] })
 }
 
 // typical is the median over these profiled runs; of a metric of unprofiled runs that over all of them.
@@ -227,38 +224,25 @@ func finish(x *result.Summary) {
 		return n / of
 	}
 	if len(x.Parts) > 0 {
-		x.Period = 0
-		for _, p := range x.Parts {
-			x.Period += p.Time
-		}
+		x.Period = measure.Sum(x.Parts, func(p result.SummaryPart) result.Number { return p.Time })
 	}
 	for i := range x.Parts {
 		x.Parts[i].Share = part(x.Parts[i].Time, x.Period)
 	}
-	whole, work := x.GPUTime, result.Number(0)
+	whole := x.GPUTime
 	if !whole.Known() { // one launch of each kernel stands for the workload
-		whole = 0
-		for _, k := range x.Kernels {
-			whole += k.Total
-		}
+		whole = measure.Sum(x.Kernels, func(k result.SummaryKernel) result.Number { return k.Total })
 	}
 	for i := range x.Kernels {
 		x.Kernels[i].Share = part(x.Kernels[i].Total, whole)
 	}
-	for _, c := range x.Copies {
-		if c.Time.Known() {
-			work += c.Time
-		}
-	}
+	work := measure.Sum(x.Copies, func(c result.SummaryCopy) result.Number { return c.Time.Or(0) })
 	for i := range x.Copies {
 		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
 	}
-	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
-	measure.Sort(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
-	measure.Sort(x.Kernels, func(a, b result.SummaryKernel) int {
-		return cmp.Compare(-float64(a.Total), -float64(b.Total))
-	})
-	measure.Sort(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
+	measure.Sort(x.Parts, func(a, b result.SummaryPart) int { return cmp.Compare(b.Time, a.Time) })
+	measure.Sort(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-a.Total, -b.Total) })
+	measure.Sort(x.Copies, func(a, b result.SummaryCopy) int { return cmp.Compare(b.Time, a.Time) })
 }
 
 // likeLast keeps the sessions of the GPU model, profiler and step of another.

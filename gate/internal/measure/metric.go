@@ -260,15 +260,7 @@ const (
 
 // Floor is the smallest measurable change of the metric.
 func (m Metric) Floor() Floor {
-	switch is := known[m.Name].is; {
-	case is&tick != 0:
-		return FloorTick
-	case is&ticks != 0:
-		return FloorTicks
-	case is&once != 0:
-		return FloorOnce
-	}
-	return FloorNone
+	return map[mark]Floor{tick: FloorTick, ticks: FloorTicks, once: FloorOnce}[known[m.Name].is&(tick|ticks|once)]
 }
 
 // SmallKernel is the time of a launch in ns under which a kernel is small (TraceLens' short kernel): launching it takes

@@ -1,6 +1,8 @@
 package reason
 
 import (
+	"cmp"
+
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -167,13 +169,8 @@ func (r OtherHost) String() string {
 }
 
 func hosts(known string) string {
-	switch known {
-	case "different":
-		return "baseline and head come from different hosts"
-	case "times":
-		return "baseline and head are sessions of one GPU at different times"
-	}
-	return "baseline and head may come from different hosts"
+	are := map[string]string{"different": "come from different hosts", "times": "are sessions of one GPU at different times"}
+	return "baseline and head " + cmp.Or(are[known], "may come from different hosts")
 }
 
 // StepPart is the part of a step that most of its change is.

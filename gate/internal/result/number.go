@@ -31,6 +31,14 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 // Known reports whether the number is finite.
 func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
+// Or is the number, or the other one where it is not known.
+func (n Number) Or(other Number) Number {
+	if n.Known() {
+		return n
+	}
+	return other
+}
+
 // Unknown is a number that is not known.
 var Unknown = Number(math.NaN())
 

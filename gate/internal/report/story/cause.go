@@ -56,12 +56,7 @@ func (v *Story) causes(of ...Class) []Cause {
 }
 
 func worst(list []Cause) {
-	size := func(c Cause) float64 {
-		if !c.Cost.Known() {
-			return 0
-		}
-		return math.Abs(float64(c.Cost))
-	}
+	size := func(c Cause) float64 { return math.Abs(float64(c.Cost.Or(0))) }
 	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})
@@ -208,12 +203,7 @@ const explains = 1.0 / 3
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
 // the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []Cause, program []Row) []Cause {
-	sum := result.Number(0)
-	for _, c := range list {
-		if c.Cost.Known() {
-			sum += c.Cost
-		}
-	}
+	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
 	slower := Group(program).of(measure.StepTime.Name) != nil || Group(program).of(measure.GPUTime.Name) != nil
 	var own []Cause
 	for _, r := range program {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -261,11 +262,11 @@ func waits(part FallRow, every, per string, calls *Row) string {
 
 // Places are the source lines that launch the kernels of a cause, or make its CUDA calls.
 func (c *Cause) Places() []string {
-	var out []string
+	var out model.Interned[string]
 	for _, r := range c.Rows {
-		if at := r.Place(); at != "" && !slices.Contains(out, at) {
-			out = append(out, at)
+		if at := r.Place(); at != "" {
+			out.Of(at)
 		}
 	}
-	return out
+	return out.List
 }

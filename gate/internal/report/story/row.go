@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -325,15 +326,13 @@ func Groups(rows []Row) []Group {
 
 // evidence are the distinct facts of the rows.
 func (g Group) evidence() []string {
-	var out []string
+	var out model.Interned[string]
 	for _, r := range g {
 		for _, e := range r.Evidence {
-			if !slices.Contains(out, e) {
-				out = append(out, e)
-			}
+			out.Of(e)
 		}
 	}
-	return out
+	return out.List
 }
 
 // Said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
