@@ -184,7 +184,8 @@ func bounded(data []byte) error {
 	return nil
 }
 
-// deep is the first part of a key with too many parts, in an expression or a value; nil where there is none. It counts keys.
+// deep is the first part of a key with too many parts, in an expression or a value; nil where there is none. It counts
+// keys.
 func deep(n *unstable.Node, keys *int) *unstable.Node {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:

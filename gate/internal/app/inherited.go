@@ -80,7 +80,7 @@ func prints(of map[string]string) string {
 	return ""
 }
 
-// changedPrints names the settings that differ between two lists of [prints], ": A, B" or "" where neither list is known.
+// changedPrints names the settings that differ between two lists of [prints], ": A, B", or "" where a list is not known.
 func changedPrints(a, b string) string {
 	base, err1 := url.ParseQuery(a)
 	head, err2 := url.ParseQuery(b)

@@ -186,8 +186,10 @@ func TestRead(t *testing.T) {
 				"request throughput item_rate 4"},
 		{"k6 failed requests", "a.json", k6File(`"http_req_failed":{"passes":2,"fails":6,"value":0.25},`),
 			"requests failed: http_req_failed.passes is 2"},
-		{"k6 failed checks", "a.json", k6File(`"checks":{"passes":9,"fails":1,"value":0.9},`), "requests failed: checks.fails is 1"},
-		{"k6 rate of checks", "a.json", `{"metrics":{"iterations":{"values":{"rate":3}},"checks":{"values":{"rate":0.9}}}}`,
+		{"k6 failed checks", "a.json", k6File(`"checks":{"passes":9,"fails":1,"value":0.9},`),
+			"requests failed: checks.fails is 1"},
+		{"k6 rate of checks", "a.json",
+			`{"metrics":{"iterations":{"values":{"rate":3}},"checks":{"values":{"rate":0.9}}}}`,
 			"requests failed: checks.rate is 0.9"},
 		{"k6 failed rate", "a.json", `{"metrics":{"iterations":{"values":{"rate":3}},` +
 			`"http_req_failed":{"values":{"rate":0.25}}}}`, "requests failed: http_req_failed.rate is 0.25"},

@@ -18,23 +18,30 @@ var grown = map[string][]shapes.Shape{}
 
 func init() {
 	for name, sample := range map[string]string{
-		"nvbench":       nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("own", "1")),
-		"google":        google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,"time_unit":"us","own":5}`),
-		"old google":    google(`{"name":"B_mean","real_time":2,"time_unit":"ms"},{"name":"B_stddev","real_time":1,"time_unit":"ms"}`),
-		"failed google": google(`{"name":"B","run_type":"iteration","error_occurred":true,"error_message":"out of memory"}`),
-		"pytest": `{"machine_info":{"node":"h"},"commit_info":{},"benchmarks":[{"name":"t","fullname":"a.py::t","stats":{"median":0.002,
-			"mean":9},"extra_info":{"a":1}}],"datetime":"2026-11-20T10:00:00.123456+00:00","version":"4.0"}`,
-		"asv":   asv2(`"time_x":[[1,2,3,4],[["1","2"],["3","4"]]]`),
-		"asv 1": `{"commit_hash":"a","params":{"machine":"m"},"results":{"mem_w":3,"time_x":{"params":[["'a'","'b'"]],"result":[1,2]}}}`,
-		"criterion": `{"mean":{"confidence_interval":{"upper_bound":3},"point_estimate":2,"standard_error":1},"median":{"point_estimate":1.5},
-			"std_dev":{"point_estimate":9}}`,
+		"nvbench": nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("own", "1")),
+		"google": google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,"time_unit":"us",
+			"own":5}`),
+		"old google": google(`{"name":"B_mean","real_time":2,"time_unit":"ms"},
+			{"name":"B_stddev","real_time":1,"time_unit":"ms"}`),
+		"failed google": google(`{"name":"B","run_type":"iteration","error_occurred":true,
+			"error_message":"out of memory"}`),
+		"pytest": `{"machine_info":{"node":"h"},"commit_info":{},"benchmarks":[{"name":"t","fullname":"a.py::t",
+			"stats":{"median":0.002,"mean":9},"extra_info":{"a":1}}],"datetime":"2026-11-20T10:00:00.123456+00:00",
+			"version":"4.0"}`,
+		"asv": asv2(`"time_x":[[1,2,3,4],[["1","2"],["3","4"]]]`),
+		"asv 1": `{"commit_hash":"a","params":{"machine":"m"},"results":{"mem_w":3,
+			"time_x":{"params":[["'a'","'b'"]],"result":[1,2]}}}`,
+		"criterion": `{"mean":{"confidence_interval":{"upper_bound":3},"point_estimate":2,"standard_error":1},
+			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`,
 		"hyperfine": `{"results":[{"command":"make","median":1,"times":[1,2],"parameters":{"j":"1"},"exit_codes":[0]},
 			{"command":"make","median":2,"times":[2],"parameters":{"j":"8"}}]}`,
-		"llama":       `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,"avg_ts":1234.5,"gpu_info":"NVIDIA H100"}]`,
+		"llama": `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,"avg_ts":1234.5,
+			"gpu_info":"NVIDIA H100"}]`,
 		"llama lines": `{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":128,"type_k":"q8_0","avg_ts":7}`,
 		"genai":       genAIFile,
 		"k6":          k6File(`"checks":{"passes":3,"fails":0},`),
-		"serving":     `{"request_throughput":2,"mean_ttft_ms":3,"p99_ttft_ms":4,"completed":10,"ttfts":[1,2],"errors":["",""],"model_id":"m"}`,
+		"serving": `{"request_throughput":2,"mean_ttft_ms":3,"p99_ttft_ms":4,"completed":10,"ttfts":[1,2],
+			"errors":["",""],"model_id":"m"}`,
 		"latency":     `{"avg_latency":4.5,"latencies":[4,5],"percentiles":{"10":3,"50":4,"99":5}}`,
 		"plain":       `{"p99_ttft_ms":3,"tokens_per_second":4,"model":"m"}`,
 		"history":     `{"lastUpdate":1,"entries":{"a":[{"benches":[{"name":"a","value":1,"unit":"ms"}]}]}}`,
@@ -52,8 +59,8 @@ func init() {
 		grown[name] = shapes.Table(sample, ",")
 	}
 	grown["tritonbench"] = shapes.Table("x_val;aten-latency;aten-accuracy\n(8, 8);0.5 (±1%);1\n", ";")
-	grown["JUnit"] = shapes.XML(`<testsuites>{{<testsuite name="s^"><properties>{{<property name="p^" value="1"/>}}</properties>` +
-		`{{<testcase classname="c^" name="t^" time="1"/>}}</testsuite>}}^</testsuites>`)
+	grown["JUnit"] = shapes.XML(`<testsuites>{{<testsuite name="s^"><properties>{{<property name="p^" value="1"/>}}` +
+		`</properties>{{<testcase classname="c^" name="t^" time="1"/>}}</testsuite>}}^</testsuites>`)
 }
 
 // TestGrowth wants a sample of each row of [formats], and that no file of one takes long.
@@ -61,7 +68,9 @@ func TestGrowth(t *testing.T) {
 	rows := map[*format]int{}
 	check := func(name string, list []shapes.Shape) {
 		rows[cmp.Or(formatOf([]byte(list[0].File(10))), formatOf([]byte(list[0].File(200))))]++
-		shapes.Check(t, name, list, os.Getenv("NSGATE_TEST_FULL") != "", func(text string) { Read(strings.NewReader(text), "a/b.json") })
+		shapes.Check(t, name, list, os.Getenv("NSGATE_TEST_FULL") != "", func(text string) {
+			Read(strings.NewReader(text), "a/b.json")
+		})
 	}
 	for name, list := range grown {
 		check(name, list)
@@ -90,21 +99,28 @@ var longParts = map[string]func(bytes int) string{
 		return strings.NewReplacer(`"name":"copy"`, `"name":"`+long(bytes)+`"`, `"states":[`,
 			`"states":[`+list(bytes/80, `{"is_skipped":true,"axis_values":[]}`)+`,`).Replace(nv(true, ""))
 	},
-	"names of k6": func(bytes int) string { return k6File(`"http_req` + long(bytes) + `":{"a":1` + keys(bytes/24) + `},`) },
+	"names of k6": func(bytes int) string {
+		return k6File(`"http_req` + long(bytes) + `":{"a":1` + keys(bytes/24) + `},`)
+	},
 	"depth of a load": func(bytes int) string {
 		depth := min(bytes/12, 9000)
-		return `{"request_throughput":2,"mean_ttft_ms":3,"x":` + strings.Repeat(`{"a":`, depth) + "[" + list(bytes/4, "1") + "]" +
-			strings.Repeat("}", depth) + `}`
+		return `{"request_throughput":2,"mean_ttft_ms":3,"x":` + strings.Repeat(`{"a":`, depth) +
+			"[" + list(bytes/4, "1") + "]" + strings.Repeat("}", depth) + `}`
 	},
 	"settings of llama-bench": func(bytes int) string {
-		return `[{"model_filename":"m","model_type":"l","avg_ts":1` + keys(bytes/24) + `},` + list(bytes/60, `{"model_type":"l","avg_ts":1}`) + `]`
+		return `[{"model_filename":"m","model_type":"l","avg_ts":1` + keys(bytes/24) + `},` +
+			list(bytes/60, `{"model_type":"l","avg_ts":1}`) + `]`
 	},
 	"suites of JUnit": func(bytes int) string {
-		return `<testsuite name="` + long(bytes) + `">` + strings.Repeat(`<testcase name="a" time="1"/>`, bytes/60) + `</testsuite>`
+		return `<testsuite name="` + long(bytes) + `">` +
+			strings.Repeat(`<testcase name="a" time="1"/>`, bytes/60) + `</testsuite>`
 	},
-	"depth of JUnit": func(bytes int) string { return strings.Repeat(`<testsuite name="a">`, bytes/20) + `<testcase/>` },
+	"depth of JUnit": func(bytes int) string {
+		return strings.Repeat(`<testsuite name="a">`, bytes/20) + `<testcase/>`
+	},
 	"attributes of JUnit": func(bytes int) string {
-		return `<testsuites><testsuite><testcase/><x ` + strings.Repeat(`value="1" `, bytes/10) + `/></testsuite></testsuites>`
+		return `<testsuites><testsuite><testcase/><x ` + strings.Repeat(`value="1" `, bytes/10) +
+			`/></testsuite></testsuites>`
 	},
 	"columns of Triton": func(bytes int) string {
 		return "N,a (ms)," + long(bytes) + " (ms)\n" + strings.Repeat("8,1,1\n", bytes/12)

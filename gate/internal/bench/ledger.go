@@ -67,8 +67,8 @@ func (r *run) account(a account) {
 	}
 }
 
-// numbers gives each number of a JSON file, of several values one after the other: the key that names it, its own key and
-// how many are around it. Those below the key of a part are left out.
+// numbers gives each number of a JSON file, of several values one after the other: the key that names it, its own key
+// and how many are around it. Those below the key of a part are left out.
 func (a account) numbers(text []byte, isPart func(key string) bool, each func(name, leaf string, level int)) {
 	type level struct{ object, value bool } // value: the next token is that of a key
 	var open []level

@@ -54,8 +54,8 @@ var llamaSettings = []struct{ key, usual string }{
 	{"n_gpu_layers", "99 -1"}, {"split_mode", "layer"}, {"flash_attn", "false 0 -1"},
 }
 
-// addLlama adds the tests of llama-bench, whose values are given as texts. Tests with the same name have the settings in
-// it that differ between them.
+// addLlama adds the tests of llama-bench, whose values are given as texts. Tests with the same name have the settings
+// in it that differ between them.
 func (r *run) addLlama(tests []map[string]string) error {
 	type namesakes struct {
 		tests int

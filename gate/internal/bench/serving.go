@@ -58,7 +58,7 @@ var servingName = input.Pattern(`^(?:(` + statistics + `)_)?(.+?)(?:_(` + statis
 
 const statistics = `mean|avg|average|median|med|std|stddev|min|max|p\d{1,2}(?:_\d{1,4})?`
 
-// longestMetric bounds a name of [servingMetrics] with its statistic and unit, in bytes: a pattern takes long for others.
+// longestMetric bounds a name of [servingMetrics] with its statistic and unit, in bytes: patterns take long for others.
 const longestMetric = 128
 
 // perSecond matches the unit of a rate in a name.

@@ -118,8 +118,9 @@ func IsRate(base string) bool {
 	return per && thing(noun) >= 0
 }
 
-// SameUnit reports whether values in two units compare: spellings of one, or one that is not known. The rates of sessions that older versions wrote are all
-// per second without a noun, which were those of rows and elements in any size.
+// SameUnit reports whether values in two units compare: spellings of one, or one that is not known. The rates of
+// sessions that older versions wrote are all per second without a noun, which were those of rows and elements in any
+// size.
 func SameUnit(a, b string) bool {
 	if !IsRate(a) || !IsRate(b) {
 		size, base, known := BaseUnit(a)

@@ -69,8 +69,8 @@ func (r Excused) String() string {
 	return "without " + result.Few(r.Names) + ", which the policy allows, it is " + r.Change.Change() + ", so it does not fail the gate"
 }
 
-// TwoLevels is a side whose runs fall on two levels: Some of All at Low, of the other side In of Of. Mode is the verdict
-// on the worse level: it "appeared", "disappeared", its "share" changed, or "both" sides have it.
+// TwoLevels is a side whose runs fall on two levels: Some of All at Low, of the other side In of Of. Mode is the
+// verdict on the worse level: it "appeared", "disappeared", its "share" changed, or "both" sides have it.
 type TwoLevels struct {
 	Mode      string
 	Side      string
@@ -88,17 +88,15 @@ var modes = map[string]string{"appeared": "a mode appeared: ", "disappeared": "a
 	"share": "the share of a mode changed: ", "both": "both sides have a mode: "}
 
 func (r TwoLevels) String() string {
-	s := modes[r.Mode] + "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
-		" at " + r.Low.In(r.Unit) + ", the others " + r.Above.Change()
+	s := modes[r.Mode] + "the " + side(r.Side) + " is bimodal: " + result.Number(r.Some).Text() + " of " +
+		measure.Count(r.All, "run") + " at " + r.Low.In(r.Unit) + ", the others " + r.Above.Change()
 	switch {
 	case r.New:
 		s += "; the baseline is not"
 	case r.Of > 0:
 		s += "; of the other side " + result.Number(r.In).Text() + " of " + result.Number(r.Of).Text()
 	}
-	if r.Follows != "" {
-		s += "; the mode follows " + r.Follows
-	}
+	s += result.Given(r.Follows, "; the mode follows ", r.Follows)
 	if r.Needed > 0 {
 		s += "; on one host " + measure.Count(r.Needed, "run") + " a side would decide"
 	}
@@ -169,7 +167,8 @@ func (r OtherHost) String() string {
 }
 
 func hosts(known string) string {
-	are := map[string]string{"different": "come from different hosts", "times": "are sessions of one GPU at different times"}
+	are := map[string]string{"different": "come from different hosts",
+		"times": "are sessions of one GPU at different times"}
 	return "baseline and head " + cmp.Or(are[known], "may come from different hosts")
 }
 

@@ -196,8 +196,8 @@ func (r OtherCycle) String() string {
 type OneStep struct{ Without string }
 
 func (r OneStep) String() string {
-	return "no step was found in the " + r.Without + ", and the other side has one: GPU time and run time of whole runs are judged, " +
-		"kernels and steps are not; mark the step with an NVTX range"
+	return "no step was found in the " + r.Without + ", and the other side has one: GPU time and run time of whole " +
+		"runs are judged, kernels and steps are not; mark the step with an NVTX range"
 }
 
 // OnOneSide names metrics that only one side has. Outputs is true where the names are outputs.

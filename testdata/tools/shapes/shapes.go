@@ -22,9 +22,9 @@ type Shape struct {
 
 // fills are what names are made of: words, brackets that nothing closes, separators of C++, prefixes of mangled names,
 // characters of other alphabets, control characters.
-var fills = []string{"a", "<", "(", "a<", "a(", "f<(", ")", ">", "a>", "::", "a::b", "operator<", "operator()", " ", " a", "_Z", "_",
-	"0", "-", ".", "é", "\x01", "\\", "\"", ",", "=", "|", "[", "{", "unnamed>::", "(anonymous namespace)::", "::__1::",
-	"<unnamed>::", "_GLOBAL__N_", "p99_", "_per_s", "$24", "Dp", "[abi:", "julia_", "_0d", "_1"}
+var fills = []string{"a", "<", "(", "a<", "a(", "f<(", ")", ">", "a>", "::", "a::b", "operator<", "operator()", " ",
+	" a", "_Z", "_", "0", "-", ".", "é", "\x01", "\\", "\"", ",", "=", "|", "[", "{", "unnamed>::",
+	"(anonymous namespace)::", "::__1::", "<unnamed>::", "_GLOBAL__N_", "p99_", "_per_s", "$24", "Dp", "[abi:", "julia_", "_0d", "_1"}
 
 // node is a value of JSON.
 type node struct {
@@ -199,11 +199,15 @@ func JSON(sample string) (out []Shape) {
 				rest += ","
 				last := n.kids[len(n.kids)-1]
 				text := last.string()
-				many("keys of its kind", rest, "}", ",", func(i int) string { return fmt.Sprintf("%q:%s", fmt.Sprint("k", i), text) })
+				many("keys of its kind", rest, "}", ",", func(i int) string {
+					return fmt.Sprintf("%q:%s", fmt.Sprint("k", i), text)
+				})
 				many("one key", rest, "}", ",", func(i int) string { return quote(n.keys[len(n.keys)-1]) + ":" + text })
 			}
 			for _, value := range []string{"1", `"x"`, "[]", "null", `{"value":1}`} {
-				many("keys of "+value, rest, "}", ",", func(i int) string { return fmt.Sprintf("%q:%s", fmt.Sprint("p", i, "_ttft_ms"), value) })
+				many("keys of "+value, rest, "}", ",", func(i int) string {
+					return fmt.Sprintf("%q:%s", fmt.Sprint("p", i, "_ttft_ms"), value)
+				})
 			}
 			for _, fill := range fills {
 				add("key of "+fill, func(b *strings.Builder, bytes int) {
@@ -222,7 +226,9 @@ func JSON(sample string) (out []Shape) {
 		if n.open == 0 {
 			many("numbers", "[", "]", ",", func(int) string { return "1.5" })
 			add("digits", func(b *strings.Builder, bytes int) { b.WriteString("1" + strings.Repeat("7", bytes)) })
-			add("digits of a text", func(b *strings.Builder, bytes int) { b.WriteString(`"0.` + strings.Repeat("7", bytes) + `"`) })
+			add("digits of a text", func(b *strings.Builder, bytes int) {
+				b.WriteString(`"0.` + strings.Repeat("7", bytes) + `"`)
+			})
 		}
 		if strings.HasPrefix(n.text, `"`) {
 			for _, fill := range fills {
@@ -306,7 +312,10 @@ func XML(sample string) (out []Shape) {
 		end := from + strings.Index(sample[from:], "}}") + 2
 		head, part, tail := plain(sample[:from]), plain(sample[from:end]), plain(sample[end:])
 		numbered := strings.Split(sample[from+2:end-2], "^")
-		out = append(out, Shape{"elements " + part, func(bytes int) string { return head + strings.Repeat(part, bytes/len(part)) + tail }},
+		out = append(out,
+			Shape{"elements " + part, func(bytes int) string {
+				return head + strings.Repeat(part, bytes/len(part)) + tail
+			}},
 			Shape{"numbered " + part, func(bytes int) string {
 				var b strings.Builder
 				b.WriteString(head)
@@ -321,10 +330,11 @@ func XML(sample string) (out []Shape) {
 		if sample[i] != '^' {
 			continue
 		}
-		for _, fill := range append(fills, "<!-- -->", "<a b='1'>", "&lt;", "<testsuite name='a'>", "<testcase name='a' time='1'/>",
-			"<properties><property name='a' value='1'/></properties>") {
+		for _, fill := range append(fills, "<!-- -->", "<a b='1'>", "&lt;", "<testsuite name='a'>",
+			"<testcase name='a' time='1'/>", "<properties><property name='a' value='1'/></properties>") {
 			out = append(out, Shape{fmt.Sprintf("%d of %s", i, fill), func(bytes int) string {
-				return plain(sample[:i]) + strings.Repeat(strings.Trim(fill, "\x01"), bytes/len(fill)) + plain(sample[i:])
+				long := strings.Repeat(strings.Trim(fill, "\x01"), bytes/len(fill))
+				return plain(sample[:i]) + long + plain(sample[i:])
 			}})
 		}
 	}
@@ -339,7 +349,9 @@ func Names(file func(names []string) string) (out []Shape) {
 	for _, fill := range fills {
 		long := func(bytes int) string { return strings.Repeat(fill, max(1, bytes/len(fill))) }
 		add("name of "+fill, func(bytes int) []string { return []string{long(bytes)} })
-		add("namesakes of "+fill, func(bytes int) []string { return []string{"f<" + long(bytes/2) + ">", "f<" + long(bytes/2) + "x>"} })
+		add("namesakes of "+fill, func(bytes int) []string {
+			return []string{"f<" + long(bytes/2) + ">", "f<" + long(bytes/2) + "x>"}
+		})
 		add("many namesakes of "+fill, func(bytes int) (names []string) {
 			for i := range max(2, bytes/2000) {
 				names = append(names, fmt.Sprint("f<", long(1000), i, ", ", long(1000), ">"))
@@ -362,9 +374,9 @@ func Names(file func(names []string) string) (out []Shape) {
 	return out
 }
 
-// Check fails where the cost of reading a file grows by more than n log n, or a file of 1 MB costs more than 2 s. Cost is
-// processor time of this process; the smallest of a few tries counts, because other programs never speed it up. Without
-// measure, small files of a sample of the shapes are read, which must not end the process.
+// Check fails where the cost of reading a file grows by more than n log n, or a file of 1 MB costs more than 2 s. Cost
+// is processor time of this process; the smallest of a few tries counts, because other programs never speed it up.
+// Without measure, small files of a sample of the shapes are read, which must not end the process.
 func Check(t *testing.T, name string, list []Shape, measure bool, read func(text string)) {
 	t.Helper()
 	if !measure {
@@ -388,7 +400,8 @@ func Check(t *testing.T, name string, list []Shape, measure bool, read func(text
 			}
 		}
 		if least[1] > min(mostGrowth*least[0]+noise, most) {
-			t.Errorf("%s, %s: %v of processor time for %d kB, %v for %d kB", name, s.Name, least[0], n>>10, least[1], 4*n>>10)
+			t.Errorf("%s, %s: %v of processor time for %d kB, %v for %d kB",
+				name, s.Name, least[0], n>>10, least[1], 4*n>>10)
 		}
 	}
 }
