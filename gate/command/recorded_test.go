@@ -169,7 +169,10 @@ func (w *workflow) run(program string) (log string, ok bool) {
 			w.t.Fatal(err)
 		}
 		// The runner looks the shell up in the path of the step.
-		cmd := exec.Command("/usr/bin/env", "bash", "--noprofile", "--norc", "-eo", "pipefail", shell)
+		if step.Shell == "bash" {
+			step.Shell = "bash --noprofile --norc -eo pipefail {0}"
+		}
+		cmd := exec.Command("/usr/bin/env", strings.Fields(strings.ReplaceAll(step.Shell, "{0}", shell))...)
 		cmd.Dir = w.repo
 		for name, value := range env {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -431,6 +434,7 @@ func TestRecordedChanges(t *testing.T) {
 		name, program, baseline, in string
 		files                       []string
 	}{
+		{"below another repository", `git init -q dep; mkdir dep/.nsgate; echo other >dep/.nsgate/x.csv`, "", "", []string{newFile}},
 		{"gone", `rm .nsgate/app/gpu/a.csv`, "", "", []string{".nsgate/app/gpu/a.csv", newFile}},
 		{"beside another policy", `mkdir -p sub/.nsgate/w
 			echo new >sub/.nsgate/w/x.step.json`, "", "", []string{newFile, "sub/.nsgate/w/x.step.json"}},
@@ -447,6 +451,45 @@ func TestRecordedChanges(t *testing.T) {
 			log, ok := w.run(c.program)
 			if w.kept(log, c.files...); !ok {
 				t.Error(log)
+			}
+		})
+	}
+}
+
+// TestRecordedAfterSteps: what earlier steps left neither runs with the token nor costs a baseline, and the baseline that
+// the input args names is the one that is delivered.
+func TestRecordedAfterSteps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, before, variable, args, program, file string }{
+		{"sparse", `cd checkout; git update-index --skip-worktree .nsgate/app/gpu/a.csv; rm .nsgate/app/gpu/a.csv`, "", "", "", newFile},
+		{"patch through a link", `echo kept >kept; ln -s ../kept checkout/nsgate.patch`, "", "", "", newFile},
+		{"start of a shell", ":", "BASH_ENV=", "", "", newFile},
+		{"function", ":", "BASH_FUNC_unset%%=() { ", "", "", newFile},
+		{"args", ":", "", "--baseline=perf", "mkdir perf; mv .nsgate/app/gpu/b.csv perf", "perf/b.csv"},
+		{"two args", ":", "", "--baseline\nperf", "mkdir perf; mv .nsgate/app/gpu/b.csv perf", "perf/b.csv"},
+		{"missing objects", `cd checkout; git config extensions.partialClone origin; git config remote.origin.promisor true
+			git config remote.origin.url "file://$PWD"; git config remote.origin.uploadpack "$PWD/../evil"
+			id=$(git rev-parse HEAD); mv .git/objects/${id%??????????????????????????????????????} ..`, "", "", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t)
+			w.shell("echo kept >kept; " + c.before)
+			w.inputs["record"], w.inputs["args"] = "true", c.args
+			if name, value, ok := strings.Cut(c.variable, "="); ok {
+				w.set[name] = value + filepath.Join(w.dir, "evil")
+				if value != "" {
+					w.set[name] += "; }"
+				}
+			}
+			log, _ := w.run(c.program)
+			if c.file == "" {
+				w.kept(log)
+			} else {
+				w.kept(log, c.file)
+			}
+			if text := w.shell("cat kept"); text != "kept" {
+				t.Errorf("a file outside of the checkout was written: %s", text)
 			}
 		})
 	}
