@@ -41,14 +41,10 @@ func (r Repository) with(ctx context.Context, variable string, args ...string) (
 	return answer(ctx, cmd)
 }
 
-// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is not the object that
-// its id stands for: git reads what a file of the repository holds, which whoever writes there can replace. Ids of
-// SHA-256 are not checked.
+// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object than
+// its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
 func (r Repository) Genuine(ctx context.Context, commit, name string) error {
-	tree, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
-	if err != nil {
-		return err
-	}
+	tree, _ := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
 	rows, err := r.Output(ctx, "ls-tree", "-r", "-d", "-t", "-z", "--full-tree", tree, "--", name)
 	ids := [][2]string{{"commit", commit}, {"tree", tree}}
 	for row := range strings.SplitSeq(rows, "\x00") {
@@ -58,15 +54,13 @@ func (r Repository) Genuine(ctx context.Context, commit, name string) error {
 	}
 	for _, of := range ids {
 		text, failed := r.Output(ctx, "cat-file", of[0], of[1])
-		id := func(text string) string {
-			return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", of[0], len(text), text)))
-		}
-		if failed != nil {
-			return failed
-		}
-		if len(of[1]) == 2*sha1.Size && id(text) != of[1] && id(text+"\n") != of[1] {
-			return fmt.Errorf("git: %s %s is another object", of[0], of[1])
+		if failed != nil || len(of[1]) == 2*sha1.Size && idOf(of[0], text) != of[1] && idOf(of[0], text+"\n") != of[1] {
+			return fmt.Errorf("git: %s %s is not the object of that name", of[0], of[1])
 		}
 	}
 	return err
+}
+
+func idOf(kind, text string) string {
+	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(text), text)))
 }
