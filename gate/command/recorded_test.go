@@ -169,7 +169,10 @@ func (w *workflow) run(program string) (log string, ok bool) {
 			w.t.Fatal(err)
 		}
 		// The runner looks the shell up in the path of the step.
-		cmd := exec.Command("/usr/bin/env", "bash", "--noprofile", "--norc", "-eo", "pipefail", shell)
+		if step.Shell == "bash" {
+			step.Shell = "bash --noprofile --norc -eo pipefail {0}"
+		}
+		cmd := exec.Command("/usr/bin/env", strings.Fields(strings.ReplaceAll(step.Shell, "{0}", shell))...)
 		cmd.Dir = w.repo
 		for name, value := range env {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -443,6 +446,7 @@ func TestRecordedChanges(t *testing.T) {
 		name, program, baseline, in string
 		files                       []string
 	}{
+		{"below another repository", `git init -q dep; mkdir dep/.nsgate; echo other >dep/.nsgate/x.csv`, "", "", []string{newFile}},
 		{"gone", `rm .nsgate/app/gpu/a.csv`, "", "", []string{".nsgate/app/gpu/a.csv", newFile}},
 		{"beside another policy", `mkdir -p sub/.nsgate/w
 			echo new >sub/.nsgate/w/x.step.json`, "", "", []string{newFile, "sub/.nsgate/w/x.step.json"}},
@@ -461,6 +465,65 @@ func TestRecordedChanges(t *testing.T) {
 				t.Error(log)
 			}
 		})
+	}
+}
+
+// TestRecordedAfterSteps: what earlier steps left neither runs with the token nor costs a baseline, and the baseline that
+// the input args names is the one that is delivered.
+func TestRecordedAfterSteps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, before, variable, args, program, file string }{
+		{"sparse", `cd checkout; git update-index --skip-worktree .nsgate/app/gpu/a.csv; rm .nsgate/app/gpu/a.csv`, "", "", "", newFile},
+		{"patch through a link", `echo kept >kept; ln -s ../kept checkout/nsgate.patch`, "", "", "", newFile},
+		{"start of a shell", ":", "BASH_ENV=", "", "", newFile},
+		{"function", ":", "BASH_FUNC_unset%%=() { ", "", "", newFile},
+		{"args", ":", "", "--baseline=perf", "mkdir perf; mv .nsgate/app/gpu/b.csv perf", "perf/b.csv"},
+		{"two args", ":", "", "--baseline\nperf", "mkdir perf; mv .nsgate/app/gpu/b.csv perf", "perf/b.csv"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t)
+			w.shell("echo kept >kept; " + c.before)
+			w.inputs["record"], w.inputs["args"] = "true", c.args
+			if name, value, ok := strings.Cut(c.variable, "="); ok {
+				w.set[name] = value + filepath.Join(w.dir, "evil")
+				if value != "" {
+					w.set[name] += "; }"
+				}
+			}
+			log, _ := w.run(c.program)
+			w.kept(log, c.file)
+			if text := w.shell("cat kept"); text != "kept" {
+				t.Errorf("a file outside of the checkout was written: %s", text)
+			}
+		})
+	}
+}
+
+// TestBaseObjects: the base is built from its own objects, whatever stands under their names in the checkout.
+func TestBaseObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorkflow(t)
+	w.shell("cd checkout; echo head >code; git commit -q -a -m head")
+	build := func(from string) (string, error) {
+		cmd := exec.Command("bash", mustAbs(t, "../../.github/base"), "build")
+		cmd.Dir = filepath.Join(w.dir, from)
+		cmd.Env = append(os.Environ(), "WORKING_DIRECTORY=", "BASE_REF=HEAD^1", "BUILD=cp code app", "BASE_DIR="+w.dir+"/base",
+			"GITHUB_OUTPUT="+w.dir+"/output")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	w.shell(`git clone -q --depth 2 "file://$PWD/checkout" shallow 2>&1`)
+	for _, from := range []string{"checkout", "shallow"} {
+		if out, err := build(from); err != nil || w.shell("cat base/app") != "code" {
+			t.Errorf("%s: %v: %s", from, err, out)
+		}
+	}
+	w.shell(`cd checkout; at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+		base=$(at HEAD^1^{tree}); head=$(at HEAD^{tree}); chmod u+w $base; cp $head $base`)
+	out, err := build("checkout")
+	if err == nil || !strings.Contains(out, "::error title=nsgate::objects of the checkout are not those of base-ref") {
+		t.Errorf("the base holds %q: %s", w.shell("cat base/app"), out)
 	}
 }
 

@@ -128,6 +128,9 @@ func editsOf(ctx context.Context, in git.Repository, base, name string) (edits [
 	if edits, found, err := editsInSubmodule(ctx, in, base, name, "."); found || err != nil {
 		return edits, err
 	}
+	if err := in.Genuine(ctx, base, name); err != nil {
+		return nil, err
+	}
 	changed, err := in.Changed(ctx, base, name)
 	if err != nil {
 		return nil, err

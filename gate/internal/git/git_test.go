@@ -244,3 +244,29 @@ func TestOnlyHere(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// An object that a build put under the name of another one does not pass for it.
+func TestGenuine(t *testing.T) {
+	for planted := range 3 {
+		dir := t.TempDir()
+		script := `git init -q -b main; mkdir -p a/.nsgate; echo 1 >a/.nsgate/s.csv; git add -A; git commit -q -m base
+			echo 2 >a/.nsgate/s.csv; git commit -q -a -m head; git rev-parse HEAD^
+			at() { git rev-parse "$1" | sed 's,^..,.git/objects/&/,'; }
+			plant() { set -- $(at "HEAD^$1") $(at "HEAD$1"); chmod u+w $1; cp $2 $1; }; `
+		cmd := exec.Command("sh", "-ec", script+[]string{":", "plant ^{tree}", "plant :a/.nsgate"}[planted])
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		id, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		repository, err := Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = repository.Genuine(t.Context(), strings.TrimSpace(string(id)), "a/.nsgate")
+		if (err != nil) != (planted > 0) {
+			t.Errorf("%d: %v", planted, err)
+		}
+	}
+}

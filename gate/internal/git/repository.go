@@ -2,7 +2,10 @@ package git
 
 import (
 	"context"
+	"crypto/sha1"
+	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Repository is a repository and its files, both as they were found: whatever its configuration names later, git is
@@ -36,4 +39,28 @@ func (r Repository) with(ctx context.Context, variable string, args ...string) (
 		cmd.Env = append(cmd.Env, variable)
 	}
 	return answer(ctx, cmd)
+}
+
+// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object than
+// its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
+func (r Repository) Genuine(ctx context.Context, commit, name string) error {
+	tree, _ := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
+	rows, err := r.Output(ctx, "ls-tree", "-r", "-d", "-t", "-z", "--full-tree", tree, "--", name)
+	ids := [][2]string{{"commit", commit}, {"tree", tree}}
+	for row := range strings.SplitSeq(rows, "\x00") {
+		if cells := strings.Fields(row); len(cells) > 2 && cells[1] == "tree" {
+			ids = append(ids, [2]string{"tree", cells[2]})
+		}
+	}
+	for _, of := range ids {
+		text, failed := r.Output(ctx, "cat-file", of[0], of[1])
+		if failed != nil || len(of[1]) == 2*sha1.Size && idOf(of[0], text) != of[1] && idOf(of[0], text+"\n") != of[1] {
+			return fmt.Errorf("git: %s %s is not the object of that name", of[0], of[1])
+		}
+	}
+	return err
+}
+
+func idOf(kind, text string) string {
+	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(text), text)))
 }
