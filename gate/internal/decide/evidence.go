@@ -122,7 +122,8 @@ func (x *evidence) countBeyond(e *estimate) {
 	if x.metric.Unprofiled() {
 		spare = int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
 	}
-	beyond := beyondBase(runs, x.doubtful(), x.sign(), spare)
+	limit := math.Max(x.doubtful(), x.floor/stats.Median(stats.Pooled(runs.Base))*(1+1e-9)) // one tick of the typical run
+	beyond := beyondBase(runs, limit, x.sign(), spare)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
 	if len(beyond) > 0 {
 		x.pBeyond = stats.Apart(len(beyond), x.headRuns, spare, len(stats.Pooled(e.Base)))
@@ -290,6 +291,9 @@ func (x *evidence) limitOf(change float64) reason.Bound {
 		b.By = "run"
 	case x.metric.Unit == measure.Time.Unit:
 		b.By, b.Size = "tick", result.Number(x.tick)
+		if x.metric.Unprofiled() {
+			b.Size = result.Number(x.floor) // of the digits
+		}
 	}
 	return b
 }

@@ -38,9 +38,12 @@ const (
 // few; else in all runs as well, but without a gap. Sessions of one level each differ as sessions do.
 func (t comparison) modesOf(e *estimate, samples [2][][]float64) (m modes) {
 	sides := slices.Concat(samples[0], samples[1])
-	step := stats.LevelStep
-	if e.Metric.Unit == measure.Time.Unit {
-		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
+	step, tick := stats.LevelStep, t.Tick
+	if e.Metric.Unprofiled() {
+		tick = resolution(sides, e.Metric.Unit == measure.Time.Unit)
+	}
+	if e.Metric.Unprofiled() || e.Metric.Unit == measure.Time.Unit {
+		step = math.Max(step, 2*tick/stats.Average(e.Base)) // the timer, or the last digit, makes levels of its own
 	}
 	split := func(runs []float64, least int) (gap float64) {
 		low, high, _, ok := stats.Groups(stats.Known(runs), least)
@@ -147,12 +150,22 @@ func (t comparison) counted(e estimate) (estimate, bool) {
 	measured := p.asMeasured()
 	p.Base, p.Head, p.movedRuns, p.outliers = measured[0], measured[1], nil, nil
 	out := contrast(t, p)
-	if !e.modes.explain(out.contrast.Estimate) {
+	if !e.modes.explain(out.contrast.Estimate) || t.allBeyond(&out) {
 		return e, false
 	}
 	out.small, out.modes = e.small, e.modes
 	out.modes.counted = true
 	return out, true
+}
+
+// allBeyond reports whether every run of the head is beyond the limit and every run of the baseline, in either level.
+func (t comparison) allBeyond(e *estimate) bool {
+	sign := 1.0
+	if e.Metric.Better == measure.Higher {
+		sign = -1
+	}
+	limit := math.Max(e.Limit.Max, t.floor(e.pair)/stats.Average(e.Base))
+	return len(beyondBase(*e, limit, sign, 0)) == len(stats.Pooled(e.Head))
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of

@@ -144,6 +144,17 @@ func TestModeAppears(t *testing.T) {
 	}
 }
 
+// A mode explains no change of both levels: every run of the head is slower than every run of the baseline.
+func TestModeOfSlowerRuns(t *testing.T) {
+	for k, kind := range modeKinds {
+		r, _ := modeGate(k, 0, rand.New(rand.NewPCG(1, 2)), []float64{1, 0.997, 1.003, 0.999, 1.001},
+			[]float64{1.698, 1.702, 1.06, 1.061, 1.058})
+		if r.Verdict == result.Pass { // was: rows pass, undecided
+			t.Errorf("%s: %s: %s", kind.name, r.Verdict, r.Reason)
+		}
+	}
+}
+
 // Shares of a mode that are equal fail no gate of five runs, and those that differ are found as often as the manual says
 // on one host.
 func TestModeShares(t *testing.T) {
