@@ -39,3 +39,24 @@ func TestUndecidedPart(t *testing.T) {
 		}
 	}
 }
+
+// TestWarnedBesideUndecided wants a kernel named that is slower for certain and only warned of, where the gate passes
+// for another that is undecided.
+func TestWarnedBesideUndecided(t *testing.T) {
+	warned := result.Finding{Scope: measure.ScopeKernel, Kernel: "saxpy", Name: "saxpy", Metric: measure.Time.Name, Unit: "ns",
+		Outcome: result.Slower, Base: 1e5, Head: 1.3e5, Change: 0.3, Low: 0.29, High: 0.31, P: 0, MDE: result.Unknown, Share: 0.5, Limit: 0.03,
+		Severity: "warn", Reason: "beyond the limit of 3 %; the policy only warns of it (nsgate.toml:1)"}
+	open := warned
+	open.Kernel, open.Name, open.Outcome, open.Severity, open.Gates, open.Undecided = "sgemm", "sgemm", result.Undecided, "fail", true, true
+	open.Reason = "open"
+	r := &result.Report{Schema: result.Schema, Verdict: result.Pass, Undecided: true, Reason: "undecided", Findings: []result.Finding{warned, open}}
+	for _, format := range []string{"text", "markdown"} {
+		var b strings.Builder
+		if err := Render(format, &b, r, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "the policy only warns of it") {
+			t.Errorf("%s lacks what is slower for certain:\n%s", format, b.String())
+		}
+	}
+}

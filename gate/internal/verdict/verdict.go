@@ -145,7 +145,7 @@ func gather(t Gate, d *result.Decision) gathered {
 	if open > 0 {
 		f := findings[firstOpen]
 		g.open = new(result.Say(reason.Undecided{Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason,
-			Others: open > 1}))
+			Others: open > 1, Listed: len(listed) > 0}))
 	}
 	return g
 }
