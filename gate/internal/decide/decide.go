@@ -212,19 +212,16 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	switch {
 	case f.Mode == nil:
 		hidden = outlierValue(e.asMeasured())
-	case f.ReasonKey != levelsKey:
+	case f.ReasonKey != result.KeyTwoLevels:
 		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(t, &f, limit, alpha)
-	hopeless := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0
-	if e.modes.drawn() {
-		hopeless = t.relation() < terms.SameBoard || f.Mode.Needed == 0
-	}
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
-	case session > 0 && hopeless:
+	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard || !(e.modes.drawn() && f.Mode.Needed > 0) &&
+		stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0):
 		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
 	case session > 0 && t.batches:
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))

@@ -293,10 +293,7 @@ func (x *evidence) limitOf(change float64) reason.Bound {
 	case x.scope == measure.ScopeSection && !x.metric.Exact:
 		b.By = "run"
 	case x.metric.Unit == measure.Time.Unit:
-		b.By, b.Size = "tick", result.Number(x.tick)
-		if x.metric.Unprofiled() {
-			b.Size = result.Number(x.floor) // of the digits
-		}
+		b.By, b.Size = "tick", result.Number(cmp.Or(x.tick, x.floor)) // of the digits where no timer is known
 	}
 	return b
 }

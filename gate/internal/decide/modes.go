@@ -160,12 +160,8 @@ func (t comparison) counted(e estimate) (estimate, bool) {
 
 // allBeyond reports whether every run of the head is beyond the limit and every run of the baseline, in either level.
 func (t comparison) allBeyond(e *estimate) bool {
-	sign := 1.0
-	if e.Metric.Better == measure.Higher {
-		sign = -1
-	}
 	limit := math.Max(e.Limit.Max, t.floor(e.pair)/stats.Average(e.Base))
-	return len(beyondBase(*e, limit, sign, 0)) == len(stats.Pooled(e.Head))
+	return len(beyondBase(*e, limit, (&evidence{metric: e.Metric}).sign(), 0)) == len(stats.Pooled(e.Head))
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of
@@ -261,8 +257,6 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 	}
 	return f
 }
-
-var levelsKey = result.Say(reason.TwoLevels{}).Key
 
 // levels is a finding's mode in words, with the number of runs where hosts differ as well, so that it alone decides
 // nothing.

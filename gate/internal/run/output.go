@@ -23,7 +23,7 @@ type printed struct {
 	patterns []*regexp.Regexp
 	line     []byte
 	found    [][]string
-	units    []string               // behind the last number that each pattern found, "" for none that is known
+	units    []string          // behind the last number that each pattern found, "" for none that is known
 	said     func(line string) // is told the last line now and then; nil for nobody
 	last     time.Time         // when it was told
 }
