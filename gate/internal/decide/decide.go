@@ -207,7 +207,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	switch {
 	case f.Mode == nil:
 		hidden = outlierValue(e.asMeasured())
-	case f.ReasonKey != levelsKey:
+	case f.ReasonKey != result.KeyTwoLevels:
 		hidden = append(hidden, t.levels(f.Mode, f.Unit))
 	}
 	session := e.contrast.SessionWeight * e.session.S2
@@ -217,7 +217,7 @@ func settle(t comparison, e estimate, f result.Finding, limit, alpha float64) []
 	switch {
 	case n > runs(e.Base, e.Head) && n <= MaxRuns:
 		says = reason.MoreRuns{Runs: n}
-	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard ||
+	case session > 0 && (e.modes.drawn() && t.relation() < terms.SameBoard || !(e.modes.drawn() && f.Mode.Needed > 0) &&
 		stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0):
 		// the runs hide it, not where they were measured
 	case session > 0 && t.batches:

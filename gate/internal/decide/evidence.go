@@ -50,6 +50,7 @@ type evidence struct {
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
 	pBeyond              float64 // chance of so many
+	pApart               float64 // chance of so many beyond every run of the baseline, by the exact test
 }
 
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
@@ -117,8 +118,10 @@ func (x *evidence) countBeyond(e *estimate) {
 	if x.metric.Unprofiled() {
 		spare = int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
 	}
-	beyond := beyondBase(runs, x.doubtful(), x.sign(), spare)
+	limit := math.Max(x.doubtful(), x.floor/stats.Median(stats.Pooled(runs.Base))*(1+1e-9)) // one tick of the typical run
+	beyond := beyondBase(runs, limit, x.sign(), spare)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
+	x.pApart = stats.Fisher(len(beyondBase(runs, limit, x.sign(), 0)), x.headRuns, 0, len(stats.Pooled(runs.Base)))
 	if len(beyond) > 0 {
 		x.pBeyond = stats.Apart(len(beyond), x.headRuns, spare, len(stats.Pooled(e.Base)))
 		x.changeBeyond = stats.Median(beyond)/cmp.Or(recorded.Typical(e.Base), e.judgedBase()) - 1
@@ -250,7 +253,8 @@ func (x *evidence) mostBeyond() bool {
 // every run of the baseline.
 func (x *evidence) severalBeyond() bool {
 	several := x.runsBeyond > 1 && float64(x.runsBeyond) > (1-agree)*float64(x.headRuns)
-	return several && x.gates && (x.isStep() || x.modes.counted && x.modes.appeared())
+	sure := x.isStep() || x.modes.counted && x.modes.appeared() || x.pApart <= modeDoubt
+	return several && x.gates && sure
 }
 
 // ruled is the limit of the rule.
@@ -274,7 +278,7 @@ func (x *evidence) limitOf(change float64) reason.Bound {
 	case x.scope == measure.ScopeSection && !x.metric.Exact:
 		b.By = "run"
 	case x.metric.Unit == measure.Time.Unit:
-		b.By, b.Size = "tick", result.Number(x.tick)
+		b.By, b.Size = "tick", result.Number(cmp.Or(x.tick, x.floor)) // of the digits where no timer is known
 	}
 	return b
 }

@@ -38,9 +38,12 @@ const (
 // few; else in all runs as well, but without a gap. Sessions of one level each differ as sessions do.
 func (t comparison) modesOf(e *estimate, samples [2][][]float64) (m modes) {
 	sides := slices.Concat(samples[0], samples[1])
-	step := stats.LevelStep
-	if e.Metric.Unit == measure.Time.Unit {
-		step = math.Max(step, 2*t.Tick/stats.Average(e.Base)) // the timer makes levels of its own
+	step, tick := stats.LevelStep, t.Tick
+	if e.Metric.Unprofiled() {
+		tick = resolution(sides, e.Metric.Unit == measure.Time.Unit)
+	}
+	if e.Metric.Unprofiled() || e.Metric.Unit == measure.Time.Unit {
+		step = math.Max(step, 2*tick/stats.Average(e.Base)) // the timer, or the last digit, makes levels of its own
 	}
 	split := func(runs []float64, least int) (gap float64) {
 		low, high, _, ok := stats.Levels(stats.Known(runs), least)
@@ -144,13 +147,19 @@ func (t comparison) counted(e *estimate) bool {
 	p.Base, p.Head, p.movedRuns, p.outliers = measured[0], measured[1], nil, nil
 	out := newEstimate(t, p)
 	by := e.modes.grew() * e.modes.worse // most of the change, on the log scale
-	if !(by != 0 && 2*math.Abs(by) >= math.Abs(out.contrast.Estimate)) {
+	if !(by != 0 && 2*math.Abs(by) >= math.Abs(out.contrast.Estimate)) || t.allBeyond(&out) {
 		return false
 	}
 	out.modes = e.modes
 	out.modes.counted = true
 	*e = out
 	return true
+}
+
+// allBeyond reports whether every run of the head is beyond the limit and every run of the baseline, in either level.
+func (t comparison) allBeyond(e *estimate) bool {
+	limit := math.Max(e.Limit.Max, t.floor(e.pair)/stats.Average(e.Base))
+	return len(beyondBase(*e, limit, (&evidence{metric: e.Metric}).sign(), 0)) == len(stats.Pooled(e.Head))
 }
 
 // countTests tells the comparisons that can fail the gate how many exact tests it makes: one for each different set of
@@ -246,8 +255,6 @@ func (m *modes) finding(t comparison, e *estimate) *result.Mode {
 	}
 	return f
 }
-
-var levelsKey = result.Say(reason.TwoLevels{}).Key
 
 // levels is a finding's mode in words, with the number of runs where hosts differ as well, so that it alone decides
 // nothing.

@@ -147,6 +147,35 @@ func TestModeAppears(t *testing.T) {
 	}
 }
 
+// A mode explains no change of both levels: every run of the head is slower than every run of the baseline.
+func TestModeOfSlowerRuns(t *testing.T) {
+	for k, kind := range modeKinds {
+		r, _ := modeGate(k, 0, rand.New(rand.NewPCG(1, 2)), []float64{1, 0.997, 1.003, 0.999, 1.001},
+			[]float64{1.698, 1.702, 1.06, 1.061, 1.058})
+		if r.Verdict == result.Pass { // was: rows pass, undecided
+			t.Errorf("%s: %s: %s", kind.name, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// Where both sides have a mode as often, and that of the head is slower than every run of the baseline, the gate does
+// not pass in silence.
+func TestSlowerMode(t *testing.T) {
+	base := []float64{1, 0.997, 1.003, 0.999, 1.001, 0.998, 1.002, 1.601, 1.597, 1.602, 1.599, 1.6, 1.603}
+	head := slices.Clone(base)
+	for i := range head[7:] {
+		head[7+i] *= 1.5
+	}
+	for k, kind := range modeKinds {
+		for rel, relation := range modeRelations {
+			r, _ := modeGate(k, rel, rand.New(rand.NewPCG(1, 2)), base, head)
+			if r.Verdict == result.Pass && !r.Undecided { // was: rows and outputs passed, six runs being outliers
+				t.Errorf("%s, %s: %s", kind.name, relation.name, r.Reason)
+			}
+		}
+	}
+}
+
 // Shares of a mode that are equal fail no gate of five runs, and those that differ are found as often as the manual
 // says on one host.
 func TestModeShares(t *testing.T) {

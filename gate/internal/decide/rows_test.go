@@ -97,6 +97,18 @@ func TestResolution(t *testing.T) {
 	}
 }
 
+// A last digit that is now the one and now the other is no mode, and the resolution is named by its size.
+func TestResolutionIsNoMode(t *testing.T) {
+	for _, host := range []string{"a", "b"} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", [][]float64{{1.2e9, 1.2e9, 1.3e9, 1.2e9, 1.2e9}}, measure.Duration)},
+			Head:     []model.Session{rowsOf(host, [][]float64{{1.3e9, 1.3e9, 1.3e9, 1.3e9, 1.3e9}}, measure.Duration)}}).Report(nil)
+		if f := r.Findings[0]; r.Verdict != result.Pass || f.Mode != nil || strings.Contains(f.Reason, "resolution of 0 ns") {
+			t.Errorf("host %s: %s: %s %s", host, r.Verdict, r.Reason, f.Reason) // was: no verdict, resolution of 0 ns
+		}
+	}
+}
+
 // One bad process of the base hides no change of all of the head.
 func TestBadProcess(t *testing.T) {
 	for _, by := range []float64{0.15, 0.2, 0.3, 0.5} {

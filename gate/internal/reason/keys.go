@@ -41,7 +41,7 @@ var (
 	_ = result.Keyed("launched", Launched{}, "A job starts or ends later; its whole run is not certainly longer.")
 	_ = result.Keyed("open-whole", OpenWhole{}, "A whole that would make up for the slower part is undecided.")
 	_ = result.Keyed("excused", Excused{}, "The whole is within its limit without the parts that the policy allows.")
-	_ = result.Keyed("two-levels", TwoLevels{}, "The runs of a side are bimodal.")
+	_ = result.Keyed(result.KeyTwoLevels, TwoLevels{}, "The runs of a side are bimodal.")
 	_ = result.Keyed("outlier", Outlier{}, "One run of a side is an outlier.")
 	_ = result.Keyed(result.KeyMoreRuns, MoreRuns{}, "The number of runs a side that would decide.")
 	_ = result.Keyed("too-many-runs", TooManyRuns{}, "More runs would be needed than are sensible.")

@@ -15,10 +15,11 @@ type Slower struct{ What string }
 func (r Slower) String() string { return "slower: " + r.What }
 
 // Undecided is a gate that passes with undecided comparisons. Finding is the index of the first, Because its reason.
+// Listed is that of [NoneSlower].
 type Undecided struct {
 	Finding                 int
 	Kernel, Metric, Because string
-	Others                  bool
+	Others, Listed          bool
 }
 
 func (r Undecided) String() string {
@@ -26,8 +27,11 @@ func (r Undecided) String() string {
 	if r.Others {
 		and = " among others"
 	}
-	return "nothing is slower for certain; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " +
-		r.Because
+	certain := "nothing is slower for certain"
+	if r.Listed {
+		certain = "nothing fails the gate for certain, some are slower"
+	}
+	return certain + "; undecided" + and + ": " + result.Title(r.Metric) + " of " + r.Kernel + ": " + r.Because
 }
 
 // NoneSlower is a gate without a failure. Listed is true if subjects are slower without failing it: parts of a whole

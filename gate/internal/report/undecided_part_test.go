@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -36,6 +37,45 @@ func TestUndecidedPart(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), x.says) {
 			t.Errorf("want %q in:\n%s", x.says, b.String())
+		}
+	}
+}
+
+// TestWarnedBesideUndecided wants a kernel named that is slower for certain and only warned of, where the gate passes
+// for another that is undecided.
+func TestWarnedBesideUndecided(t *testing.T) {
+	warned := result.Finding{Scope: measure.ScopeKernel, Kernel: "saxpy", Name: "saxpy", Metric: measure.Time.Name, Unit: "ns",
+		Outcome: result.Slower, Base: 1e5, Head: 1.3e5, Change: 0.3, Low: 0.29, High: 0.31, P: 0, MDE: result.Unknown, Share: 0.5, Limit: 0.03,
+		Severity: "warn", Reason: "beyond the limit of 3 %; the policy only warns of it (nsgate.toml:1)"}
+	open := warned
+	open.Kernel, open.Name, open.Outcome, open.Severity, open.Gates, open.Undecided = "sgemm", "sgemm", result.Undecided, "fail", true, true
+	open.Reason = "open"
+	r := &result.Report{Schema: result.Schema, Verdict: result.Pass, Undecided: true, Reason: "undecided", Findings: []result.Finding{warned, open}}
+	for _, format := range []string{"text", "markdown"} {
+		var b strings.Builder
+		if err := Render(format, &b, r, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "the policy only warns of it") {
+			t.Errorf("%s lacks what is slower for certain:\n%s", format, b.String())
+		}
+	}
+}
+
+// TestModeOfFailing wants the mode named where it fails the gate.
+func TestModeOfFailing(t *testing.T) {
+	f := result.Finding{Scope: measure.ScopeBenchmark, Kernel: "scan", Name: "scan", Metric: measure.Duration.Name, Unit: "ns",
+		Outcome: result.Slower, Gates: true, Base: 1000, Head: 1300, Change: 0.3, Low: 0.2, High: 0.4, P: 0, MDE: result.Unknown, Share: 1,
+		Limit: 0.03, Severity: "fail", Reason: "beyond the limit of 3 %"}
+	f.Qualify(result.Say(reason.TwoLevels{Mode: "appeared", Side: "head", Some: 6, All: 13, Of: 13, Low: 1000, Unit: "ns", Above: 0.6, New: true}))
+	r := &result.Report{Schema: result.Schema, Verdict: result.Fail, Reason: "slower: scan", Findings: []result.Finding{f}}
+	for _, format := range []string{"text", "markdown"} {
+		var b strings.Builder
+		if err := Render(format, &b, r, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "a mode appeared: the head is bimodal") {
+			t.Errorf("%s does not name the mode:\n%s", format, b.String())
 		}
 	}
 }

@@ -28,6 +28,7 @@ const (
 	KeyReplaces      = "replaces"
 	KeySomeRuns      = "some-runs"
 	KeyTraded        = "traded"
+	KeyTwoLevels     = "two-levels"
 	KeyUndecided     = "undecided"
 	KeyUnmeasured    = "unmeasured"
 	KeyWaiting       = "waiting"

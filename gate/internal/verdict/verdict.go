@@ -126,7 +126,7 @@ func gather(t Gate, d *result.Decision) gathered {
 	if len(open) > 0 {
 		f := findings[open[0]]
 		g.open = new(result.Say(reason.Undecided{Finding: open[0], Kernel: f.Title(), Metric: f.Metric,
-			Because: f.Reason, Others: len(open) > 1}))
+			Because: f.Reason, Others: len(open) > 1, Listed: listed}))
 	}
 	return g
 }

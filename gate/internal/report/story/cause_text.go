@@ -66,6 +66,11 @@ func (v *Story) tell(c *Cause) {
 			c.Why = append(c.Why, e)
 		}
 	}
+	for _, x := range r.F.Also {
+		if c.Class == Failing && x.Key == result.KeyTwoLevels {
+			c.Why = append(c.Why, Trimmed(x.Sentence))
+		}
+	}
 	if x := Group(c.Rows).Cause(); x != nil {
 		c.Why = append(c.Why, Because(x))
 	}

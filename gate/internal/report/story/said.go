@@ -58,13 +58,10 @@ func (v *Story) Says() (first, last []Said) {
 		next.Apart = true
 		first, last = []Said{why, where, do, also, v.Besides()}, []Said{next}
 	case v.Report.Undecided:
-		first = []Said{{Label: "Open", Lines: []string{v.undecided()}}, {Label: "Settle", Lines: v.Next}, v.increased()}
+		first = append(v.warned(), Said{Label: "Open", Lines: []string{v.undecided()}},
+			Said{Label: "Settle", Lines: v.Next}, v.increased())
 	default:
-		for _, c := range v.Causes {
-			if c.Class == Warned {
-				first = append(first, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
-			}
-		}
+		first = v.warned()
 		if text := v.Largest(); text != "" {
 			first = append(first, Said{Label: "Largest", Lines: []string{text}})
 		}
@@ -80,6 +77,16 @@ func (v *Story) Says() (first, last []Said) {
 		first = append(first, v.Besides())
 	}
 	return append(first, v.Omitted()), last
+}
+
+// warned are the causes that are slower without failing a gate that passes.
+func (v *Story) warned() (said []Said) {
+	for _, c := range v.Causes {
+		if c.Class == Warned {
+			said = append(said, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
+		}
+	}
+	return said
 }
 
 // Omitted are the numbers and rows of files that were not judged, by reason, and those that only some runs have.
