@@ -118,7 +118,10 @@ func (x *evidence) countBeyond(e *estimate) {
 	if x.metric.Unprofiled() {
 		spare = int((1 - agree) * float64(len(stats.Pooled(runs.Base))) * (1 + rounding))
 	}
-	limit := math.Max(x.doubtful(), x.floor/stats.Median(stats.Pooled(runs.Base))*(1+1e-9)) // one tick of the typical run
+	limit := x.doubtful()
+	if typical := stats.Median(stats.Pooled(runs.Base)); typical > 0 {
+		limit = math.Max(limit, x.floor/typical*(1+1e-9)) // one tick
+	}
 	beyond := beyondBase(runs, limit, x.sign(), spare)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.Head)), len(beyond)
 	x.pApart = stats.Fisher(len(beyondBase(runs, limit, x.sign(), 0)), x.headRuns, 0, len(stats.Pooled(runs.Base)))

@@ -15,6 +15,7 @@ func unchangedKernel() evidence {
 		scope: measure.ScopeKernel, metric: measure.Time, share: 0.4, gates: true, base: 100e3, head: 100e3, runs: 5,
 		low: -0.01, high: 0.01, p: 1, alpha: 0.01,
 		ruleLimit: 0.03, limit: 0.03, floor: 32, tick: 32, leastCost: 0.0015, exposed: math.NaN(), headRuns: 5, pBeyond: 1,
+		pApart: 1,
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/bench"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
@@ -141,7 +140,7 @@ func list(dir string, ofRank bool) (l listing, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	for _, group := range nsysstats.Group(names) {
+	for _, group := range grouped(names) {
 		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
 		info, err := os.Stat(files[0])
 		switch {
