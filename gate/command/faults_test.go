@@ -662,6 +662,9 @@ func TestRemoved(t *testing.T) {
 	}{
 		{"private directory", `rm -rf ../tmp/nsgate-*`, nil, 3, private},
 		{"private directory of unprofiled runs", `rm -rf ../tmp/nsgate-*`, []string{"--unprofiled", "2"}, 3, private},
+		{"private directory, and the run goes on", `rm -rf ../tmp/nsgate-*; exec sleep 600`, nil, 3, private},
+		{"private directory, and the unprofiled run goes on", `test -n "$NSYS_PROFILING_SESSION_ID" || ` +
+			`{ rm -rf ../tmp/nsgate-*; exec sleep 600; }`, []string{"--unprofiled", "2"}, 3, private},
 		// The fake nsys finds the runs in the journal, so that it records others.
 		{"journal", `rm -f ../tmp/nsgate-*/journal`, nil, 3, `NO VERDICT`},
 		{"journal of two runners", `rm -f ../tmp/nsgate-*/journal`, []string{"--unprofiled", "2"}, 3, `NO VERDICT`},

@@ -15,15 +15,23 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
+// removed is the refusal of a session whose private directory is gone, nil while it is there.
+func (x *processes) removed() error {
+	if _, err := os.Stat(x.dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return model.Refuse(model.ProfilerFailed,
+		"let neither the workload nor what cleans the directory for temporary files remove nsgate-*, or set TMPDIR",
+		"the private directory of the session was removed while it measured")
+}
+
 // judge says whether the session that has ended can be read.
 func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	if ctx.Err() != nil && !x.cut {
 		return nil, context.Cause(ctx)
 	}
-	if _, err := os.Stat(x.dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, model.Refuse(model.ProfilerFailed,
-			"let neither the workload nor what cleans the directory for temporary files remove nsgate-*, or set TMPDIR",
-			"the private directory of the session was removed while it measured")
+	if err := x.removed(); err != nil {
+		return nil, err
 	}
 	runs := x.journal.runs
 	if n := len(runs); n > 0 && runs[n-1].failed() {

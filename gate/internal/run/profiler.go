@@ -125,6 +125,9 @@ func (x *processes) follow(ctx context.Context, fit *look) error {
 		case <-tick.C:
 		}
 		if time.Since(x.looked) >= lookEvery {
+			if err := x.removed(); err != nil { // a profiler may wait for its files without an end
+				return err
+			}
 			x.look()
 		}
 		x.read()
