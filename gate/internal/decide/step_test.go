@@ -148,7 +148,8 @@ func TestUnchangedSteps(t *testing.T) {
 		{"noisy", 5, cpu{sd: 0.05}, 1, 20},
 		{"one run in ten slow", 5, cpu{0.1, 0.3, 0.005}, 1, 10},
 		{"four in ten slow", 5, cpu{0.4, 0.3, 0.005}, 3, 45},
-		{"four in ten slow, three runs", 3, cpu{0.4, 0.3, 0.005}, 3, 40},
+		// Most runs of the head are in a mode that the baseline lacks in up to 76: none of these passes.
+		{"four in ten slow, three runs", 3, cpu{0.4, 0.3, 0.005}, 3, 76},
 	} {
 		fails, without := tt.cpu.fails(gates, tt.runs, tt.runs, 0)
 		t.Logf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
