@@ -32,7 +32,7 @@ func TestCollectives(t *testing.T) {
 		if !ok || !slices.Equal(list, want) || len(got.Times()) != len(want) || got.Times()[0] != want[0].Own {
 			t.Fatalf("%v, want %v", list, want)
 		}
-		for _, x := range []Collectives{{packed.Rest[:len(packed.Rest)-1], packed.Own}, {packed.Rest, packed.Own[1:]},
+		for _, x := range []Collectives{{packed.Rest[:len(packed.Rest)-1], packed.Own}, {packed.Rest, packed.Own[:len(packed.Own)-1]},
 			{packed.Rest + "x", packed.Own}, {packed.Rest, append(packed.Own, 0)}, {}} {
 			if _, ok := x.Unpack(); ok {
 				t.Fatalf("%q is unpacked", x)
