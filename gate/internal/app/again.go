@@ -135,25 +135,30 @@ func (a Accept) Again(ctx context.Context, policy *thresholds.Resolved) (Accept,
 	judged := again(said, b, policy)
 	a.first = len(b.Entries) == 0
 	a.Judgement, a.claim, a.claimed = judged, said, map[comparison]bool{}
-	wanted := map[comparison]bool{}
-	for i := range said.Findings {
-		if f := &said.Findings[i]; a.takes(f) {
-			wanted[comparisonOf(f)] = true
-		}
-	}
-	for i := range judged.Findings {
-		f := &judged.Findings[i]
-		certain := f.Low > 0 || f.High < 0
-		worse := a.Improved && f.Harm() >= 0
-		if wanted[comparisonOf(f)] && (certain || said.Paired) && !worse {
-			a.claimed[comparisonOf(f)] = true
-		}
-	}
+	a.believe()
 	gain := func(f *result.Finding) bool { return f.Outcome == result.Faster || a.claimed[comparisonOf(f)] }
 	if a.Improved && !slices.ContainsFunc(a.changed(), gain) {
 		return a, ErrNothingFaster
 	}
 	return a, nil
+}
+
+// believe claims the changes that the file names, and that its sessions show for certain.
+func (a Accept) believe() {
+	wanted := map[comparison]bool{}
+	for i := range a.claim.Findings {
+		if f := &a.claim.Findings[i]; a.takes(f) {
+			wanted[comparisonOf(f)] = true
+		}
+	}
+	for i := range a.Judgement.Findings {
+		f := &a.Judgement.Findings[i]
+		certain := f.Low > 0 || f.High < 0
+		worse := a.Improved && f.Harm() >= 0
+		if wanted[comparisonOf(f)] && (certain || a.claim.Paired) && !worse {
+			a.claimed[comparisonOf(f)] = true
+		}
+	}
 }
 
 func named(r *result.Judgement) (names []string) {

@@ -66,10 +66,8 @@ func (v *Story) tell(c *Cause) {
 			c.Why = append(c.Why, e)
 		}
 	}
-	for _, x := range r.F.Also {
-		if c.Class == Failing && x.Key == result.KeyTwoLevels {
-			c.Why = append(c.Why, Trimmed(x.Sentence))
-		}
+	if c.Class == Failing {
+		c.Why = append(c.Why, r.modes()...)
 	}
 	if x := Group(c.Rows).Cause(); x != nil {
 		c.Why = append(c.Why, Because(x))
@@ -78,6 +76,16 @@ func (v *Story) tell(c *Cause) {
 		c.Do = v.do(c)
 	}
 	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// modes are the sentences on runs that fall on two levels.
+func (r *Row) modes() (out []string) {
+	for _, x := range r.F.Also {
+		if x.Key == result.KeyTwoLevels {
+			out = append(out, Trimmed(x.Sentence))
+		}
+	}
+	return out
 }
 
 // slower says how a kernel or number changed and where it runs; headed leaves out the numbers of the headline.
