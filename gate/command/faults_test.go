@@ -647,7 +647,7 @@ func TestTwoOnOneGPU(t *testing.T) {
 	w.gone()
 }
 
-// What a workload or a cleaner of temporary files removes ends in a verdict or in a sentence, and leaves no process.
+// Files and directories that a workload or a cleaner removes end in a verdict or a sentence, and leave no process.
 func TestRemoved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

@@ -23,7 +23,7 @@ func (t Sides) lostStep() string {
 	return ""
 }
 
-// OneStep says that only one side has a step, so that whole runs are judged; nothing where that is not so, or where a
+// OneStep says that only one side has a step, so that whole runs are judged; nil where that is not so, or where a
 // side does not know the times of whole runs.
 func (t Sides) OneStep() []result.Remark {
 	without := t.lostStep()

@@ -80,7 +80,7 @@ type TwoLevels struct {
 	Above     result.Number
 	New       bool // only the head has both levels
 	In, Of    int
-	Follows   string // what the runs in the mode share, "" for nothing that is known
+	Follows   string // common to the runs in the mode, "" where it is not known
 	Needed    int    // runs a side that tell the shares apart on one host, 0 where that is not said
 }
 
