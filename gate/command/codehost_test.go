@@ -276,7 +276,8 @@ func TestCommentsOfOthers(t *testing.T) {
 			"--from", w.get("KERNELS") + "/unchanged"}
 		w.run(0, "nsgate", args...)
 		body, mine := h.comments[0]["body"].(string), h.comments[0]
-		if h.comments = nil; mine["user"].(map[string]any)["login"] != own {
+		h.comments = nil
+		if mine["user"].(map[string]any)["login"] != own {
 			t.Fatal(mine)
 		}
 		for _, by := range []string{"dependabot[bot]", "bob", "github-actions", "gate-app",

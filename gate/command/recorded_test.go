@@ -138,7 +138,8 @@ func (w *workflow) run(program string) (log string, ok bool) {
 		job[name] = value
 	}
 	for i, step := range action.Runs.Steps {
-		if measuring = measuring || step.ID == "gate"; !measuring || step.Run == "" {
+		measuring = measuring || step.ID == "gate"
+		if !measuring || step.Run == "" {
 			continue
 		}
 		if step.If != "" && !strings.Contains(outputs, "recorded=true") {
@@ -178,7 +179,8 @@ func (w *workflow) run(program string) (log string, ok bool) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 		out, err := cmd.CombinedOutput()
-		if log += string(out); err != nil {
+		log += string(out)
+		if err != nil {
 			return log, false
 		}
 		read := func(name string) string {
@@ -191,7 +193,8 @@ func (w *workflow) run(program string) (log string, ok bool) {
 		}
 		for line := range strings.Lines(read("ENV")) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-			if job[name] = value; strings.HasPrefix(name, "GITHUB_") {
+			job[name] = value
+			if strings.HasPrefix(name, "GITHUB_") {
 				w.t.Fatal("no step can set ", name)
 			}
 		}
@@ -439,7 +442,7 @@ func TestRecordedFiles(t *testing.T) {
 	}
 }
 
-// TestRecordedChanges: a file that is gone or new at another place is delivered, and nothing where nothing changed.
+// TestRecordedChanges delivers files that are gone or new at another place, and no commit where no file changed.
 func TestRecordedChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

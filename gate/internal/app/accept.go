@@ -409,7 +409,8 @@ func (a Accept) gotFaster() string {
 			faster = append(faster, changeName(f))
 		}
 	}
-	text := []rune("faster: " + result.Few(faster) + result.Given(result.Few(slower), "; slower for it: ", result.Few(slower)))
+	text := []rune("faster: " + result.Few(faster) +
+		result.Given(result.Few(slower), "; slower for it: ", result.Few(slower)))
 	return string(text[:min(len(text), maxReason)])
 }
 

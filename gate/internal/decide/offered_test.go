@@ -119,7 +119,8 @@ func allowed(r *result.Judgement) string {
 			add(f, `severity = "ignore"`)
 		}
 	}
-	if rules += general; rules == "" {
+	rules += general
+	if rules == "" {
 		return ""
 	}
 	return dedupe(rules)

@@ -255,7 +255,8 @@ func TestGenuine(t *testing.T) {
 			plant() { set -- $(at "HEAD^$1") $(at "HEAD$1"); chmod u+w $1; cp $2 $1; }; `
 		cmd := exec.Command("sh", "-ec", script+[]string{":", "plant ^{tree}", "plant :a/.nsgate"}[planted])
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 		id, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)

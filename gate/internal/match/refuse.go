@@ -81,7 +81,8 @@ type Matching struct {
 // New matches two sides.
 func New(t Sides) Matching {
 	m := Matching{Sides: t, Pairs: Pairs(t), rules: unmetRules(t)}
-	if m.alien = m.unrelated(); t.OneStep() != nil {
+	m.alien = m.unrelated()
+	if t.OneStep() != nil {
 		m.Pairs = t.ofRuns(m.Pairs)
 	}
 	return m

@@ -246,7 +246,8 @@ func (c *cut) addPhases(run int, of []candidatePhase, o ordering, isFirst bool) 
 		l := p.loops[run]
 		c.startUp = min(c.startUp, c.copiedFor(api(l.begin), api(l.begin+l.gap)))
 		if isFirst {
-			c.phases = append(c.phases, phase{model.Interval{Start: api(l.from), End: api(l.to) - 1}, p.of, l.cycles, 1})
+			c.phases = append(c.phases, phase{model.Interval{Start: api(l.from), End: api(l.to) - 1},
+				p.of, l.cycles, 1})
 		}
 	}
 	at := s.places[of[0].of]

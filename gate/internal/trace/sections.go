@@ -44,7 +44,8 @@ type sectioning struct {
 
 func (c *cut) newSectioning() *sectioning {
 	laid := c.laid()
-	return &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: placer{c, map[int32]*finder{}}}
+	from := min(max(c.skip, 0), max(len(laid)-1, 0))
+	return &sectioning{c: c, laid: laid, from: from, at: placer{c, map[int32]*finder{}}}
 }
 
 func (c *cut) sections() *sectioning {

@@ -83,7 +83,8 @@ func (v *Story) Says() (first, last []Said) {
 func (v *Story) warned() (said []Said) {
 	for _, c := range v.Causes {
 		if c.Class == Warned {
-			said = append(said, Said{Label: "Slower", Lines: []string{Join(", ", c.Why[0], c.Lead().Reason)}, Tone: Doubtful})
+			line := Join(", ", c.Why[0], c.Lead().Reason)
+			said = append(said, Said{Label: "Slower", Lines: []string{line}, Tone: Doubtful})
 		}
 	}
 	return said
