@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -130,7 +130,7 @@ func Compare(ctx context.Context, policy interface {
 	return d, nil
 }
 
-func decision(r *result.Judgement) *Decision {
+func decision(r *result.Report) *Decision {
 	d := &Decision{Verdict: Verdict(r.Verdict), Undecided: r.Undecided, Reason: r.Reason, Next: r.Next}
 	d.Warnings = slices.Clone(r.Warnings)
 	for i := range r.Findings {

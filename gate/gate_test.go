@@ -53,7 +53,8 @@ func compared(t *testing.T, base, head string) *gate.Decision {
 		d.Findings = append(d.Findings, gate.Finding{
 			Subject: gate.Subject{Scope: f.Scope, Name: f.Name, Grid: f.Grid, Block: f.Block},
 			Metric:  f.Metric, Unit: f.Unit,
-			Baseline: number(f.Base), Head: number(f.Head), Change: number(f.Change), Low: number(f.Low), High: number(f.High),
+			Baseline: number(f.Base), Head: number(f.Head), Change: number(f.Change), Low: number(f.Low),
+			High:    number(f.High),
 			Outcome: f.Outcome, Fails: f.Outcome == gate.Slower && f.Gates, Reason: f.Reason,
 		})
 	}
@@ -132,7 +133,8 @@ func TestAsTheCommand(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text(t, got) != text(t, want) {
-				t.Errorf("%s, %s: the library decides\n%s\nand the command\n%s", base, head, text(t, got), text(t, want))
+				t.Errorf("%s, %s: the library decides\n%s\nand the command\n%s", base, head, text(t, got),
+					text(t, want))
 			}
 			for _, w := range got.Warnings {
 				if !strings.Contains(strings.Join(want.Warnings, "\n"), w) {
@@ -152,8 +154,8 @@ func TestAsTheCommand(t *testing.T) {
 	if verdicts[gate.Pass] == 0 || verdicts[gate.Fail] == 0 || verdicts[gate.NoVerdict] == 0 || outcomes[""] > 0 {
 		t.Errorf("verdicts %v, outcomes %v", verdicts, outcomes)
 	}
-	for _, o := range []gate.Outcome{gate.Slower, gate.Faster, gate.WithinLimit, gate.BelowFloor, gate.Undecided, gate.New,
-		gate.Gone} {
+	for _, o := range []gate.Outcome{gate.Slower, gate.Faster, gate.WithinLimit, gate.BelowFloor, gate.Undecided,
+		gate.New, gate.Gone} {
 		if outcomes[o] == 0 {
 			t.Errorf("no comparison was %s", o)
 		}
@@ -187,18 +189,23 @@ func TestNewSession(t *testing.T) {
 		{`metric "total": 3 values for 2 runs`, two, []gate.Series{total(1, 2, 3)}},
 		{"run 1 has no value of any metric", mixed, []gate.Series{total(1)}},
 		{"run 2 has no value of any metric", mixed, []gate.Series{rate(5, 6)}},
-		{`output "tokens/s", metric "rate": run 3 has the value NaN`, mixed, []gate.Series{total(1), rate(5, math.NaN())}},
+		{`output "tokens/s", metric "rate": run 3 has the value NaN`, mixed,
+			[]gate.Series{total(1), rate(5, math.NaN())}},
 		{`metric "rate": no run is of the kind`, two, []gate.Series{total(1, 2), rate()}},
 		{`kernel "saxpy", metric "total": the unit "MiB"`, two, []gate.Series{of(saxpy, "total", "MiB", 1, 2)}},
 		{`the unit "fortnight"`, two, []gate.Series{of(saxpy, "total", "fortnight", 1, 2)}},
 		{"total: listed twice", two, []gate.Series{total(1, 2), of(saxpy, "total", "us", 1, 2)}},
 		{`metric "lifetime": there is no such metric`, two, []gate.Series{of(saxpy, "lifetime", "", 1, 2)}},
-		{`there is no scope "thread"`, two, []gate.Series{of(gate.Subject{Scope: "thread", Name: "x"}, "total", "", 1, 2)}},
+		{`there is no scope "thread"`, two, []gate.Series{of(gate.Subject{Scope: "thread", Name: "x"}, "total", "", 1,
+			2)}},
 		{`kernel, metric "total": the subject has no name`, two,
 			[]gate.Series{of(gate.Subject{Scope: gate.Kernel}, "total", "", 1, 2)}},
-		{`extent "16"`, two, []gate.Series{of(gate.Subject{Scope: gate.Kernel, Name: "x", Grid: "16"}, "total", "", 1, 2)}},
-		{"only kernels", two, []gate.Series{of(gate.Subject{Scope: gate.Range, Name: "x", Grid: "1x1x1"}, "gpu_time", "", 1, 2)}},
-		{"the metrics rate and cost are those of outputs", mixed, []gate.Series{total(1), of(output, "wall_time", "", 1, 2)}},
+		{`extent "16"`, two, []gate.Series{of(gate.Subject{Scope: gate.Kernel, Name: "x", Grid: "16"}, "total", "", 1,
+			2)}},
+		{"only kernels", two, []gate.Series{of(gate.Subject{Scope: gate.Range, Name: "x", Grid: "1x1x1"}, "gpu_time",
+			"", 1, 2)}},
+		{"the metrics rate and cost are those of outputs", mixed,
+			[]gate.Series{total(1), of(output, "wall_time", "", 1, 2)}},
 		{"the metrics rate and cost are those of outputs", mixed,
 			[]gate.Series{total(1), of(gate.Subject{Scope: gate.Workload}, "rate", "", 1, 2)}},
 		{`kernel "saxpy", metric "time": what it costs`, two, []gate.Series{of(saxpy, "time", "", 1, 2)}},

@@ -3,8 +3,8 @@ package gate
 import (
 	"context"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 )
 
 // Recording is the recorded runs of one workload, in one or more sessions. A comparison does not change it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 )
 
 // Scope is the kind of a subject.
@@ -41,7 +41,8 @@ func (s Subject) String() string {
 // Host is the machine of a session. Empty fields are unknown.
 type Host struct {
 	GPU string // model, as its driver names it; sessions of unlike models are not compared
-	// UUID is that of the GPU; a hash of it is kept. Sessions of one GPU within an hour have no error term between hosts.
+	// UUID is that of the GPU; a hash of it is kept. Sessions of one GPU within an hour have no error term between
+	// hosts.
 	UUID         string
 	CPU          string // model
 	Driver, CUDA string // versions
@@ -76,7 +77,8 @@ func NewSession(host Host, runs []Run, series []Series) (*Recording, error) {
 	}
 	s := model.Session{Environment: model.Environment{GPUs: 1, Tick: model.ShortestTick}}
 	line := measure.NormalizeLine
-	s.GPU, s.CPU, s.Driver, s.CUDA, s.Tool = line(host.GPU), line(host.CPU), line(host.Driver), line(host.CUDA), line(host.Profiler)
+	s.GPU, s.CPU, s.Driver, s.CUDA, s.Tool = line(host.GPU), line(host.CPU), line(host.Driver), line(host.CUDA),
+		line(host.Profiler)
 	if host.UUID != "" {
 		s.GPUHash = model.HashUUID(host.UUID)
 	}
@@ -179,7 +181,8 @@ func (x *Series) model(numbers [2][]int) (out model.Series, err error) {
 		if i >= len(own) {
 			return out, fmt.Errorf("%s: %d values for %s", what, len(x.Values), measure.Count(len(own), "run"))
 		}
-		if v *= factor; !(v >= 0) || math.IsInf(v, 0) {
+		v *= factor
+		if !(v >= 0) || math.IsInf(v, 0) {
 			return out, fmt.Errorf("%s: run %d has the value %v; values are finite and not negative",
 				what, own[i], x.Values[i])
 		}

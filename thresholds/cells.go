@@ -102,21 +102,24 @@ func (r *Rule) check(t table) error {
 		case !full && k.key != "floor":
 			return errorAt(t.lineOf(k.key), "%s bounds one metric; name it in full with metric", k.key)
 		case !full && k.amount.Unit == "" && slices.ContainsFunc(cells, misfits):
-			return errorAt(t.lineOf(k.key), "floor: %g has no unit, and what the rule is about is measured in several; "+
-				`write a time ("1us") or a size ("64KiB"), or name the metric`, k.amount.Value)
+			return errorAt(t.lineOf(k.key),
+				"floor: %g has no unit, and what the rule is about is measured in several; "+
+					`write a time ("1us") or a size ("64KiB"), or name the metric`, k.amount.Value)
 		case !fits && full:
 			return errorAt(t.lineOf(k.key), `%s: %s is measured in %s; write it like %q`, k.key, m.Name,
 				cmp.Or(m.Unit, "the program's own unit"), example(m))
 		case !fits:
-			return errorAt(t.lineOf(k.key), "%s: nothing that the rule is about is measured in %s", k.key, k.amount.Unit)
+			return errorAt(t.lineOf(k.key), "%s: nothing that the rule is about is measured in %s", k.key,
+				k.amount.Unit)
 		}
 	}
 	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
 		return errorAt(t.lineOf("at_most"), "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
 	if r.Drift != nil && !slices.ContainsFunc(cells, func(c cell) bool { return c.metric.Drifts(c.kind) }) {
-		return errorAt(t.lineOf("drift"), "drift: changes add up for the time of kernels and the GPU time of the workload, "+
-			"which the rule is not about; limit it with max or at_most, or leave drift out")
+		return errorAt(t.lineOf("drift"),
+			"drift: changes add up for the time of kernels and the GPU time of the workload, "+
+				"which the rule is not about; limit it with max or at_most, or leave drift out")
 	}
 	return r.checkBetter(t, m, full)
 }

@@ -45,7 +45,8 @@ func TestEveryCell(t *testing.T) {
 				if err != nil {
 					refused++
 					place := (*measure.PlaceError)(nil)
-					pair := m.Of(kind) || kind == measure.ScopeWorkload && !m.Of(measure.ScopeSection) && len(m.Kinds()) > 0
+					pair := m.Of(kind) || kind == measure.ScopeWorkload && !m.Of(measure.ScopeSection) &&
+						len(m.Kinds()) > 0
 					acts := key != "drift" || m.Drifts(kind)
 					acts = acts && (key != "better" || m.Better != measure.Higher)
 					if pair && acts || !errors.As(err, &place) || place.Line == 0 {
@@ -54,7 +55,8 @@ func TestEveryCell(t *testing.T) {
 					continue
 				}
 				got, had := p.Limit(subject, m), Default().Limit(subject, m)
-				if got.Rule = had.Rule; m.Of(kind) && same(got, had) && (key != "better" || m.Better == measure.Neither) {
+				got.Rule = had.Rule
+				if m.Of(kind) && same(got, had) && (key != "better" || m.Better == measure.Neither) {
 					t.Errorf("%s %s: %s changes nothing and is not refused", kind, m.Name, key)
 				}
 				titled := kind == measure.ScopeBenchmark && (m.Name == "time" || m.Name == "rate")
@@ -129,8 +131,7 @@ func TestCoversAll(t *testing.T) {
 			r.Section = pattern
 		}
 		r.Metric = any("", "", "*", "time", "t*", "total time", "gpu_time", "duration", "step_time", "mean_step_time",
-			"launches",
-			"registers", "ncu:a__b.sum", "copy_*", "dram_read", "rate", "elapsed_time")
+			"launches", "registers", "ncu:a__b.sum", "copy_*", "dram_read", "rate", "elapsed_time")
 		r.Severity = Severity(any("fail", "warn", "ignore"))
 		return r
 	}
@@ -173,7 +174,8 @@ func TestLooserLimits(t *testing.T) {
 		"at_most": {"1us", "1ms"}} {
 		last := [2]Limit{{Max: -1}, {Max: -1}}
 		for _, v := range values {
-			p, err := Parse("x.toml", []byte(fmt.Sprintf("[[rule]]\nkernel = \"x\"\nmetric = \"time\"\n%s = %q\n", key, v)))
+			p, err := Parse("x.toml", []byte(fmt.Sprintf("[[rule]]\nkernel = \"x\"\nmetric = \"time\"\n%s = %q\n", key,
+				v)))
 			if err != nil {
 				t.Fatal(err)
 			}

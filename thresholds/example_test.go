@@ -59,18 +59,19 @@ func ExampleKeys() {
 // The settings of a workload as a command line has them.
 func ExampleWorkload() {
 	var w thresholds.Workload
-	for _, x := range [][2]string{{"name", "training"}, {"name", "../training"}, {"command", `./train --data "my files"`},
-		{"warmup", "12"}, {"timeout", "none"}, {"ranks", "0-3,7"}} {
+	for _, x := range [][2]string{{"name", "training"}, {"name", "../training"},
+		{"command", `./train --data "my files"`}, {"warmup", "12"}, {"timeout", "none"}, {"ranks", "0-3,7"}} {
 		if err := w.Set(x[0], x[1], "--"+x[0]); err != nil {
 			fmt.Println(err)
 		}
 	}
 	fmt.Println(w.Name, len(w.Command), thresholds.JoinCommand(w.Command))
-	fmt.Println(w.Warmup, w.Timeout == thresholds.NoTimeout, w.Ranks, w.Places.Of("ranks"))
+	fmt.Println(w.Warmup, w.Timeout == thresholds.NoTimeout, w.Ranks, w.Places.Of("ranks"),
+		w.Places.Of("starts") == thresholds.Unset)
 	// Output:
 	// name: "../training" is not a name; use up to 64 letters, digits, ".", "_" and "-"
 	// training 3 ./train --data 'my files'
-	// 12 true [0 1 2 3 7] --ranks
+	// 12 true [0 1 2 3 7] --ranks true
 }
 
 func ExampleParseRuns() {

@@ -2,6 +2,7 @@ package thresholds
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 // Key is a key of the policy file, for documentation.
 type Key struct {
-	// "" at the top of the file, "workload", "workload.output", "workload.results", "workload.server" or "rule"
+	// "" at the top of the file, "workload", "workload.output", "workload.results", "workload.server", "rule", "ratio"
 	Table   string
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
@@ -39,7 +40,8 @@ var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a kernel, range, device, output, or the workload",
 		func(p *Policy) field { return percentage(&p.Threshold, parseLimit) }},
 	{"step_threshold", `"5%"`, `"2%"`,
-		"largest slowdown of the step, idle time included; without it, 5/3 of a threshold below 3% where the data can tell",
+		"largest slowdown of the step, idle time included; without it, 5/3 of a threshold below 3% where the data " +
+			"can tell",
 		func(p *Policy) field { return percentage(&p.StepThreshold, parseLimit) }},
 	{"warmup_threshold", `"25%"`, `"50%"`,
 		"largest slowdown of the warm-up's wall time; where it is set, of its GPU time too",
@@ -64,6 +66,8 @@ var rootKeys = []key[Policy]{
 	}},
 	{"session_sd", `"0.5%"`, `"1%"`, "spread between GPU hosts, until it is measured",
 		func(p *Policy) field { return percentage(&p.SessionSD, measure.ParsePercent) }},
+	{"same_host", "true", "false", "whether benchmark files that name no host are of one",
+		func(p *Policy) field { return negated(&p.OtherHost) }},
 	{"undecided", `"warn"`, `"fail"`, "result of undecided comparisons: exit code 0 or 3",
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"shadow", "false", "true",
@@ -94,7 +98,8 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
 	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`,
 		`longest time of one run, or "none"`, func(w *Workload) field { return timeout(&w.Timeout) }},
-	{"warmup", `"auto"`, `3`, `steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
+	{"warmup", `"auto"`, `3`,
+		`steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
 		func(w *Workload) field { return warmup(&w.Warmup) }},
 	{"step", "found by itself", `"step"`, "NVTX range that repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
@@ -104,6 +109,9 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return whole(&w.Starts, 1, 1000) }},
 	{"budget", "none", `"60s"`, `time for the runs of a check, more while a comparison is undecided; or "none"`,
 		func(w *Workload) field { return timeout(&w.Budget) }},
+	{"explain_time", "that of the head's runs, 10s to 60s", `"3m"`,
+		`time for explanations of a failing check; or "none"`,
+		func(w *Workload) field { return timeout(&w.ExplainTime) }},
 	{"code", "none", `["build/*.so", "./app"]`,
 		"executables, libraries, cubins, or directories of them, relative to dir: the device code",
 		func(w *Workload) field { return patterns(&w.Code) }},
@@ -129,6 +137,9 @@ var resultKeys = []key[Results]{
 	{"filter", "none", `"--benchmark_filter=^{}$"`,
 		"arguments that run the benchmark {} alone, a slower or undecided one",
 		func(r *Results) field { return arguments(&r.Filter) }},
+	{"rows", "those of the harness", `'{row: "frame", unit: "ms", value: .gpu_time_ms}'`,
+		"filter of jq that gives the rows of a file, or its own file (`bench.jq`)",
+		func(r *Results) field { return rows(&r.Rows) }},
 }
 
 var serverKeys = []key[Server]{
@@ -194,11 +205,20 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }
 
+var ratioKeys = []key[Ratio]{
+	{"name", "required", `"flash_attn, relative"`, "its name as a row",
+		func(r *Ratio) field { return parsed("text", &r.Name, anyText, verbatim) }},
+	{"of", "required", `"flash_attn/4k"`, "row of a benchmark file, whose direction the ratio has",
+		func(r *Ratio) field { return parsed("text", &r.Of, anyText, verbatim) }},
+	{"over", "required", `"reference/4k"`, "row of the same metric that it is divided by",
+		func(r *Ratio) field { return parsed("text", &r.Over, anyText, verbatim) }},
+}
+
 // Keys lists every key of a policy file, in the order of writing them.
 func Keys() []Key {
 	return slices.Concat(document("", rootKeys), document("workload", workloadKeys),
-		document("workload.output", outputKeys),
-		document("workload.results", resultKeys), document(serverTable, serverKeys), document("rule", ruleKeys))
+		document("workload.output", outputKeys), document("workload.results", resultKeys),
+		document(serverTable, serverKeys), document("rule", ruleKeys), document("ratio", ratioKeys))
 }
 
 func document[T any](table string, keys []key[T]) []Key {
@@ -211,11 +231,11 @@ func document[T any](table string, keys []key[T]) []Key {
 
 // Setting is the value in effect of one key.
 type Setting struct {
-	Table string // as in [Key]
-	Of    string // the name of the workload or output, or the place of the rule, "" at the top
-	Name  string
-	Value string // printed value: "3 %", "1.000 µs"
-	Where string // "default", "nsgate.toml:12", "--threshold"
+	Table string `json:"table"` // as in [Key]
+	Of    string `json:"of"`    // the name of the workload or output, or the place of the rule, "" at the top
+	Name  string `json:"name"`
+	Value string `json:"value"` // printed value: "3 %", "1.000 µs"
+	Where string `json:"where"` // "default", "nsgate.toml:12", "--threshold"
 }
 
 // Settings lists what holds for every key: at the top, in each workload and in each rule. Workloads inherit what they
@@ -248,6 +268,10 @@ func (p *Policy) Settings() []Setting {
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		out = append(out, settings("rule", r.Where, ruleKeys, r, r.Places)...)
+	}
+	for i := range p.Ratios {
+		r := &p.Ratios[i]
+		out = append(out, settings("ratio", r.Name, ratioKeys, r, r.Places)...)
 	}
 	return out
 }
@@ -306,7 +330,7 @@ func (w *Workload) Set(key, text, where string) error {
 			e.kind = unstable.Integer
 		}
 	}
-	return take([]entry{e}, workloadKeys, w, &w.Places)
+	return cmp.Or(flat(take([]entry{e}, workloadKeys, w, &w.Places))...)
 }
 
 // Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that
@@ -314,7 +338,7 @@ func (w *Workload) Set(key, text, where string) error {
 func (p *Policy) Set(key, text, where string) error {
 	e := []entry{{key: key, kind: unstable.String, text: text, where: where}}
 	p.Places, p.Workloads = maps.Clone(p.Places), slices.Clone(p.Workloads) // a copy of before stays as it is
-	if err := take(e, rootKeys, p, &p.Places); err != nil {
+	if err := cmp.Or(flat(take(e, rootKeys, p, &p.Places))...); err != nil {
 		return err
 	}
 	for i := range p.Workloads {
@@ -328,7 +352,7 @@ func (p *Policy) Set(key, text, where string) error {
 }
 
 // take gives every entry to the field of its key, and notes where it stands.
-func take[T any](entries []entry, keys []key[T], to *T, places *Places) error {
+func take[T any](entries []entry, keys []key[T], to *T, places *Places) (wrong error) {
 	for _, e := range entries {
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == e.key })
 		if i < 0 {
@@ -336,15 +360,17 @@ func take[T any](entries []entry, keys []key[T], to *T, places *Places) error {
 			for i, k := range keys {
 				names[i] = k.name
 			}
-			return unknown(e.line, e.key, names, "key")
+			wrong = errors.Join(wrong, unknown(e.line, e.key, names, "key"))
+			continue
 		}
 		if err := keys[i].field(to).take(e); err != nil {
-			return errorAt(e.line, "%s: %w", e.key, err)
+			wrong = errors.Join(wrong, errorAt(e.line, "%s: %w", e.key, err))
+			continue
 		}
 		if *places == nil {
 			*places = Places{}
 		}
 		(*places)[e.key] = e.where
 	}
-	return nil
+	return wrong
 }

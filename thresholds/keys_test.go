@@ -20,11 +20,17 @@ var update = flag.Bool("update", false, "rewrite the reference of the policy fil
 func TestKeys(t *testing.T) {
 	// The other lines that make a table with the key valid.
 	besides := map[string]string{
-		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n", "rule": "[[rule]]\nseverity = \"warn\"\n",
-		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",
+		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n",
+		"ratio.name":    "[[ratio]]\nof = \"a\"\nover = \"b\"\n",
+		"ratio.of":      "[[ratio]]\nname = \"a\"\nover = \"b\"\n",
+		"ratio.over":    "[[ratio]]\nname = \"a\"\nof = \"b\"\n",
+		"rule":          "[[rule]]\nseverity = \"warn\"\n",
+		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n",
+		"rule.at_least":           "[[rule]]\nmetric = \"time\"\n",
 		"workload.output":         anOutput("name = 'a'\npattern = '(x)'"),
 		"workload.results":        "[[workload]]\nname = \"a\"\n[[workload.results]]\n",
 		"workload.results.filter": "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n",
+		"workload.results.rows":   "[[workload]]\nname = \"a\"\n[[workload.results]]\nfiles = \"*\"\n",
 		"workload.server":         aServer,
 		"workload.server.command": strings.ReplaceAll(aServer, "command = \"x\"\n", ""),
 		"workload.server.ready":   strings.ReplaceAll(aServer, "ready = \"log:x\"\n", ""),
@@ -39,7 +45,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s is listed twice", id)
 		}
 		seen[id] = true
-		if k.Type == "" || k.Doc == "" || strings.HasSuffix(k.Doc, ".") || strings.Contains(k.Doc+k.Default+k.Type+k.Example, "|") {
+		if k.Type == "" || k.Doc == "" || strings.HasSuffix(k.Doc, ".") ||
+			strings.Contains(k.Doc+k.Default+k.Type+k.Example, "|") {
 			t.Errorf("%s cannot stand in the reference: %+v", id, k)
 		}
 		values := []string{k.Example}
@@ -82,7 +89,8 @@ floor = "1us"
 	}
 	list := func(p *Policy) (lines []string) {
 		for _, s := range p.Settings() {
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s", s.Table, s.Of)+" "+s.Name)+" = "+s.Value+" # "+s.Where)
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s", s.Table,
+				s.Of)+" "+s.Name)+" = "+s.Value+" # "+s.Where)
 		}
 		return lines
 	}
@@ -94,6 +102,7 @@ floor = "1us"
 		"alpha = 5 % # nsgate.toml:1",
 		"cost = 0.15 % # default",
 		"session_sd = 0.5 % # default",
+		"same_host = true # default",
 		"undecided = warn # default", "shadow = false # default",
 		"max_age = 90d # default",
 		"base = none # default",
@@ -110,6 +119,7 @@ floor = "1us"
 		"workload app runs = of a check 3 to 5, of a baseline 5 # default",
 		"workload app starts = half of the CPUs # default",
 		"workload app budget = none # default",
+		"workload app explain_time = that of the head's runs, 10s to 60s # default",
 		"workload app code = none # default",
 		"workload app inputs = none # default",
 		"workload app skip_unchanged = false # default",
@@ -147,7 +157,8 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0], want[1] = "threshold = 1 % # --threshold", "step_threshold = 1.67 % # --threshold"
-	want[slices.Index(want, "workload app threshold = 0.5 % # nsgate.toml:7")] = "workload app threshold = 1 % # --threshold"
+	want[slices.Index(want,
+		"workload app threshold = 0.5 % # nsgate.toml:7")] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}
@@ -220,7 +231,8 @@ func TestReference(t *testing.T) {
 	}
 	if want := "\n" + reference() + "\n"; old != want {
 		if !*update {
-			t.Fatal("the reference of the policy file in policy.md is not that of the code; go test ./thresholds -update rewrites it")
+			t.Fatal("the reference of the policy file in policy.md is not that of the code; go test ./thresholds " +
+				"-update rewrites it")
 		}
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
@@ -246,8 +258,8 @@ func TestJoinCommandForShells(t *testing.T) {
 		t.Skip(err)
 	}
 	words := []string{"", "::error::x", "a::b", ":::", "##[error]x", "##vso[task.x]", "a#b", "\x1b[31mred\x1b[0m",
-		"two\nlines\t", "it's", `back\slash'` + "\n", "\u202e\u0085\u00a0",
-		"\xff\xe6\xbc", "\u009b1", "µ\x7f9", "\ufffd\n", "!x\a", "$x`y`\r"}
+		"two\nlines\t", "it's", `back\slash'` + "\n", "\u202e\u0085\u00a0", "\xff\xe6\xbc", "\u009b1", "µ\x7f9",
+		"\ufffd\n", "!x\a", "$x`y`\r"}
 	line := JoinCommand(append([]string{"printf", `%s\0`}, words...))
 	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }); i >= 0 ||
 		obeyed().MatchString(line) {
@@ -267,7 +279,8 @@ func TestJoinCommandForShells(t *testing.T) {
 }
 
 func TestRuleNamesEverySelector(t *testing.T) {
-	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s", "section": "warm-up"} {
+	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3",
+		"copy": "memcpy HtoD", "output": "tokens/s", "section": "warm-up"} {
 		p, err := Parse("nsgate.toml", []byte("[[rule]]\n"+selector+" = \""+value+"\"\nmax = \"5%\"\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -283,7 +296,8 @@ func TestParseRanks(t *testing.T) {
 	for s, want := range map[string]string{
 		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "names no ranks", "7-3": "names no ranks",
 		"0-1048577": "names no ranks", "x": "names no ranks",
-		"0-65536": "names more than 65536 ranks", strings.Repeat("0-1048576,", 1000) + "1": "names more than 65536 ranks", "0-40000,0-40000": "names more than 65536 ranks",
+		"0-65536": "names more than 65536 ranks", strings.Repeat("0-1048576,", 1000) +
+			"1": "names more than 65536 ranks", "0-40000,0-40000": "names more than 65536 ranks",
 	} {
 		got, err := parseRanks(s)
 		if text := fmt.Sprint(got); err == nil && text != want || err != nil && !strings.Contains(err.Error(), want) {

@@ -39,17 +39,23 @@ func least(key string, n int) slack { return slack{key, -float64(n), strconv.Ito
 // slacks are those of the keys of a workload and its policy. No other key has a value that lets more pass.
 func (r *Resolved) slacks() []slack {
 	host := func(s measure.Subject) float64 { return r.initial(s, measure.StepTime).Max }
-	days := r.MaxAge.Hours() / 24
+	days, profile := r.MaxAge.Hours()/24, "never"
+	if r.of.Profiled() {
+		profile = "always"
+	}
 	return []slack{
 		percent("threshold", r.Threshold), percent("step_threshold", host(measure.Workload)),
 		percent("warmup_threshold", host(measure.Warmup)), percent("outside_threshold", host(measure.Between)),
 		{"alpha", -r.Alpha, measure.Percent(r.Alpha)}, percent("cost", r.Cost), percent("session_sd", r.SessionSD),
-		choice("undecided", r.Undecided, "fail", "warn"), choice("shadow", strconv.FormatBool(r.Shadow), "false", "true"),
+		choice("same_host", strconv.FormatBool(!r.OtherHost), "true", "false"),
+		choice("undecided", r.Undecided, "fail", "warn"),
+		choice("shadow", strconv.FormatBool(r.Shadow), "false", "true"),
 		{"max_age", cmp.Or(days, math.Inf(1)), fmt.Sprintf("%gd", days)},
 		choice("skip_unchanged", strconv.FormatBool(r.of.SkipUnchanged), "false", "true"),
-		choice("profile", map[bool]string{true: "always", false: "never"}[r.of.Profiled()], "always", "never"),
+		choice("profile", profile, "always", "never"),
 		least("runs", cmp.Or(r.of.Runs.Most, 5)), least("output", len(r.of.Outputs)),
 		least("results", len(r.of.ResultFiles())), least("code", len(r.of.Code)),
+		least("ratio", len(r.Ratios)),
 	}
 }
 
@@ -99,6 +105,14 @@ func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
 			x.Of = "workload " + cmp.Or(r.of.Name, was.of.Name)
 		}
 	}
+	if is, before := r.of.Rows(), was.of.Rows(); is != before {
+		text := func(rows string) string { return cmp.Or(strings.Join(strings.Fields(rows), " "), "none") }
+		x := Loosened{Key: "rows", Of: "workload " + cmp.Or(r.of.Name, was.of.Name), Was: text(before), Is: text(is)}
+		if len(r.of.Results) > 0 {
+			x.Where = cmp.Or(r.of.Results[0].Places["rows"], r.of.Results[0].Where)
+		}
+		out = append(out, x)
+	}
 	more := map[int]int{} // metrics beside the first, by index in out
 	for _, x := range measured {
 		before, after := was.Limit(x.Subject, x.Metric), r.Limit(x.Subject, x.Metric)
@@ -108,7 +122,8 @@ func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
 		for _, l := range loosened(before.slacks(x.Metric), after.slacks(x.Metric)) {
 			l.Set, l.Where = before.Rule, after.Rule
 			at := slices.IndexFunc(out, func(o Loosened) bool { o.Of = ""; return o == l })
-			if more[at]++; at < 0 {
+			more[at]++
+			if at < 0 {
 				l.Of = strings.TrimSpace(x.Subject.Short() + " " + x.Metric.Title())
 				out = append(out, l)
 			}

@@ -29,14 +29,32 @@ const (
 func Parse(file string, data []byte) (*Policy, error) {
 	p := Default()
 	p.File = file
-	err := p.parse(data)
-	if place := (*measure.PlaceError)(nil); errors.As(err, &place) {
-		place.File = file
-		return nil, place
-	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	wrong := flat(p.parse(data))
+	if len(wrong) == 0 {
+		return p, nil
 	}
-	return p, nil
+	for i, err := range wrong {
+		if place := (*measure.PlaceError)(nil); errors.As(err, &place) {
+			place.File = file
+		} else {
+			wrong[i] = fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil, errors.Join(wrong...)
+}
+
+// flat are the errors that are joined in one.
+func flat(err error) (list []error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			list = append(list, flat(err)...)
+		}
+		return list
+	}
+	if err != nil {
+		list = []error{err}
+	}
+	return list
 }
 
 // Default is the policy that applies where no file says otherwise.
@@ -54,11 +72,12 @@ func Default() *Policy {
 }
 
 func (p *Policy) parse(data []byte) error {
-	tables, err := read(p.File, data)
+	tables, wrong := read(p.File, data)
+	if wrong != nil {
+		return wrong
+	}
 	for _, t := range tables {
-		if err != nil {
-			break
-		}
+		err := error(nil)
 		switch t.name {
 		case "":
 			err = take(t.entries, rootKeys, p, &p.Places)
@@ -72,11 +91,14 @@ func (p *Policy) parse(data []byte) error {
 			err = p.server(t)
 		case "rule":
 			err = p.rule(t)
+		case "ratio":
+			err = p.ratio(t)
 		default:
 			err = unknown(t.line, t.name, tableNames, "table")
 		}
+		wrong = errors.Join(wrong, err)
 	}
-	return err
+	return wrong
 }
 
 // A table is the top of the file (name "") or one [[name]], its entries in the order of the file.
@@ -127,7 +149,8 @@ func read(file string, data []byte) ([]table, error) {
 			}
 			tables = append(tables, table{name: name, line: line})
 		case unstable.KeyValue:
-			v := entry{key: name, line: line, where: where(file, line), kind: e.Value().Kind, text: string(e.Value().Data)}
+			v := entry{key: name, line: line, where: where(file, line), kind: e.Value().Kind,
+				text: string(e.Value().Data)}
 			if v.kind == unstable.Array {
 				for it := e.Value().Children(); it.Next(); {
 					if it.Node().Kind != unstable.String {
@@ -145,7 +168,8 @@ func read(file string, data []byte) ([]table, error) {
 
 // written refuses a table that is unknown or has the brackets of the other kind.
 func written(kind unstable.Kind, name string, line int) error {
-	switch several := name != serverTable; {
+	several := name != serverTable
+	switch {
 	case name == "" || kind == unstable.Table && !slices.Contains(tableNames, name):
 		return unknown(line, name, tableNames, "table")
 	case kind == unstable.Table && several:
@@ -170,7 +194,9 @@ func bounded(data []byte) error {
 			return errorAt(lineOf(data, it.Node()), "more than %d keys; this is not a policy file", maxKeys)
 		}
 		if at != nil {
-			return errorAt(lineOf(data, at), "a key of more than %d parts; remove it, keys of a policy have one part and tables at most two", maxParts)
+			return errorAt(lineOf(data, at),
+				"a key of more than %d parts; remove it, keys of a policy have one part and tables at most two",
+				maxParts)
 		}
 		if e.Kind != unstable.ArrayTable && e.Kind != unstable.Table {
 			continue
@@ -178,7 +204,8 @@ func bounded(data []byte) error {
 		if tables++; tables > maxTables {
 			it := e.Key()
 			it.Next()
-			return errorAt(lineOf(data, it.Node()), "more than %d tables; one rule with a pattern (kernel = \"gemm*\") limits many kernels", maxTables)
+			return errorAt(lineOf(data, it.Node()),
+				"more than %d tables; one rule with a pattern (kernel = \"gemm*\") limits many kernels", maxTables)
 		}
 	}
 	return nil
@@ -242,21 +269,22 @@ func (t table) lineOf(key string) int {
 
 func (p *Policy) workload(t table) error {
 	w := Workload{Where: where(p.File, t.line)}
-	if err := take(t.entries, workloadKeys, &w, &w.Places); err != nil {
-		return err
-	}
-	if w.Name == "" {
-		return errorAt(t.line, `[[workload]] has no name; add name = "…"`)
-	}
-	if other, ok := p.Workload(w.Name); ok {
-		return errorAt(t.lineOf("name"), "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
+	err := take(t.entries, workloadKeys, &w, &w.Places)
+	other, twice := p.Workload(w.Name)
+	switch {
+	case err != nil:
+	case w.Name == "":
+		err = errorAt(t.line, `[[workload]] has no name; add name = "…"`)
+	case twice:
+		err = errorAt(t.lineOf("name"), "name: %q is already the workload at %s; give one of them another name",
+			w.Name, other.Where)
 	}
 	if w.Throughput != "" {
 		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput,
 			Better: measure.Higher}, Where: w.Places[throughput]})
 	}
-	p.Workloads = append(p.Workloads, w)
-	return nil
+	p.Workloads = append(p.Workloads, w) // a wrong one too, because further tables belong to it
+	return err
 }
 
 // output takes one [[workload.output]], which belongs to the [[workload]] before it.
@@ -273,11 +301,13 @@ func (p *Policy) output(t table) error {
 	case o.Name == "":
 		return errorAt(t.line, `[[workload.output]] has no name; add name = "…"`)
 	case o.Pattern == "":
-		return errorAt(t.line, "[[workload.output]] has no pattern; add pattern = '…', with parentheses around the number")
+		return errorAt(t.line,
+			"[[workload.output]] has no pattern; add pattern = '…', with parentheses around the number")
 	}
 	for _, other := range w.Outputs {
 		if other.Name == o.Name {
-			return errorAt(t.lineOf("name"), "name: %q is already the output at %s; give one of them another name", o.Name, other.Where)
+			return errorAt(t.lineOf("name"), "name: %q is already the output at %s; give one of them another name",
+				o.Name, other.Where)
 		}
 	}
 	w.Outputs = append(w.Outputs, o)
@@ -299,6 +329,9 @@ func (p *Policy) results(t table) error {
 	}
 	if r.Filter != nil && w.Filter() != nil {
 		return errorAt(t.lineOf("filter"), "filter: the workload has one already; leave one of them out")
+	}
+	if n := len(w.Results); n > 0 && w.Results[0].Rows != r.Rows {
+		return errorAt(t.line, "rows: all [[workload.results]] of a workload have the same filter, or none")
 	}
 	w.Results = append(w.Results, r)
 	return nil
@@ -353,10 +386,26 @@ func (p *Policy) rule(t table) error {
 	}
 	for i := range p.Rules {
 		if o := &p.Rules[i]; o.covers(&r) {
-			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches all that it would; put this one before it, or remove one", o.Where)
+			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches all that it would; "+
+				"put this one before it, or remove one", o.Where)
 		}
 	}
 	p.Rules = append(p.Rules, r)
+	return nil
+}
+
+func (p *Policy) ratio(t table) error {
+	r := Ratio{Where: where(p.File, t.line)}
+	if err := take(t.entries, ratioKeys, &r, &r.Places); err != nil {
+		return err
+	}
+	if r.Name == "" || r.Of == "" || r.Over == "" {
+		return errorAt(t.line, `a ratio has a name and two rows; add name = "speed-up", of = "ROW" and over = "ROW"`)
+	}
+	if slices.ContainsFunc(p.Ratios, func(o Ratio) bool { return o.Name == r.Name }) {
+		return errorAt(t.line, "another [[ratio]] has the name %q; rename one of them", r.Name)
+	}
+	p.Ratios = append(p.Ratios, r)
 	return nil
 }
 

@@ -45,7 +45,8 @@ func (p *Policy) For(workload string) *Resolved {
 	if !ok {
 		return r
 	}
-	if r.of = *w; w.Threshold != nil {
+	r.of = *w
+	if w.Threshold != nil {
 		if r.Places == nil {
 			r.Places = Places{}
 		}
@@ -82,7 +83,8 @@ func (r *Resolved) Check() error {
 	}
 	known := []string{"warn", "fail", string(Ignore)}
 	switch {
-	case !(r.Alpha > 0 && r.Alpha < 0.5), r.MaxAge < 0, r.Undecided == string(Ignore), len(r.Rules) > maxTables,
+	case !(r.Alpha > 0 && r.Alpha < 0.5), r.MaxAge < 0, r.Undecided == string(Ignore),
+		len(r.Rules)+len(r.Ratios) > maxTables,
 		slices.ContainsFunc(shares, func(v *float64) bool { return v != nil && !(*v >= 0 && *v < 10) }),
 		slices.ContainsFunc(severities, func(s string) bool { return !slices.Contains(known, s) }):
 		return errors.New("its policy has a value that no policy file can have")

@@ -21,7 +21,7 @@ func errorAt(line int, format string, args ...any) error {
 const serverTable = "workload.server"
 
 // tableNames are the tables that a file may have, any number of each but of the server.
-var tableNames = []string{"rule", "workload", "workload.output", "workload.results", serverTable}
+var tableNames = []string{"ratio", "rule", "workload", "workload.output", "workload.results", serverTable}
 
 // heading is how a file begins a table: "[[rule]]", or "[workload.server]", of which a workload has one.
 func heading(table string) string {
@@ -44,10 +44,15 @@ func unknown(line int, name string, known []string, what string) error {
 	return errorAt(line, "unknown %s %q%s", what, name, near)
 }
 
-// suggestion names the nearest of the known words, or all of them where none is near.
+// suggestion names the nearest of the known words; where none is near all of them, or the three nearest of many.
 func suggestion(name string, known []string) string {
+	const many = 30
 	if near := measure.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(known) > many {
+		return "; the nearest are " + strings.Join(measure.Nearby(name, known, 3), ", ") +
+			" (nsgate help policy lists all)"
 	}
 	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }

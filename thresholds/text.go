@@ -68,7 +68,8 @@ func splitCommand(s string) ([]string, error) {
 			continue
 		}
 		if same, err := shellquote.Split(s[:i] + `\` + s[i:]); err == nil && slices.Equal(words, same) {
-			return nil, fmt.Errorf(`command holds %q, which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`, c)
+			return nil,
+				fmt.Errorf(`command holds %q, which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`, c)
 		}
 	}
 	return words, nil
@@ -84,7 +85,8 @@ func JoinCommand(words []string) string {
 		special := strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
 		if special || obeyed().MatchString(w) || !utf8.ValidString(w) {
 			quoted[i] = escaped(w)
-		} else if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
+		} else if w == "" || strings.Trim(w,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}

@@ -30,8 +30,8 @@ type Limit struct {
 	Launches bool     // Floor is of one launch, and the metric a sum over launches
 	Severity Severity // of a regression beyond both
 	Rule     string   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
-	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
-	// With a bound and no max of its own, Max is +Inf: any change within the bounds is allowed.
+	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no
+	// bound. With a bound and no max of its own, Max is +Inf: any change within the bounds is allowed.
 	AtMost, AtLeast *float64
 	// Drift is the largest relative change since the anchor of the baseline; nil: beyond Max there is a warning.
 	Drift *float64
@@ -57,6 +57,8 @@ type Policy struct {
 	Cost float64 `json:"cost"`
 	// SessionSD is the prior standard deviation between sessions on different hosts, relative.
 	SessionSD float64 `json:"session_sd"`
+	// OtherHost is true where files that name no host may be of different ones.
+	OtherHost bool `json:"other_host,omitempty"`
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
 	Undecided string `json:"undecided"`
 	// Threshold is the relative limit of times and outputs.
@@ -77,6 +79,8 @@ type Policy struct {
 	Places Places `json:"places,omitempty"`
 	// Rules are in the order of the file: the first that matches applies.
 	Rules []Rule `json:"rules,omitempty"`
+	// Ratios are quotients of rows of one run, judged as rows.
+	Ratios []Ratio `json:"ratios,omitempty"`
 	// Categories are the NVTX categories of ranges by name, see [Resolved.In]; no file holds them.
 	Categories map[string]string `json:"-"`
 	// Workloads are in the order of the file, each name once.
@@ -86,8 +90,11 @@ type Policy struct {
 // Places says where keys were set: "nsgate.toml:12", without directory, or "--threshold". Others are defaults.
 type Places map[string]string
 
-// Of is the place of a key, "default" where it was not set.
-func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
+// Unset is the place of a key that was not set.
+const Unset = "default"
+
+// Of is the place of a key, [Unset] where it was not set.
+func (p Places) Of(key string) string { return cmp.Or(p[key], Unset) }
 
 // Rule changes the limit of metrics that it matches. A selector left empty matches everything; at most one of Kernel,
 // Range, Device, Copy, Output, Benchmark and Section is set.
@@ -126,9 +133,9 @@ type Workload struct {
 	Name string // letters, digits, ".", "_" and "-"
 	// Command is the program with its arguments, nil where only finished profiles are judged.
 	Command []string
-	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the file,
-	// where its ranks leave what they record under profilers of their own; "" where one profiler runs around the launcher.
-	// Ranks are those to record, ascending, nil for all.
+	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the
+	// file, where its ranks leave what they record under profilers of their own; "" where one profiler runs around the
+	// launcher. Ranks are those to record, ascending, nil for all.
 	Launcher []string
 	Gather   string
 	Ranks    []int
@@ -139,8 +146,10 @@ type Workload struct {
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     Runs          // fresh processes a session, zero for the default
 	Budget   time.Duration // of a check, 0 or less for none
-	Code     []string      // patterns of files with device code, relative to Dir; nil for none
-	Inputs   []string      // patterns of files that the program is made of or reads, relative to Dir; nil for none
+	// ExplainTime is the time for explanations of a check: 0 for the default, see [NoTimeout].
+	ExplainTime time.Duration
+	Code        []string // patterns of files with device code, relative to Dir; nil for none
+	Inputs      []string // patterns of files that the program is made of or reads, relative to Dir; nil for none
 	// SkipUnchanged lets a check pass without measuring where Code and Inputs are as in the baseline.
 	SkipUnchanged bool
 	// Threshold replaces the policy's limit of times and outputs for this workload; nil leaves it.
@@ -170,8 +179,18 @@ type Output struct {
 type Results struct {
 	Files  []string // patterns, relative to the workload's Dir
 	Filter []string // arguments that select a benchmark, whose name {} stands for; nil for none
+	Rows   string   // filter of jq that gives the rows, or its file, which ends in .jq; "" for the format of a harness
 	Where  string   // "nsgate.toml:9", the line of its [[workload.results]]
 	Places Places   // where each of its keys was set
+}
+
+// Ratio is the quotient of two rows of benchmark files, each in the same run: a row by itself.
+type Ratio struct {
+	Name   string `json:"name"`
+	Of     string `json:"of"`
+	Over   string `json:"over"`
+	Where  string `json:"where"` // "nsgate.toml:9", the line of its [[ratio]]
+	Places Places `json:"-"`     // where each of its keys was set
 }
 
 // Server is a program that the command of a workload loads.
@@ -199,6 +218,16 @@ func (w *Workload) Filter() []string {
 		}
 	}
 	return nil
+}
+
+// Rows is the filter of jq that gives the rows of the results, "" for none.
+func (w *Workload) Rows() string {
+	for _, r := range w.Results {
+		if r.Rows != "" {
+			return r.Rows
+		}
+	}
+	return ""
 }
 
 // ResultFiles are the patterns of all files of results.
@@ -235,7 +264,8 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 			return l
 		}
 	}
-	if !m.Judged() || s.Scope == measure.ScopeSection && (m == measure.Launches || s == measure.Steps || s == measure.Between) {
+	if !m.Judged() || s.Scope == measure.ScopeSection &&
+		(m == measure.Launches || s == measure.Steps || s == measure.Between) {
 		l.Severity = Ignore // steps are judged by their period
 	}
 	if m == measure.Total && s.Scope == measure.ScopeKernel {
@@ -364,9 +394,9 @@ type selector struct {
 }
 
 func (r *Rule) selectors() [7]selector {
-	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device},
-		{measure.ScopeCopy, r.Copy},
-		{measure.ScopeOutput, r.Output}, {measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
+	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range},
+		{measure.ScopeDevice, r.Device}, {measure.ScopeCopy, r.Copy}, {measure.ScopeOutput, r.Output},
+		{measure.ScopeBenchmark, r.Benchmark}, {measure.ScopeSection, r.Section}}
 }
 
 // selectable names the kinds of subjects that a rule may select: "kernel, range, … or section".

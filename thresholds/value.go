@@ -39,6 +39,11 @@ type field struct {
 func parsed[T any](kind string, to *T, parse func(string) (T, error), print func(T) string) field {
 	return field{kind, func(e entry) error {
 		switch {
+		case e.kind == unstable.Integer && units[kind] != "":
+			return fmt.Errorf(`a string in quotes is expected, not a number: write "%s%s"`, e.text, units[kind])
+		case e.kind == unstable.Float && units[kind] != "":
+			return fmt.Errorf(`a string in quotes is expected, not a number: write it with its unit, like "3%s"`,
+				units[kind])
 		case e.kind != unstable.String:
 			return fmt.Errorf("a string in quotes is expected, not %s", kindOf(e.kind))
 		case strings.TrimSpace(e.text) == "":
@@ -190,6 +195,16 @@ func boolean(to *bool) field {
 	}, func() string { return strconv.FormatBool(*to) }}
 }
 
+// negated is a field for the contrary of a boolean.
+func negated(to *bool) field {
+	f := boolean(to)
+	return field{f.kind, func(e entry) error {
+		err := f.take(e)
+		*to = *to != (err == nil)
+		return err
+	}, func() string { return strconv.FormatBool(!*to) }}
+}
+
 // command is a field for a command line, as one string or as a list of its words.
 func command(to *[]string) field {
 	return field{"words", func(e entry) (err error) {
@@ -252,6 +267,17 @@ func arguments(to *[]string) field {
 	return f
 }
 
+// rows is a field for a filter of jq, which may have several lines, or the name of its file.
+func rows(to *string) field {
+	return field{"filter", func(e entry) error {
+		if e.kind != unstable.String || strings.TrimSpace(e.text) == "" {
+			return errors.New(`a filter of jq or the name of its file is expected, in quotes`)
+		}
+		*to = e.text
+		return nil
+	}, func() string { return *to }}
+}
+
 // word is a field that accepts only the given words.
 func word[T ~string](to *T, words ...T) field {
 	quoted := make([]string, len(words))
@@ -278,11 +304,13 @@ func parseReady(s string) (string, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" || u.Port() == "" {
-		return "", fmt.Errorf(`%q is no address with a port; write it like "http://127.0.0.1:8000/health", or "log:TEXT"`, s)
+		return "",
+			fmt.Errorf(`%q is no address with a port; write it like "http://127.0.0.1:8000/health", or "log:TEXT"`, s)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("%q is no address of this machine; a run starts its server here: 127.0.0.1, ::1 or localhost",
-			u.Hostname())
+		return "",
+			fmt.Errorf("%q is no address of this machine; a run starts its server here: 127.0.0.1, ::1 or localhost",
+				u.Hostname())
 	}
 	return s, nil
 }
@@ -325,6 +353,9 @@ func parseMetric(s string) (Glob, error) {
 	}
 	return Glob(s), nil
 }
+
+// units are the units of texts that files give as bare numbers by mistake, by the kind of value.
+var units = map[string]string{"percentage": "%", "duration": "s", "days": "d"}
 
 // kinds are the kinds of values in words, without dates and times.
 var kinds = map[unstable.Kind]string{unstable.String: "a string", unstable.Integer: "a number",

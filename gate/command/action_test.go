@@ -39,7 +39,8 @@ func TestAction(t *testing.T) {
 		read += string(script)
 	}
 	var help bytes.Buffer
-	if code := cli.Main(context.Background(), []string{"check", "--help", "all"}, cli.Streams{Out: &help, Err: &help}); code != 0 {
+	if code := cli.Main(context.Background(), []string{"check", "--help", "all"},
+		cli.Streams{Out: &help, Err: &help}); code != 0 {
 		t.Fatal(help.String())
 	}
 	variables := regexp.MustCompile(`(?m)^        ([A-Z_]+): \$\{\{ inputs\.([a-z-]+) \}\}$`).FindAllStringSubmatch(runs, -1)
@@ -53,7 +54,8 @@ func TestAction(t *testing.T) {
 			if !strings.Contains(help.String(), flag) || flag != "--"+v[2]+" " {
 				t.Errorf("input %s arrives as %s, which is no flag of that name", v[2], v[1])
 			}
-		} else if scripts := runs + read; !strings.Contains(scripts, "$"+v[1]) && !strings.Contains(scripts, "${"+v[1]) {
+		} else if scripts := runs + read; !strings.Contains(scripts, "$"+v[1]) &&
+			!strings.Contains(scripts, "${"+v[1]) {
 			t.Errorf("no script reads %s", v[1])
 		}
 	}
@@ -117,6 +119,26 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// TestWrittenInstall wants the job that init writes to install nsgate as the template for inclusion does.
+func TestWrittenInstall(t *testing.T) {
+	part := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "      if ! command -v nsgate")
+		install, _, found := strings.Cut(rest, "        PATH=$bin:$PATH\n      fi\n")
+		if !found {
+			t.Fatalf("%s: no part installs nsgate", file)
+		}
+		return install
+	}
+	included, written := part("../../.gitlab/nsgate.yml"), part("../internal/cli/init/gitlab.yml.tmpl")
+	if included != written {
+		t.Errorf("the template for inclusion installs by\n%s\nthe job of init by\n%s", included, written)
+	}
+}
+
 // cacheAction is the one action that action.yml uses, at a commit.
 var cacheAction = regexp.MustCompile(`^      uses: actions/cache/(restore|save)@[0-9a-f]{40} # v[0-9.]+\n$`)
 
@@ -127,7 +149,8 @@ func TestNoExpressionInScript(t *testing.T) {
 	files := []string{"../../action.yml", "../../.gitlab/nsgate.yml", "../../.gitlab-ci.yml"}
 	for _, pattern := range []string{"../internal/cli/init/git*.yml.tmpl", "../../.github/workflows/*.yml"} {
 		more, err := filepath.Glob(pattern)
-		if files = append(files, more...); err != nil || len(more) < 2 {
+		files = append(files, more...)
+		if err != nil || len(more) < 2 {
 			t.Fatalf("%q (%v)", more, err)
 		}
 	}
@@ -190,7 +213,7 @@ func TestNoExpressionInScript(t *testing.T) {
 }
 
 // pinnedAction is an action at a commit, this one by its major tag or from the checkout.
-var pinnedAction = regexp.MustCompile(`^(\./|nsgate/nsgate@v1|[\w./-]+@[0-9a-f]{40})$`)
+var pinnedAction = regexp.MustCompile(`^(\./|nsgate/nsgate@(v1|\{action\})|[\w./-]+@[0-9a-f]{40})$`)
 
 // values are the texts of the keys of these names, anywhere below a node; those of a list on lines of one text.
 func values(n *yaml.Node, names ...string) (texts []string) {

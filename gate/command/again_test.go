@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -48,7 +48,8 @@ func TestJudgedAgain(t *testing.T) {
 	for _, set := range again {
 		for _, source := range []string{"file", "flag", "variable"} {
 			flag := "--" + strings.ReplaceAll(set.key, "_", "-")
-			if source != "file" && !strings.Contains(" --threshold --step-threshold --alpha --cost --undecided ", " "+flag+" ") {
+			if source != "file" && !strings.Contains(" --threshold --step-threshold --alpha --cost --undecided ",
+				" "+flag+" ") {
 				continue
 			}
 			t.Run(set.key+"="+set.value+" by "+source, func(t *testing.T) {
@@ -81,7 +82,8 @@ func TestJudgedAgain(t *testing.T) {
 					t.Fatal(out)
 				}
 				variable := ""
-				check := []string{"check", "-w", "app", "--from", filepath.Join(kernels, "saxpy_1.05"), "-o", "saved.json"}
+				check := []string{"check", "-w", "app", "--from", filepath.Join(kernels, "saxpy_1.05"), "-o",
+					"saved.json"}
 				switch source {
 				case "flag":
 					check = append(check, flag, set.value)

@@ -29,14 +29,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
-	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -54,8 +54,9 @@ func browser(t testing.TB) context.Context {
 	if path == "" {
 		t.Skip("no chromium on the PATH: what pages look like in a browser is not tested")
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profileDir(t)),
-		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-dev-shm-usage", true))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.NoSandbox, chromedp.UserDataDir(profileDir(t)), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("disable-dev-shm-usage", true))
 	limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewExecAllocator(limited, options...)
@@ -99,7 +100,7 @@ func printed(t *testing.T, name string, args ...string) string {
 
 // together is a report on workloads, from nsgate compare of each.
 func together(t *testing.T, sides map[string][2]string) *result.Report {
-	var each []*result.Judgement
+	var each []*result.Report
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
 		var out, said bytes.Buffer
 		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
@@ -111,9 +112,9 @@ func together(t *testing.T, sides map[string][2]string) *result.Report {
 			t.Fatal(err)
 		}
 		r.Workload = name
-		each = append(each, r.Judgement())
+		each = append(each, r)
 	}
-	return verdict.Several(each).Report(nil)
+	return verdict.Several(each).Shown(nil)
 }
 
 // past is a repository whose baseline held sessions of several hosts, one after the other.
@@ -153,14 +154,17 @@ func kept(t testing.TB, name string, text []byte) string {
 func many(t testing.TB, kernels, runs int) *result.Report {
 	random := rand.New(rand.NewPCG(1, 2))
 	side := func(slower bool) []model.Session {
-		s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: time.Unix(1e9, 0)}, Step: "step"}
+		s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32,
+			Start: time.Unix(1e9, 0)}, Step: "step"}
 		s.GPUHash = "01234567"
 		for i := range runs {
-			s.Runs = append(s.Runs, model.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true, Start: time.Unix(1e9+int64(i), 0)})
+			s.Runs = append(s.Runs, model.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true,
+				Start: time.Unix(1e9+int64(i), 0)})
 		}
 		whole := make(model.Values, runs)
 		for k := range kernels {
-			subject := measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
+			subject := measure.Subject{Scope: measure.ScopeKernel,
+				Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
 				Grid: measure.Dim3{X: 64, Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
 			time := model.Series{Subject: subject, Metric: measure.Time, Role: fmt.Sprintf("step/layer %d", k%12)}
 			total := model.Series{Subject: subject, Metric: measure.Total, Role: time.Role}
@@ -173,7 +177,8 @@ func many(t testing.TB, kernels, runs int) *result.Report {
 			}
 			for i := range runs {
 				v := math.Round(typical*(1+0.002*random.NormFloat64())*1000) / 1000
-				time.Values, total.Values, launches.Values = append(time.Values, v), append(total.Values, 2*v), append(launches.Values, 2)
+				time.Values, total.Values, launches.Values = append(time.Values, v), append(total.Values, 2*v),
+					append(launches.Values, 2)
 				whole[i] += 2 * v
 			}
 			s.Series = append(s.Series, time, total, launches)
@@ -182,7 +187,8 @@ func many(t testing.TB, kernels, runs int) *result.Report {
 		s.SortSeries()
 		return []model.Session{s}
 	}
-	return insight.Judge(decide.Input{Baseline: side(false), Head: side(true), Policy: thresholds.Default().For("")}).Report(nil)
+	return insight.Judge(decide.Input{Baseline: side(false), Head: side(true),
+		Policy: thresholds.Default().For("")}).Shown(nil)
 }
 
 func rendered(t testing.TB, name string, r *result.Report) string {
@@ -227,8 +233,8 @@ const spills = `(() => {
   return [...document.querySelectorAll("body *")].filter(e => !e.closest("svg svg") && e.getBoundingClientRect().right > wide + 1).slice(0, 5).map(e => e.tagName + "." + (e.getAttribute("class") || "") + " " + e.textContent.slice(0, 40));
 })()`
 
-// unnamed lists what people who do not see the page would miss: pictures without a title, cells of a head without a scope,
-// tables without a caption, fields without a label, names that stand twice.
+// unnamed lists what people who do not see the page would miss: pictures without a title, cells of a head without a
+// scope, tables without a caption, fields without a label, names that stand twice.
 const unnamed = `[
   ...[...document.querySelectorAll("svg[role=img]")].filter(e => !e.querySelector(":scope > title")).map(e => "no title: " + e.getAttribute("class")),
   ...[...document.querySelectorAll("svg:not([role]):not([aria-hidden])")].filter(e => !e.parentElement.closest("svg")).map(e => "neither picture nor hidden: " + e.outerHTML.slice(0, 60)),
@@ -252,10 +258,11 @@ var sheet = regexp.MustCompile(`/Type\s*/Page\b`)
 // sheets prints a page and says on how many sheets.
 func sheets(t *testing.T, ctx context.Context, name string) int {
 	var pdf []byte
-	if err := chromedp.Run(ctx, emulation.ClearDeviceMetricsOverride(), emulation.SetEmulatedMedia(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		pdf, _, err = cdp.PrintToPDF().WithPrintBackground(true).WithPaperWidth(8.27).WithPaperHeight(11.69).Do(ctx)
-		return err
-	})); err != nil {
+	if err := chromedp.Run(ctx, emulation.ClearDeviceMetricsOverride(), emulation.SetEmulatedMedia(),
+		chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			pdf, _, err = cdp.PrintToPDF().WithPrintBackground(true).WithPaperWidth(8.27).WithPaperHeight(11.69).Do(ctx)
+			return err
+		})); err != nil {
 		t.Fatal(err)
 	}
 	if *shots != "" {
@@ -266,8 +273,8 @@ func sheets(t *testing.T, ctx context.Context, name string) int {
 	return len(sheet.FindAll(pdf, -1))
 }
 
-// TestPages looks at every page in a browser: nothing is asked for from elsewhere, nothing goes wrong, nothing is wider than the
-// page or too pale, in the light and in the dark, on a phone, a tablet and a screen.
+// TestPages looks at every page in a browser: nothing is asked for from elsewhere, nothing goes wrong, nothing is wider
+// than the page or too pale, in the light and in the dark, on a phone, a tablet and a screen.
 func TestPages(t *testing.T) {
 	ctx := browser(t)
 	h200, err := filepath.Abs("../../testdata/h200")
@@ -278,8 +285,9 @@ func TestPages(t *testing.T) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{h200}, parts...)...) }
 	session := func(name string) string { return in("sessions", name, "nvidia-h200") }
 	pages := map[string]string{
-		"kernels":     printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
-		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--ncu-pages", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
+		"kernels": printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
+		"spill": printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--ncu-pages",
+			filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
 		"transformer": printed(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
 		"sessions":    printed(t, "sessions", "compare", session("kernels-batches"), session("saxpy-105-a")),
 		"ranks":       printed(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
@@ -288,10 +296,14 @@ func TestPages(t *testing.T) {
 		"many":        rendered(t, "many", many(t, 2000, 10)),
 		"hostile":     printed(t, "hostile", "report", "../../gate/internal/report/testdata/hostile.json"),
 		"show":        printed(t, "show", "show", in("kernels", "base")),
-		"together": rendered(t, "together", together(t, map[string][2]string{"kernels": {in("kernels", "base"), in("kernels", "saxpy_1.05")},
-			"training": {session("transformer-b"), session("unfused-norm-b")}, "unchanged": {in("kernels", "base"), in("kernels", "unchanged")}})),
+		"together": rendered(t, "together", together(t,
+			map[string][2]string{"kernels": {in("kernels", "base"), in("kernels", "saxpy_1.05")},
+				"training":  {session("transformer-b"), session("unfused-norm-b")},
+				"unchanged": {in("kernels", "base"), in("kernels", "unchanged")}})),
 		"history": printed(t, "history", "history", "--baseline", in("sessions"), "--workload", "kernels-batches"),
-		"hosts":   printed(t, "hosts", "history", "--baseline", past(t, session("transformer-b"), session("transformer-e"), session("transformer-f"), session("transformer-g"))),
+		"hosts": printed(t, "hosts", "history", "--baseline",
+			past(t, session("transformer-b"), session("transformer-e"), session("transformer-f"),
+				session("transformer-g"))),
 	}
 	for name, file := range pages {
 		t.Run(name, func(t *testing.T) {
@@ -313,7 +325,8 @@ func TestPages(t *testing.T) {
 					wrong = append(wrong, ev.Entry.Text)
 				}
 			})
-			if err := chromedp.Run(ctx, network.Enable(), runtime.Enable(), log.Enable(), chromedp.Navigate("file://"+file)); err != nil {
+			if err := chromedp.Run(ctx, network.Enable(), runtime.Enable(), log.Enable(),
+				chromedp.Navigate("file://"+file)); err != nil {
 				t.Fatal(err)
 			}
 			var lacking []string
@@ -322,13 +335,16 @@ func TestPages(t *testing.T) {
 			}
 			for _, theme := range []string{"light", "dark"} {
 				var pale []string
-				if err := chromedp.Run(ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+				if err := chromedp.Run(ctx,
+					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme",
+						Value: theme}}),
 					chromedp.Evaluate(tooPale, &pale)); err != nil || len(pale) > 0 {
 					t.Errorf("%s, too pale: %s (%v)", theme, strings.Join(pale, "; "), err)
 				}
 				for _, width := range []int64{360, 768, 1440} {
 					var wide []string
-					if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(width, 900, 1, false), chromedp.Evaluate(spills, &wide)); err != nil || len(wide) > 0 {
+					if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+						chromedp.Evaluate(spills, &wide)); err != nil || len(wide) > 0 {
 						t.Errorf("%d %s, too wide: %s (%v)", width, theme, strings.Join(wide, "; "), err)
 					}
 					var small []string
@@ -340,7 +356,8 @@ func TestPages(t *testing.T) {
 						if err := chromedp.Run(ctx, chromedp.FullScreenshot(&picture, 100)); err != nil {
 							t.Fatal(err)
 						}
-						if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), picture, 0o644); err != nil {
+						if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, theme)),
+							picture, 0o644); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -353,11 +370,13 @@ func TestPages(t *testing.T) {
 			// Recorded names are text: the page has its own two scripts, and no element from a name.
 			var strange []string
 			var scripts int
-			if err := chromedp.Run(ctx, chromedp.Evaluate(`[...document.querySelectorAll("script:not(#report):not(:last-of-type),img,iframe,object,embed,form,link,base,[onclick],[onerror],[onload],[style]")].filter(e => e.id !== "tip").map(e => e.outerHTML.slice(0, 80))`, &strange),
+			if err := chromedp.Run(ctx,
+				chromedp.Evaluate(`[...document.querySelectorAll("script:not(#report):not(:last-of-type),img,iframe,object,embed,form,link,base,[onclick],[onerror],[onload],[style]")].filter(e => e.id !== "tip").map(e => e.outerHTML.slice(0, 80))`, &strange),
 				chromedp.Evaluate(`document.querySelectorAll("script").length - 2`, &scripts)); err != nil {
 				t.Fatal(err)
 			}
-			if wrong = append(wrong, strange...); scripts != 0 || len(wrong) > 0 {
+			wrong = append(wrong, strange...)
+			if scripts != 0 || len(wrong) > 0 {
 				t.Errorf("%d scripts too many; %s", scripts, strings.Join(wrong, "; "))
 			}
 		})
@@ -384,9 +403,12 @@ func TestPageAnswers(t *testing.T) {
 		chromedp.EmulateViewport(400, 900), chromedp.Evaluate(visible, &phone), chromedp.EmulateViewport(1200, 900),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &down),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &up),
-		chromedp.Evaluate(`document.querySelector("#search").focus()`, nil), chromedp.KeyEvent("op80"), chromedp.Evaluate(visible, &found),
-		chromedp.Evaluate(`document.querySelector("#told").textContent`, &told), chromedp.Evaluate(`location.hash = "apply-op80-float"; 1`, nil),
-		chromedp.Sleep(50 * time.Millisecond), chromedp.Evaluate(`document.querySelector(":target")?.querySelector("h3").textContent ?? ""`, &at),
+		chromedp.Evaluate(`document.querySelector("#search").focus()`, nil), chromedp.KeyEvent("op80"),
+		chromedp.Evaluate(visible, &found),
+		chromedp.Evaluate(`document.querySelector("#told").textContent`, &told),
+		chromedp.Evaluate(`location.hash = "apply-op80-float"; 1`, nil),
+		chromedp.Sleep(50 * time.Millisecond),
+		chromedp.Evaluate(`document.querySelector(":target")?.querySelector("h3").textContent ?? ""`, &at),
 	} {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		err := chromedp.Run(ctx, step)
@@ -401,7 +423,8 @@ func TestPageAnswers(t *testing.T) {
 	if !slices.Equal(phone, slower) {
 		t.Errorf("%d rows that are slower, on a phone %d", len(slower), len(phone))
 	}
-	if !slices.IsSortedFunc(down, func(a, b float64) int { return int((b - a) * 1e9) }) || !slices.IsSorted(up) || slices.Equal(up, down) {
+	if !slices.IsSortedFunc(down, func(a, b float64) int { return int((b - a) * 1e9) }) || !slices.IsSorted(up) ||
+		slices.Equal(up, down) {
 		t.Errorf("sorted by change: %v, and the other way: %v", down, up)
 	}
 	if len(found) != 1 || !strings.Contains(found[0], "Op80<float>") || !strings.HasPrefix(told, "1 of ") {
@@ -412,8 +435,8 @@ func TestPageAnswers(t *testing.T) {
 	}
 }
 
-// TestPageStep uses the drawing of a step: both sides are of the same rank and zoom together by keys, a click on a mark leads to its kernel, and
-// commands are copied.
+// TestPageStep uses the drawing of a step: both sides are of the same rank and zoom together by keys, a click on a mark
+// leads to its kernel, and commands are copied.
 func TestPageStep(t *testing.T) {
 	ctx := browser(t)
 	const kernels = "../../testdata/h200/kernels/"
@@ -446,11 +469,14 @@ func TestPageStep(t *testing.T) {
 		chromedp.Evaluate(`new Promise(done => { const z = document.querySelector(".zoom"); z.scrollLeft = 500; requestAnimationFrame(() => requestAnimationFrame(done)); })`, nil, awaited),
 		chromedp.Evaluate(left, &moved), key("0"), chromedp.Evaluate(widths, &narrow),
 		chromedp.Evaluate(`document.querySelector("#step .worse[data-to]").dispatchEvent(new MouseEvent("click", {bubbles: true}))`, nil),
-		chromedp.Evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil, awaited),
-		chromedp.Evaluate(`document.querySelector("article:target")?.querySelector("h3").textContent ?? ""`, &at), chromedp.Evaluate(`location.hash`, &hash),
+		chromedp.Evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil,
+			awaited),
+		chromedp.Evaluate(`document.querySelector("article:target")?.querySelector("h3").textContent ?? ""`, &at),
+		chromedp.Evaluate(`location.hash`, &hash),
 		chromedp.Evaluate(`navigator.clipboard.writeText = async t => { window.copied = t; }; document.querySelector("pre .copy").click()`, nil),
 		chromedp.Evaluate(`new Promise(done => requestAnimationFrame(done))`, nil, awaited),
-		chromedp.Evaluate(`window.copied`, &copied), chromedp.Evaluate(`document.querySelector("pre .copy").textContent`, &told),
+		chromedp.Evaluate(`window.copied`, &copied),
+		chromedp.Evaluate(`document.querySelector("pre .copy").textContent`, &told),
 	} {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		err := chromedp.Run(ctx, step)
@@ -459,7 +485,8 @@ func TestPageStep(t *testing.T) {
 			t.Fatalf("step %d: %v", i, err)
 		}
 	}
-	if len(titles) != 2 || !strings.HasPrefix(titles[0], "baseline rank 1, run ") || !strings.HasPrefix(titles[1], "head rank 1, run ") {
+	if len(titles) != 2 || !strings.HasPrefix(titles[0], "baseline rank 1, run ") ||
+		!strings.HasPrefix(titles[1], "head rank 1, run ") {
 		t.Errorf("drawn are %q", titles)
 	}
 	if !slices.Equal(wide, []string{"400%", "400%"}) || !slices.Equal(narrow, []string{"100%", "100%"}) {
@@ -482,11 +509,12 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
 func TestPageTogether(t *testing.T) {
 	ctx := browser(t)
-	file := rendered(t, "together", verdict.Several([]*result.Judgement{many(t, 200, 5).Judgement(), many(t, 20, 5).Judgement()}).Report(nil))
+	file := rendered(t, "together", verdict.Several([]*result.Report{many(t, 200, 5), many(t, 20, 5)}).Shown(nil))
 	shown := `[...document.querySelectorAll(".rows tr.same")].filter(r => r.getClientRects().length).length`
 	var before, after int
 	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(shown, &before),
-		chromedp.Evaluate(`document.querySelector(".main .tools button").click()`, nil), chromedp.Evaluate(shown, &after)); err != nil {
+		chromedp.Evaluate(`document.querySelector(".main .tools button").click()`, nil),
+		chromedp.Evaluate(shown, &after)); err != nil {
 		t.Fatal(err)
 	}
 	if before == 0 || before > 20 || after < before+150 {
@@ -494,8 +522,8 @@ func TestPageTogether(t *testing.T) {
 	}
 }
 
-// TestPageSize holds a page of 200 kernels in 10 runs a side under 400 kB, with a script of its own under 20 kB, and reads the report back out
-// of it.
+// TestPageSize holds a page of 200 kernels in 10 runs a side under 400 kB, with a script of its own under 20 kB, and
+// reads the report back out of it.
 func TestPageSize(t *testing.T) {
 	r := many(t, 200, 10)
 	file := rendered(t, "many", r)
@@ -507,14 +535,16 @@ func TestPageSize(t *testing.T) {
 		t.Errorf("%d bytes", len(text))
 	}
 	_, script, _ := bytes.Cut(text, []byte("<script>"))
-	if script, _, _ = bytes.Cut(script, []byte("</script>")); len(script) == 0 || len(script) > 20_000 {
+	script, _, _ = bytes.Cut(script, []byte("</script>"))
+	if len(script) == 0 || len(script) > 20_000 {
 		t.Errorf("a script of %d bytes", len(script))
 	}
 	var want, got bytes.Buffer
 	if err := report.Render("json", &want, r, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	code := cli.Main(context.Background(), []string{"report", file, "--format", "json"}, cli.Streams{Out: &got, Err: &got})
+	code := cli.Main(context.Background(), []string{"report", file, "--format", "json"},
+		cli.Streams{Out: &got, Err: &got})
 	reproduce := regexp.MustCompile(`(?m)^  "reproduce": .*\n|"reproduce":"(?:[^"\\]|\\.)*",`)
 	same := reproduce.ReplaceAllString(got.String(), "") // is of the command
 	if code != cli.ExitFail || same != want.String() {

@@ -61,7 +61,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 		w.WriteHeader(http.StatusForbidden) // the token of an application has no user
 		return
 	}
-	switch words := strings.Split(r.URL.Path, "/"); {
+	words := strings.Split(r.URL.Path, "/")
+	switch {
 	case strings.HasSuffix(r.URL.Path, "/user") && h.own != "gitlab":
 		answer = map[string]any{"login": h.own}
 	case strings.HasSuffix(r.URL.Path, "/graphql"):
@@ -87,8 +88,8 @@ func (h *codeHost) answer(t *testing.T, w http.ResponseWriter, r *http.Request) 
 // comment adds a comment of an account of a type.
 func (h *codeHost) comment(body, kind, by string) {
 	h.comments = append(h.comments, map[string]any{"id": len(h.comments) + 1, "body": body,
-		"user":   map[string]any{"type": kind, "login": by},
-		"author": map[string]any{"username": by}, "author_association": "MEMBER"})
+		"user": map[string]any{"type": kind, "login": by}, "author": map[string]any{"username": by},
+		"author_association": "MEMBER"})
 }
 
 // write writes down a body: a field a line, lines of texts below it, of a summary the first.
@@ -107,7 +108,8 @@ func (h *codeHost) write(at string, body map[string]any) {
 			if k == "summary" {
 				v, _, _ = strings.Cut(v, "\n")
 			}
-			fmt.Fprintf(&h.log, "  %s%s: %s\n", at, k, strings.ReplaceAll(strings.TrimSuffix(v, "\n"), "\n", "\n    | "))
+			fmt.Fprintf(&h.log, "  %s%s: %s\n", at, k, strings.ReplaceAll(strings.TrimSuffix(v, "\n"), "\n",
+				"\n    | "))
 		}
 	}
 }
@@ -128,7 +130,8 @@ func pullRequest(action, from string, labels ...string) string {
 // onGitHub is a world in a job of GitHub whose API is fake, with a baseline.
 func onGitHub(t *testing.T, h *codeHost) *world {
 	w := newWorld(t)
-	for _, v := range [][2]string{{"GITHUB_ACTIONS", "true"}, {"GITHUB_API_URL", h.URL}, {"GITHUB_REPOSITORY", "team/app"},
+	for _, v := range [][2]string{{"GITHUB_ACTIONS", "true"}, {"GITHUB_API_URL", h.URL},
+		{"GITHUB_REPOSITORY", "team/app"},
 		{"GITHUB_SERVER_URL", "https://github.example"}, {"GITHUB_RUN_ID", "42"}, {"GITHUB_WORKFLOW", "nsgate"},
 		{"GITHUB_JOB", "gate"}, {"GITHUB_TOKEN", hostToken}, {"GITHUB_EVENT_PATH", filepath.Join(w.work, "event.json")},
 		{"GITHUB_OUTPUT", filepath.Join(w.work, "output")}} {
@@ -164,8 +167,8 @@ func TestCodeHost(t *testing.T) {
 	check("the first run of a pull request: green", 0, "unchanged", "--comment", "true", "--check")
 	h.comments = h.comments[:1]
 	w.run(0, "mkdir", "none")
-	check("without a baseline", 0, "unchanged", "--comment", "true", "--check", "--no-baseline=pass", "--baseline", "none",
-		"--patch", "first.patch")
+	check("without a baseline", 0, "unchanged", "--comment", "true", "--check", "--no-baseline=pass", "--baseline",
+		"none", "--patch", "first.patch")
 	h.comments = h.comments[:1]
 	check("green, failures only", 0, "unchanged", "--comment", "failures")
 	check("slower", 1, "saxpy_1.05", "--comment", "failures", "--check", "--patch", "accept.patch")
@@ -177,8 +180,8 @@ func TestCodeHost(t *testing.T) {
 	w.set("GITHUB_JOB", "gate")
 
 	w.write("event.json", pullRequest("labeled", "team/app", "bug", "perf-accepted"))
-	check("a label that was just set", 0, "saxpy_1.05", "--comment", "true", "--check", "--accept-label", "perf-accepted",
-		"--patch", "label.patch", "--report", "json=report.json")
+	check("a label that was just set", 0, "saxpy_1.05", "--comment", "true", "--check", "--accept-label",
+		"perf-accepted", "--patch", "label.patch", "--report", "json=report.json")
 	text, _ := os.ReadFile(filepath.Join(w.work, "label.patch"))
 	if !strings.Contains(string(text), "label perf-accepted by alice") {
 		t.Errorf("the patch does not name the label: %s", text)
@@ -283,7 +286,11 @@ func TestCommentsOfOthers(t *testing.T) {
 		for _, by := range []string{"dependabot[bot]", "bob", "github-actions", "gate-app",
 			"alice[bot]", "github-actions[bot]", "gate-app[bot]", "alice"} {
 			if by != own {
-				h.comment(body, map[bool]string{true: "Bot", false: "User"}[strings.HasSuffix(by, "]")], by)
+				kind := "User"
+				if strings.HasSuffix(by, "]") {
+					kind = "Bot"
+				}
+				h.comment(body, kind, by)
 			}
 		}
 		h.comments, mine["id"] = append(h.comments, mine), len(h.comments)+1
@@ -335,8 +342,8 @@ func TestGitLabNotes(t *testing.T) {
 	h.own = "gitlab"
 	w := newWorld(t)
 	for _, v := range [][2]string{{"GITLAB_CI", "true"}, {"CI_API_V4_URL", h.URL}, {"CI_PROJECT_ID", "5"},
-		{"CI_MERGE_REQUEST_IID", "7"}, {"CI_JOB_NAME", "nsgate"}, {"CI_JOB_URL", "https://gitlab.example/team/app/-/jobs/42"},
-		{"GITLAB_TOKEN", hostToken}} {
+		{"CI_MERGE_REQUEST_IID", "7"}, {"CI_JOB_NAME", "nsgate"},
+		{"CI_JOB_URL", "https://gitlab.example/team/app/-/jobs/42"}, {"GITLAB_TOKEN", hostToken}} {
 		w.set(v[0], v[1])
 	}
 	w.run(0, "nsgate", "record", "-q", "--workload", "kernels", "--from", w.get("KERNELS")+"/base")

@@ -13,10 +13,11 @@ import (
 // Streams are the files of the command. The report goes to Out, everything else to Err.
 type Streams = cli.Streams
 
-// Main runs the command line args, without the program's name, and returns the exit code. A program that hands all of its
-// own arguments to Main is run again, to read files of others in a confined child and to clear up after a kill.
+// Main runs the command line args, without the program's name, and returns the exit code. A program that hands all of
+// its own arguments to Main is run again, to read files of others in a confined child and to clear up after a kill.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	if slices.Equal(args, os.Args[1:]) && !proc.IsTest() { // else the main of this program does not hand its arguments on
+	// else the main of this program does not hand its arguments on
+	if slices.Equal(args, os.Args[1:]) && !proc.IsTest() {
 		proc.UseGuard()
 	}
 	return cli.Main(ctx, args, streams)

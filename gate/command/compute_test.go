@@ -22,8 +22,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// TestNumbersCompute reads every format of the comparisons of every recording, and of the reports in testdata, back: each change is the
-// ratio of the values beside it, as precisely as they are printed.
+// TestNumbersCompute reads every format of the comparisons of every recording, and of the reports in testdata, back:
+// each change is the ratio of the values beside it, as precisely as they are printed.
 func TestNumbersCompute(t *testing.T) {
 	t.Parallel()
 	const recordings = "../../testdata/h200"
@@ -35,10 +35,12 @@ func TestNumbersCompute(t *testing.T) {
 	for _, head := range heads {
 		pairs = append(pairs, [2]string{recordings + "/kernels/base", head})
 	}
-	for _, group := range [][]string{{"kernels-a", "kernels-b", "kernels-batches", "kernels-e", "saxpy-102-a", "softmax-103-a"},
+	for _, group := range [][]string{{"kernels-a", "kernels-b", "kernels-batches", "kernels-e", "saxpy-102-a",
+		"softmax-103-a"},
 		{"transformer-b", "transformer-e", "unfused-norm-b"}, {"ddp", "ddp-slow1"}} {
 		for _, head := range group[1:] {
-			pairs = append(pairs, [2]string{recordings + "/sessions/" + group[0] + "/nvidia-h200", recordings + "/sessions/" + head + "/nvidia-h200"})
+			pairs = append(pairs, [2]string{recordings + "/sessions/" + group[0] + "/nvidia-h200",
+				recordings + "/sessions/" + head + "/nvidia-h200"})
 		}
 	}
 	var seen atomic.Int64
@@ -91,10 +93,13 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 	for _, of := range r.Each() {
 		for _, f := range of.Findings {
 			if got := f.Head/f.Base - 1; f.Change.Known() && math.Abs(float64(got-f.Change)) > 1e-9 {
-				t.Errorf("json: %s %s: %v → %v is %+.6f, and the change is %+.6f", f.Kernel, f.Metric, f.Base, f.Head, float64(got), float64(f.Change))
+				t.Errorf("json: %s %s: %v → %v is %+.6f, and the change is %+.6f", f.Kernel, f.Metric, f.Base, f.Head,
+					float64(got), float64(f.Change))
 			}
-			if f.Change.Known() && f.Low.Known() && f.High.Known() && !(f.Low <= f.Change+1e-12 && f.Change <= f.High+1e-12) {
-				t.Errorf("json: %s %s: the change %v is not in its interval %v … %v", f.Kernel, f.Metric, f.Change, f.Low, f.High)
+			if f.Change.Known() && f.Low.Known() && f.High.Known() &&
+				!(f.Low <= f.Change+1e-12 && f.Change <= f.High+1e-12) {
+				t.Errorf("json: %s %s: the change %v is not in its interval %v … %v", f.Kernel, f.Metric, f.Change,
+					f.Low, f.High)
 			}
 		}
 	}
@@ -118,7 +123,8 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 		if row["base"] == "" || row["head"] == "" || row["change"] == "" || number(t, row["base"]) == 0 {
 			continue
 		}
-		if base, head, change := number(t, row["base"]), number(t, row["head"]), number(t, row["change"]); math.Abs(head/base-1-change) > 1e-9 {
+		if base, head, change := number(t, row["base"]), number(t, row["head"]),
+			number(t, row["change"]); math.Abs(head/base-1-change) > 1e-9 {
 			t.Errorf("csv: %v → %v is not %v", base, head, change)
 		}
 	}
@@ -136,7 +142,8 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 	return seen
 }
 
-// heads checks that the formats without changes hold the head's values that the others compare, and the counts of the report.
+// heads checks that the formats without changes hold the head's values that the others compare, and the counts of the
+// report.
 func heads(t *testing.T, r *result.Report) {
 	texts := map[string]string{}
 	for _, format := range []string{"openmetrics", "bencher", "dotenv", "json"} {
@@ -168,7 +175,8 @@ func heads(t *testing.T, r *result.Report) {
 			if !slices.ContainsFunc(values["openmetrics"], near(seconds, 1e-3)) {
 				t.Errorf("openmetrics: no sample is the %s of %s, %v", f.Metric, f.Kernel, f.Head)
 			}
-			if judged := of.Verdict == result.Pass || of.Verdict == result.Fail; judged && !slices.ContainsFunc(values["bencher"], near(float64(f.Head), 1e-12)) {
+			if judged := of.Verdict == result.Pass || of.Verdict == result.Fail; judged &&
+				!slices.ContainsFunc(values["bencher"], near(float64(f.Head), 1e-12)) {
 				t.Errorf("bencher: no value is the %s of %s, %v", f.Metric, f.Kernel, f.Head)
 			}
 		}

@@ -24,8 +24,10 @@ func TestDockerfile(t *testing.T) {
 	}
 	for _, bad := range [][2]string{
 		{"FROM docker.io/library/golang:1.26-bookworm", "FROM golang"}, {"golang:1.26-bookworm", "golang:latest"},
-		{"FROM scratch", "FORM scratch"}, {"COPY . .", "ADD https://example.org/x /x"}, {"--from=build", "--from=built"},
-		{"go mod download", "curl https://example.org/x | sh"}, {"go mod download", "apt-get install -y git --allow-unauthenticated"},
+		{"FROM scratch", "FORM scratch"}, {"COPY . .", "ADD https://example.org/x /x"},
+		{"--from=build", "--from=built"},
+		{"go mod download", "curl https://example.org/x | sh"},
+		{"go mod download", "apt-get install -y git --allow-unauthenticated"},
 		{"USER 65534:65534\n", ""}, {`ENTRYPOINT ["/nsgate"]`, `ENTRYPOINT ["/nsgote"]`}, {"WORKDIR /src", "WORKDIR"},
 	} {
 		text := strings.Replace(string(image), bad[0], bad[1], 1)
@@ -48,8 +50,10 @@ func dockerfileFaults(text string) (faults []string) {
 	lines := strings.ReplaceAll(regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(text, ""), "\\\n", " ")
 	for line := range strings.Lines(lines) {
 		image := regexp.MustCompile(`^(?:FROM |COPY --from=)(\S+)`).FindStringSubmatch(line)
-		known := image == nil || image[1] == "scratch" || pinnedImage.MatchString(image[1]) || strings.Contains(lines, " AS "+image[1]+"\n")
-		if u := unverified.FindStringSubmatch(line); !instruction.MatchString(line) || !known || u != nil && u[1] == "" {
+		known := image == nil || image[1] == "scratch" || pinnedImage.MatchString(image[1]) ||
+			strings.Contains(lines, " AS "+image[1]+"\n")
+		if u := unverified.FindStringSubmatch(line); !instruction.MatchString(line) || !known || u != nil &&
+			u[1] == "" {
 			faults = append(faults, line)
 		}
 	}

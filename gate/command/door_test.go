@@ -15,13 +15,13 @@ import (
 
 // doors are the packages that may open files: for reading, for writing, and those of the system and of private
 // directories. The others are for tests and for the manual.
-var doors = []string{"gate/internal/input", "gate/internal/output", "gate/internal/proc", "gate/internal/exporttest", "gate/internal/manpages", "testdata"}
+var doors = []string{"gate/internal/input", "gate/internal/output", "gate/internal/proc", "gate/internal/exporttest",
+	"gate/internal/manpages", "testdata"}
 
 // opening are the functions that only doors call.
 var opening = []string{"os.Open", "os.OpenFile", "os.OpenInRoot", "os.OpenRoot", "os.ReadFile", "os.Create",
-	"os.CreateTemp",
-	"os.WriteFile", "os.DirFS", "os.CopyFS", "ioutil.ReadFile", "ioutil.WriteFile", "zip.OpenReader", "elf.Open",
-	"syscall.Open", "unix.Open"}
+	"os.CreateTemp", "os.WriteFile", "os.DirFS", "os.CopyFS", "ioutil.ReadFile", "ioutil.WriteFile", "zip.OpenReader",
+	"elf.Open", "syscall.Open", "unix.Open"}
 
 // reading are the functions of the doors that read, which look at a file after it was opened.
 var reading = []string{"input.Open", "input.OpenOwn", "input.Read", "input.System"}
@@ -81,7 +81,8 @@ func opened(file *ast.File) (out []misuse) {
 			case (name == "os.Stat" || name == "os.Lstat") && len(call.Args) == 1:
 				looked[types.ExprString(call.Args[0])] = true
 			case slices.Contains(reading, name) && len(call.Args) > 0 && looked[types.ExprString(call.Args[0])]:
-				out = append(out, misuse{call.Pos(), fmt.Sprintf("%s after a look at the name: ask the open file", name)})
+				out = append(out, misuse{call.Pos(), fmt.Sprintf("%s after a look at the name: ask the open file",
+					name)})
 			case strings.HasSuffix(name, ".Data") && len(call.Args) == 0 && imports(file, "debug/elf"):
 				out = append(out, misuse{call.Pos(), name + " unpacks a section without a bound"})
 			}

@@ -55,7 +55,8 @@ func TestExported(t *testing.T) {
 	used := map[string]bool{}
 	for len(todo) > 0 {
 		name := todo[0]
-		if todo = todo[1:]; !used[name] {
+		todo = todo[1:]
+		if !used[name] {
 			used[name] = true
 			todo = append(todo, sees[name]...)
 		}
@@ -125,7 +126,8 @@ func named(f *ast.File, pkg string, part ast.Node) (names []string) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
-			switch own := imports[nameOf(x)]; {
+			own := imports[nameOf(x)]
+			switch {
 			case !ok:
 				names = append(names, named(f, pkg, n.X)...)
 			case own != "":

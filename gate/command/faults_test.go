@@ -46,9 +46,11 @@ var kills = []struct {
 	victims map[string]string
 }{
 	{
-		name: "before the first run", env: "NSGATE_FAKE_NSYS_FAULT=stuck", args: []string{"check", "--runs", "5", "--", "./app"},
-		ready:   func(w *world) bool { return len(w.find("nsys profile")) > 0 },
-		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`},
+		name: "before the first run", env: "NSGATE_FAKE_NSYS_FAULT=stuck",
+		args:  []string{"check", "--runs", "5", "--", "./app"},
+		ready: func(w *world) bool { return len(w.find("nsys profile")) > 0 },
+		victims: map[string]string{"nsgate": "",
+			"nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`},
 	}, {
 		name: "in a run", args: []string{"check", "--runs", "5", "--", "./app"},
 		ready: func(w *world) bool { return w.exists("pid") },
@@ -61,12 +63,14 @@ var kills = []struct {
 		name: "while a baseline is recorded", args: []string{"record", "--", "./app"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
-			"nsgate": "", "workload": `not recorded: the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 5`,
+			"nsgate":   "",
+			"workload": `not recorded: the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 5`,
 		},
 	}, {
 		name: "between runs", args: []string{"check", "--runs", "5", "--", "./leaves"},
-		ready:   func(w *world) bool { return w.exists("left") },
-		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
+		ready: func(w *world) bool { return w.exists("left") },
+		victims: map[string]string{"nsgate": "",
+			"nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
 	}, {
 		name: "in an unprofiled run", args: []string{"check", "--runs", "5", "--unprofiled", "5", "--", "./bare"},
 		ready: func(w *world) bool { return w.exists("pid") },
@@ -87,13 +91,16 @@ var kills = []struct {
 		},
 		victims: map[string]string{"nsgate": "", "nsys export": `NO VERDICT +nsys could not export`},
 	}, {
-		name: "in a run of the base", args: []string{"check", "--runs", "5", "--paired", "--base-cmd", "./app", "--", "true"},
+		name: "in a run of the base", args: []string{"check", "--runs", "5", "--paired", "--base-cmd", "./app", "--",
+			"true"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
-			"nsgate": "", "workload": `NO VERDICT +the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 10\s+\(base\s+build\)`,
+			"nsgate":   "",
+			"workload": `NO VERDICT +the workload was killed\s+\(SIGKILL\),\s+often\s+for\s+want\s+of\s+memory,\s+in\s+run 1 of 10\s+\(base\s+build\)`,
 		},
 	}, {
-		name: "in a build of the base", args: []string{"check", "--paired", "--base-ref", "main", "--build", waits, "--", "true"},
+		name: "in a build of the base", args: []string{"check", "--paired", "--base-ref", "main", "--build", waits,
+			"--", "true"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "workload": `NO VERDICT +the build of the base main failed: signal: killed`,
@@ -111,14 +118,15 @@ var kills = []struct {
 	}, {
 		// The results so far are not lost.
 		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,
-		args:    []string{"check", "--", "sh", "-c", "exit 0"},
-		ready:   func(w *world) bool { return len(w.find("ncu --csv")) > 0 },
-		victims: map[string]string{"nsgate": "", "ncu --csv": `FAIL +default  saxpy(.|\n)*hint: no explanation: ncu wrote nothing \(signal: killed`},
+		args:  []string{"check", "--", "sh", "-c", "exit 0"},
+		ready: func(w *world) bool { return len(w.find("ncu --csv")) > 0 },
+		victims: map[string]string{"nsgate": "",
+			"ncu --csv": `FAIL +default  saxpy(.|\n)*no counters: ncu wrote nothing \(signal: killed`},
 	},
 }
 
-// Whatever is killed, at whatever stage: nothing hangs, nothing is left behind, nothing that was there is lost, and an nsgate
-// that lives says what happened and gives no verdict.
+// Whatever is killed, at whatever stage: nothing hangs, nothing is left behind, nothing that was there is lost, and an
+// nsgate that lives says what happened and gives no verdict.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -274,8 +282,8 @@ func TestKillGuard(t *testing.T) {
 	w.gone()
 }
 
-// Where everything is killed at once, as an operating system does that is out of memory, or a CI host that ends a job, the
-// private directory stays with what is in it. The next nsgate removes it, and none that is in use.
+// Where everything is killed at once, as an operating system does that is out of memory, or a CI host that ends a job,
+// the private directory stays with what is in it. The next nsgate removes it, and none that is in use.
 func TestSweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -425,8 +433,8 @@ func TestKillWhileWriting(t *testing.T) {
 	w.gone()
 }
 
-// On a disk without room nsgate says which directory is full and what to do, gives no verdict, and leaves no half file. A
-// file system of its own is needed, or a limit to the size of files, which every system knows.
+// On a disk without room nsgate says which directory is full and what to do, gives no verdict, and leaves no half file.
+// A file system of its own is needed, or a limit to the size of files, which every system knows.
 func TestFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -450,19 +458,26 @@ func TestFull(t *testing.T) {
 		{"spec", "4k", "../tmp", "", 2, private, `check -- true`},
 		{"events", "8k", "../tmp", "", 3, session, `check -- true`},
 		{"export", "64k", "../tmp", "", 3, session, `check -- true`},
-		{"workload", "256k", "../tmp", "", 3, session, `check -- sh -c 'head -c 400000 /dev/zero >$TMPDIR/x; sleep 1; rm $TMPDIR/x; kill -SEGV $$'`},
+		{"workload", "256k", "../tmp", "", 3, session,
+			`check -- sh -c 'head -c 400000 /dev/zero >$TMPDIR/x; sleep 1; rm $TMPDIR/x; kill -SEGV $$'`},
 		{"merged", "256k", "../tmp", "", 3, session, `check -- true`},
 		{"baseline", "4k", "new", "", 2, base, `record --baseline new --from $KERNELS/base`},
-		{"grown baseline", "16k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
-		{"report", "4k", "reports", "", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
-		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
+		{"grown baseline", "16k", "old", "", 2, base,
+			`record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
+		{"report", "4k", "reports", "", 1, report,
+			`compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`,
+			`check --keep-profiles kept -- true`},
 		{"owner", "", "", "0", 2, private, `check -- true`},
 		{"limited events", "", "", "2", 3, session, `check -- true`},
 		{"limited export", "", "", "200", 3, session, `check -- true`},
 		{"limited baseline", "", "", "1", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
-		{"limited report", "", "", "1", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
-		{"printed", "", "", "", 2, `write /dev/stdout: no space left on device`, `compare $KERNELS/base $KERNELS/base >/dev/full`},
-		{"a device", "", "", "", 2, `--report: /dev/full cannot be written`, `compare --report json=/dev/full $KERNELS/base $KERNELS/base`},
+		{"limited report", "", "", "1", 1, report,
+			`compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"printed", "", "", "", 2, `write /dev/stdout: no space left on device`,
+			`compare $KERNELS/base $KERNELS/base >/dev/full`},
+		{"a device", "", "", "", 2, `--report: /dev/full cannot be written`,
+			`compare --report json=/dev/full $KERNELS/base $KERNELS/base`},
 	}
 	seed := newWorld(t)
 	seed.run(0, "sh", "-ec", `nsgate record --from $KERNELS/base; cp -r .nsgate seed; mkdir old new reports kept`)
@@ -476,8 +491,10 @@ func TestFull(t *testing.T) {
 			if tt.limit != "" {
 				limit = "ulimit -f " + tt.limit + "; "
 			}
-			command := `sums() { find old -type f -exec cksum {} + | sort; }; cp -r seed/. old; sums >before; ` + limit + "nsgate " +
-				tt.nsgate + `; status=$?; find reports kept new ../tmp -type f; sums | cmp -s - before || echo changed; exit $status`
+			command := `sums() { find old -type f -exec cksum {} + | sort; }; cp -r seed/. old; sums >before; ` +
+				limit + "nsgate " +
+				tt.nsgate +
+				`; status=$?; find reports kept new ../tmp -type f; sums | cmp -s - before || echo changed; exit $status`
 			var j *job
 			if tt.size == "" {
 				j = w.start("sh", "-c", command)
@@ -528,15 +545,23 @@ func TestReadOnly(t *testing.T) {
 		says         string
 		late         bool // the workload has run by then
 	}{
-		{"baseline", `record --baseline ro/b -- ./app`, `no baseline can be written to ro/b: read-only file system`, false},
+		{"baseline", `record --baseline ro/b -- ./app`, `no baseline can be written to ro/b: read-only file system`,
+			false},
 		{"temporary", `check -- ./app`, `the private directory: .*read-only file system; set TMPDIR`, false},
-		{"report", `check --report json=ro/r.json -- ./app`, `--report: ro/r.json cannot be written: read-only file system; name a file`, false},
-		{"patch", `check --patch ro/p -- ./app`, `--patch: ro/p cannot be written: read-only file system; name a file`, false},
-		{"kept", `check --keep-profiles ro/k -- ./app`, `the profiles cannot be kept: .*read-only file system; name a directory`, false},
-		{"below a file", `record --baseline app/b -- ./app`, `no baseline can be written to app/b: not a directory`, false},
-		{"report below a file", `check --report html=app/r -- ./app`, `--report: app/r cannot be written: not a directory`, false},
-		{"no directory", `check --report html=none/r -- ./app`, `--report: none/r cannot be written: no such file or directory; make the directory none first`, false},
-		{"accepted", `accept --workload default --baseline ro/b --reason x report.json`, `no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
+		{"report", `check --report json=ro/r.json -- ./app`,
+			`--report: ro/r.json cannot be written: read-only file system; name a file`, false},
+		{"patch", `check --patch ro/p -- ./app`, `--patch: ro/p cannot be written: read-only file system; name a file`,
+			false},
+		{"kept", `check --keep-profiles ro/k -- ./app`,
+			`the profiles cannot be kept: .*read-only file system; name a directory`, false},
+		{"below a file", `record --baseline app/b -- ./app`, `no baseline can be written to app/b: not a directory`,
+			false},
+		{"report below a file", `check --report html=app/r -- ./app`,
+			`--report: app/r cannot be written: not a directory`, false},
+		{"no directory", `check --report html=none/r -- ./app`,
+			`--report: none/r cannot be written: no such file or directory; make the directory none first`, false},
+		{"accepted", `accept --workload default --baseline ro/b --reason x report.json`,
+			`no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
 		{"outputs", `check -- ./app`, `cannot write the outputs of GitHub Actions: read-only file system`, true},
 	}
 	seed := newWorld(t)
@@ -587,7 +612,8 @@ func TestTwoRecords(t *testing.T) {
 	hosts := []string{"a", "b", "e", "f"}
 	var jobs []*job
 	for _, host := range hosts {
-		jobs = append(jobs, w.start("nsgate", "record", "--from", w.get("H200")+"/sessions/kernels-"+host+"/nvidia-h200"))
+		jobs = append(jobs, w.start("nsgate", "record", "--from",
+			w.get("H200")+"/sessions/kernels-"+host+"/nvidia-h200"))
 	}
 	var reader sync.WaitGroup
 	ended := make(chan struct{})
@@ -617,7 +643,8 @@ func TestTwoRecords(t *testing.T) {
 	}
 
 	// So does a check, and it judges by one of them.
-	writer := w.start("sh", "-c", `for i in 1 2 3 4; do nsgate record --replace --from $KERNELS/base && nsgate record --from $H200/sessions/kernels-b/nvidia-h200; done`)
+	writer := w.start("sh", "-c",
+		`for i in 1 2 3 4; do nsgate record --replace --from $KERNELS/base && nsgate record --from $H200/sessions/kernels-b/nvidia-h200; done`)
 	for range 4 {
 		w.run(0, "nsgate", "check", "--from", w.get("KERNELS")+"/unchanged")
 	}
@@ -708,7 +735,7 @@ func TestKillDaemon(t *testing.T) {
 		"profiled": {daemon + waits, nil},
 		"unprofiled": {`test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + daemon + waits,
 			[]string{"--unprofiled", "2"}},
-		"without a private directory": {`rm -rf ../tmp/nsgate-*; ` + daemon + waits, nil},
+		"without a private directory": {daemon + waits, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -721,6 +748,10 @@ func TestKillDaemon(t *testing.T) {
 			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 			if err != nil {
 				t.Fatal(err, j.said())
+			}
+			if name == "without a private directory" {
+				j.cmd.Process.Signal(syscall.SIGSTOP) // nsgate ends a run whose directory is gone
+				w.removePrivate()
 			}
 			j.cmd.Process.Kill()
 			j.wait()
@@ -737,7 +768,7 @@ func TestGuardWithoutDirectory(t *testing.T) {
 	}
 	t.Parallel()
 	w := newWorld(t)
-	script := `setsid sleep 300 & rm -rf ../tmp/nsgate-*; ` + waits
+	script := `setsid sleep 300 & ` + waits
 	j := w.start("nsgate", "record", "--runs", "2", "--", "sh", "-c", script)
 	w.until("the run", func() bool { return w.exists("pid") })
 	var killed []int
@@ -750,9 +781,20 @@ func TestGuardWithoutDirectory(t *testing.T) {
 	if len(w.find("sleep 300")) == 0 || len(w.find("--guard")) == 0 {
 		t.Fatalf("there are only %v", w.find(""))
 	}
+	w.removePrivate()
 	for _, pid := range killed {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	j.wait()
 	w.gone()
+}
+
+// removePrivate removes the private directories of all sessions.
+func (w *world) removePrivate() {
+	w.Helper()
+	for _, name := range entries(w.tmp) {
+		if err := os.RemoveAll(filepath.Join(w.tmp, name)); err != nil {
+			w.Fatal(err)
+		}
+	}
 }

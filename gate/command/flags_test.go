@@ -21,12 +21,14 @@ import (
 // TestFlagsAreOfTheCommand keeps the flags of nsgate out of messages of the packages below it: a Go program that
 // imports them has none. Flags of nsys, ncu, nvidia-smi and git with the same name are theirs.
 func TestFlagsAreOfTheCommand(t *testing.T) {
-	foreign := []string{"--format", "--launch-count", "--launch-skip", "--nvtx-include", "--output", "--quiet", "--report", "--section", "--set", "--version"}
+	foreign := []string{"--format", "--launch-count", "--launch-skip", "--nvtx-include", "--output", "--quiet",
+		"--report", "--section", "--set", "--version"}
 	ours := make(map[string]bool)
 	for _, command := range []string{"record", "check", "compare", "calibrate", "accept", "report", "doctor", "init"} {
 		var help bytes.Buffer
 		cli.Main(context.Background(), []string{command, "--help", "all"}, cli.Streams{Out: &help, Err: &help})
-		for _, flag := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`).FindAllStringSubmatch(help.String(), -1) {
+		for _, flag := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`).FindAllStringSubmatch(help.String(),
+			-1) {
 			ours[flag[1]] = !slices.Contains(foreign, flag[1])
 		}
 	}
@@ -36,7 +38,8 @@ func TestFlagsAreOfTheCommand(t *testing.T) {
 	flag := regexp.MustCompile(`--[a-z][a-z-]+`)
 	strung := 0
 	filepath.WalkDir("../../gate", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "internal/cli/") || strings.Contains(name, "internal/manual/") {
+		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") ||
+			strings.Contains(name, "internal/cli/") || strings.Contains(name, "internal/manual/") {
 			return err
 		}
 		text, err := os.ReadFile(name)

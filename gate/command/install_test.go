@@ -14,7 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestInstall runs the script that puts nsgate on the PATH of a GitHub job, with a release on a server that is a directory.
+// TestInstall runs the script that puts nsgate on the PATH of a GitHub job, with a release on a server that is a
+// directory.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -41,10 +42,13 @@ func TestInstall(t *testing.T) {
 		{"another major version", "release", "v12", "## v1.2.3", "", 0, "built from source", ""},
 		{"a local copy", "release", "", "## v1.2.3", "", 0, "built from source", ""},
 		{"no network", "release", "v1", "## v1.2.3", "gone", 0, "no binary of v1.2.3 for Linux X64 could be had", ""},
-		{"another file than was released", "release", "v1", "## v1.2.3", "changed", 2, "::error title=nsgate::nsgate_linux_amd64.tar.gz of v1.2.3 is not what its checksums.txt says", "source"},
-		{"a file without a checksum", "release", "v1", "## v1.2.3", "unlisted", 2, "is not what its checksums.txt says", "source"},
+		{"another file than was released", "release", "v1", "## v1.2.3", "changed", 2,
+			"::error title=nsgate::nsgate_linux_amd64.tar.gz of v1.2.3 is not what its checksums.txt says", "source"},
+		{"a file without a checksum", "release", "v1", "## v1.2.3", "unlisted", 2, "is not what its checksums.txt says",
+			"source"},
 		{"version v1.2.3", "release", commit, "## Unreleased", "", 0, "v1.2.3", "source"},
-		{"version v9.9.9", "", "v1", "## v1.2.3", "", 2, "no binary of v9.9.9 for Linux X64 could be had; name an", "source"},
+		{"version v9.9.9", "", "v1", "## v1.2.3", "", 2, "no binary of v9.9.9 for Linux X64 could be had; name an",
+			"source"},
 		{"version ../x", "", "v1", "## v1.2.3", "", 2, "version is no release", "source"},
 		{"from source", "source", "v1", "## v1.2.3", "", 0, "built from source", ""},
 		{"none", "none", "v1", "## v1.2.3", "", 0, "/nsgate", "source"},
@@ -56,7 +60,9 @@ func TestInstall(t *testing.T) {
 			write := func(name, text string) { writeProgram(t, filepath.Join(dir, name), text) }
 			write("action/.github/install", string(script))
 			write("action/.github/CHANGELOG.md", "# Changelog\n\n"+tt.changelog+"\n")
-			write("bin/go", "#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && out=$2; shift; done\nprintf '#!/bin/sh\\necho built from source\\n' >$out/nsgate\nchmod 755 $out/nsgate\n")
+			write("bin/go",
+				"#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && out=$2; shift; done\nprintf '#!/bin/sh\\necho "+
+					"built from source\\n' >$out/nsgate\nchmod 755 $out/nsgate\n")
 			write("nsgate", released)
 			write("temp/.keep", "")
 			serve(t, dir, "server/nsgate/nsgate/releases/download/v1.2.3", "nsgate_linux_amd64.tar.gz", tt.server)
@@ -65,9 +71,9 @@ func TestInstall(t *testing.T) {
 			if tt.mode == "none" {
 				path = dir + ":" + path
 			}
-			cmd.Env = []string{"PATH=" + path, "INSTALL_MODE=" + tt.mode, "ACTION_REF=" + tt.ref, "ACTION_REPOSITORY=nsgate/nsgate",
-				"GITHUB_SERVER_URL=file://" + dir + "/server", "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "RUNNER_TEMP=" + dir + "/temp",
-				"GITHUB_PATH=" + dir + "/path"}
+			cmd.Env = []string{"PATH=" + path, "INSTALL_MODE=" + tt.mode, "ACTION_REF=" + tt.ref,
+				"ACTION_REPOSITORY=nsgate/nsgate", "GITHUB_SERVER_URL=file://" + dir + "/server", "RUNNER_OS=Linux",
+				"RUNNER_ARCH=X64", "RUNNER_TEMP=" + dir + "/temp", "GITHUB_PATH=" + dir + "/path"}
 			if version, ok := strings.CutPrefix(tt.name, "version "); ok {
 				cmd.Env = append(cmd.Env, "INSTALL_VERSION="+version)
 			}
@@ -79,7 +85,8 @@ func TestInstall(t *testing.T) {
 				t.Errorf("printed %q, want %q and not %q", out, tt.says, tt.not)
 			}
 			added, _ := os.ReadFile(filepath.Join(dir, "path"))
-			if want := tt.code == 0 && tt.mode != "none"; want != (strings.TrimSpace(string(added)) == dir+"/temp/nsgate-bin") {
+			if want := tt.code == 0 &&
+				tt.mode != "none"; want != (strings.TrimSpace(string(added)) == dir+"/temp/nsgate-bin") {
 				t.Errorf("the PATH gets %q", added)
 			}
 		})
@@ -134,7 +141,8 @@ func TestGitLabInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, first, _ := strings.Cut(string(changelog), "\n## ")
-	if own := strings.ToLower(strings.Fields(first)[0]); !strings.Contains(string(text), "    version:\n      default: "+own+"\n") {
+	if own := strings.ToLower(strings.Fields(first)[0]); !strings.Contains(string(text),
+		"    version:\n      default: "+own+"\n") {
 		t.Errorf("the job's default version is not %s, which the changelog names first", own)
 	}
 	const released, check = "#!/bin/sh\necho released: $*\ncommand -v git\n", ": check --patch nsgate-accept.patch "
@@ -144,14 +152,18 @@ func TestGitLabInstall(t *testing.T) {
 		says                                  string
 	}{
 		{"what is on the PATH", "v1.2.3", "x86_64", "gone", "nsgate go", 0, "there: check"},
-		{"no release yet", "unreleased", "x86_64", "gone", "go", 0, "built github.com/nsgate/nsgate/cmd/nsgate@main" + check},
+		{"no release yet", "unreleased", "x86_64", "gone", "go", 0,
+			"built github.com/nsgate/nsgate/cmd/nsgate@main" + check},
 		{"a release", "v1.2.3", "x86_64", "", "", 0, "released" + check},
 		{"for ARM", "v1.2.3", "aarch64", "", "", 0, "released" + check},
 		{"no network", "v1.2.3", "x86_64", "gone", "go", 0, "built github.com/nsgate/nsgate/cmd/nsgate@v1.2.3" + check},
-		{"no network and no Go", "v1.2.3", "x86_64", "gone", "", 2, "no nsgate_linux_amd64.tar.gz could be had from file://"},
+		{"no network and no Go", "v1.2.3", "x86_64", "gone", "", 2,
+			"no nsgate_linux_amd64.tar.gz could be had from file://"},
 		{"another machine", "v1.2.3", "riscv64", "", "", 2, "no release for Linux riscv64"},
-		{"another file than was released", "v1.2.3", "x86_64", "changed", "go", 2, "is not what its checksums.txt says; nothing was installed"},
-		{"a file without a checksum", "v1.2.3", "x86_64", "unlisted", "go", 2, "is not what its checksums.txt says; nothing was installed"},
+		{"another file than was released", "v1.2.3", "x86_64", "changed", "go", 2,
+			"is not what its checksums.txt says; nothing was installed"},
+		{"a file without a checksum", "v1.2.3", "x86_64", "unlisted", "go", 2,
+			"is not what its checksums.txt says; nothing was installed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,8 +176,9 @@ func TestGitLabInstall(t *testing.T) {
 			}
 			serve(t, dir, at, name, tt.server)
 			programs := map[string]string{
-				"uname":  "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo " + tt.machine + "\n",
-				"go":     "#!/bin/sh\nprintf '#!/bin/sh\\necho built %s: $*\\n' \"$2\" >$GOBIN/nsgate\nchmod 755 $GOBIN/nsgate\n",
+				"uname": "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo " + tt.machine + "\n",
+				"go": "#!/bin/sh\nprintf '#!/bin/sh\\necho built %s: $*\\n' \"$2\" >$GOBIN/nsgate\nchmod 755 " +
+					"$GOBIN/nsgate\n",
 				"nsgate": "#!/bin/sh\necho there: $*\n",
 			}
 			for _, tool := range append(strings.Fields(tt.tools), "uname") {

@@ -23,70 +23,72 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
-	"gate/internal/measure":       {-1, []string{"github.com/ianlancetaylor/demangle"}},
-	"gate/measure":                {0, nil},
-	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
-	"gate/internal/proc":          {0, []string{"golang.org/x/sys"}},
-	"gate/internal/confine":       {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
-	"gate/internal/cells":         {0, []string{"golang.org/x/text"}},
-	"gate/internal/git":           {1, nil},
-	"gate/internal/input":         {-2, nil},
-	"gate/internal/output":        {-1, []string{"golang.org/x/sys"}},
-	"gate/internal/terminal":      {0, []string{"golang.org/x/term"}},
-	"gate/internal/host":          {2, nil},
-	"gate/internal/codehost":      {0, nil},
-	"gate/internal/doctor":        {2, nil},
-	"gate/internal/device":        {3, nil},
-	"gate/internal/nvidia":        {4, nil},
-	"gate/internal/tools":         {5, nil},
-	"gate/internal/counters":      {2, nil},
-	"gate/internal/profiler":      {3, nil},
-	"gate/internal/nsysrun":       {4, nil},
-	"gate/internal/ncurun":        {4, nil},
-	"gate/internal/devicecode":    {0, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
-	"gate/internal/locate":        {0, nil},
-	"gate/internal/sqlitepage":    {0, nil},
-	"gate/internal/nsys":          {2, nil},
-	"gate/internal/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
-	"gate/internal/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
-	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},
-	"gate/internal/bench":         {3, nil},
-	"gate/internal/ncu":           {3, []string{"google.golang.org/protobuf"}},
-	"gate/internal/plot":          {0, nil},
-	"gate/internal/attribution":   {3, nil},
-	"gate/internal/trace":         {4, nil},
-	"gate/internal/baseline":      {2, []string{"github.com/gocarina/gocsv"}},
-	"thresholds":                  {1, []string{"github.com/pelletier/go-toml/v2", "github.com/kballard/go-shellquote"}},
-	"gate/internal/model":         {1, nil},
-	"gate/internal/result":        {2, nil},
-	"gate/internal/reason":        {3, nil},
-	"gate/internal/recorded":      {2, nil},
-	"gate/internal/insight":       {8, nil},
-	"gate/internal/history":       {4, nil},
-	"gate/internal/code":          {4, nil},
-	"gate/internal/align":         {4, nil},
-	"gate/internal/terms":         {4, nil},
-	"gate/internal/match":         {5, nil},
-	"gate/internal/verdict":       {6, nil},
-	"gate/internal/decide":        {7, nil},
-	"gate/internal/calibrate":     {9, nil},
-	"gate":                        {11, nil},
-	"gate/command":                {14, nil},
-	"gate/internal/why":           {4, nil},
-	"gate/internal/rank":          {6, nil},
-	"gate/internal/run":           {7, nil},
-	"gate/internal/report/saved":  {3, nil},
-	"gate/internal/report/story":  {9, []string{"github.com/clipperhouse/displaywidth"}},
-	"gate/internal/report":        {10, []string{"maragu.dev/gomponents"}},
-	"gate/internal/report/github": {11, []string{"github.com/sethvargo/go-githubactions"}},
-	"gate/internal/profile":       {7, nil},
-	"gate/internal/app":           {11, nil},
-	"gate/internal/bisect":        {12, nil},
-	"gate/internal/cli":           {13, []string{"github.com/spf13/pflag", "github.com/spf13/cobra"}},
-	"cmd/nsgate":                  {15, nil},
+	"gate/internal/measure":            {-1, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/measure":                     {0, nil},
+	"gate/internal/judge/stats":        {0, []string{"gonum.org/v1/gonum"}},
+	"gate/internal/proc":               {0, []string{"golang.org/x/sys"}},
+	"gate/internal/run/confine":        {2, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}},
+	"gate/internal/report/cells":       {0, []string{"golang.org/x/text"}},
+	"gate/internal/git":                {1, nil},
+	"gate/internal/input":              {-2, nil},
+	"gate/internal/output":             {-1, []string{"golang.org/x/sys"}},
+	"gate/internal/terminal":           {0, []string{"golang.org/x/term"}},
+	"gate/internal/run/host":           {2, nil},
+	"gate/internal/report/codehost":    {0, nil},
+	"gate/internal/run/doctor":         {2, nil},
+	"gate/internal/run/device":         {3, nil},
+	"gate/internal/run/nvidia":         {4, nil},
+	"gate/internal/run/tools":          {5, nil},
+	"gate/internal/read/counters":      {2, nil},
+	"gate/internal/run/profiler":       {3, nil},
+	"gate/internal/run/nsysrun":        {4, nil},
+	"gate/internal/run/ncurun":         {4, nil},
+	"gate/internal/devicecode":         {0, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
+	"gate/internal/reduce/locate":      {0, nil},
+	"gate/internal/read/sqlitepage":    {0, nil},
+	"gate/internal/read/nsys":          {2, nil},
+	"gate/internal/read/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
+	"gate/internal/read/nsysjax":       {2, []string{"github.com/parquet-go/parquet-go"}},
+	"gate/internal/read/torch":         {2, []string{"github.com/go-json-experiment/json"}},
+	"gate/internal/read/bench":         {3, []string{"github.com/go-json-experiment/json"}},
+	"gate/internal/read/filter":        {0, []string{"github.com/itchyny/gojq"}},
+	"gate/internal/read/ncu":           {3, []string{"google.golang.org/protobuf"}},
+	"gate/internal/report/plot":        {0, nil},
+	"gate/internal/reduce/attribution": {3, nil},
+	"gate/internal/reduce/trace":       {4, nil},
+	"gate/internal/read/baseline":      {2, []string{"github.com/gocarina/gocsv"}},
+	"thresholds": {1, []string{"github.com/pelletier/go-toml/v2",
+		"github.com/kballard/go-shellquote"}},
+	"gate/internal/model":           {1, nil},
+	"gate/internal/result":          {2, nil},
+	"gate/internal/explain/reason":  {3, nil},
+	"gate/internal/judge/recorded":  {2, nil},
+	"gate/internal/explain/insight": {8, nil},
+	"gate/internal/history":         {4, nil},
+	"gate/internal/explain/code":    {4, nil},
+	"gate/internal/judge/align":     {4, nil},
+	"gate/internal/judge/terms":     {4, nil},
+	"gate/internal/judge/match":     {5, nil},
+	"gate/internal/judge/verdict":   {6, nil},
+	"gate/internal/judge/decide":    {7, nil},
+	"gate/internal/judge/calibrate": {9, nil},
+	"gate":                          {11, nil},
+	"gate/command":                  {14, nil},
+	"gate/internal/explain/why":     {4, nil},
+	"gate/internal/reduce/rank":     {6, nil},
+	"gate/internal/run":             {7, nil},
+	"gate/internal/report/saved":    {3, nil},
+	"gate/internal/report/story":    {9, []string{"github.com/clipperhouse/displaywidth"}},
+	"gate/internal/report":          {10, []string{"maragu.dev/gomponents"}},
+	"gate/internal/report/github":   {11, []string{"github.com/sethvargo/go-githubactions"}},
+	"gate/internal/read/profile":    {7, nil},
+	"gate/internal/app":             {11, nil},
+	"gate/internal/bisect":          {12, nil},
+	"gate/internal/cli":             {13, []string{"github.com/spf13/pflag", "github.com/spf13/cobra"}},
+	"cmd/nsgate":                    {15, nil},
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},
-	"gate/internal/manual": {1, nil},
+	"gate/internal/manual": {4, nil},
 	// The recordings of nsgate demo.
 	"gate/internal/demo": {0, []string{"github.com/klauspost/compress"}},
 	// Beside nsgate, for its packages.
@@ -127,12 +129,14 @@ func TestLayout(t *testing.T) {
 		for _, i := range p.Imports {
 			if own, ok := strings.CutPrefix(i, module); ok {
 				if layout[own].level >= entry.level {
-					t.Errorf("%s (level %d) imports %s (level %d): imports point down", name, entry.level, own, layout[own].level)
+					t.Errorf("%s (level %d) imports %s (level %d): imports point down", name, entry.level, own,
+						layout[own].level)
 				}
 				continue
 			}
 			thirdParty := strings.Contains(strings.SplitN(i, "/", 2)[0], ".")
-			if thirdParty && !slices.ContainsFunc(entry.doors, func(d string) bool { return i == d || strings.HasPrefix(i, d+"/") }) {
+			if thirdParty && !slices.ContainsFunc(entry.doors,
+				func(d string) bool { return i == d || strings.HasPrefix(i, d+"/") }) {
 				t.Errorf("%s imports %s, which has another door", name, i)
 			}
 		}
@@ -152,7 +156,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestOneVerdict holds that one function writes verdicts, and one constructor copies them into a report.
+// TestOneVerdict holds that one function writes verdicts, and the library copies them.
 func TestOneVerdict(t *testing.T) {
 	var writers []string
 	err := filepath.WalkDir("..", func(name string, _ fs.DirEntry, err error) error {
@@ -188,9 +192,9 @@ func TestOneVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"../gate.go decision", "../internal/result/judgement.go Judgement", "../internal/result/judgement.go Report",
-		"../internal/verdict/verdict.go write"}
-	if slices.Sort(writers); !slices.Equal(writers, want) {
+	want := []string{"../gate.go decision", "../internal/judge/verdict/verdict.go write"}
+	slices.Sort(writers)
+	if !slices.Equal(writers, want) {
 		t.Errorf("%q write a verdict", writers)
 	}
 }
@@ -222,11 +226,12 @@ func TestToolNames(t *testing.T) {
 	own := regexp.MustCompile(`/(nsys|ncu|nsysrun|ncurun|nvidia|nsysjax|nsysstats|testdata/tools|torch)/|_test\.go$`)
 	named := map[string]bool{ // and whether it was found
 		"gate/internal/cli/profilers.go": false, "gate/internal/exporttest/jax.go": false, "thresholds/keys.go": false,
-		"gate/internal/insight/patterns.go": false, "gate/internal/measure/raw.go": false,
+		"gate/internal/explain/insight/patterns.go": false, "gate/internal/run/dump.go": false,
+		"gate/internal/measure/raw.go":    false,
 		"gate/internal/model/hardware.go": false, "gate/internal/model/profiler.go": false,
-		"gate/internal/model/refusal.go": false, "gate/internal/profile/readers.go": false,
-		"gate/internal/profile/profile.go": false,
-		"gate/internal/result/cause.go":    false, "gate/internal/tools/tools.go": false,
+		"gate/internal/model/refusal.go": false, "gate/internal/read/profile/readers.go": false,
+		"gate/internal/read/profile/profile.go": false,
+		"gate/internal/result/cause.go":         false, "gate/internal/run/tools/tools.go": false,
 	}
 	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || own.MatchString(filepath.ToSlash(path)) {
@@ -239,7 +244,8 @@ func TestToolNames(t *testing.T) {
 		name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
 		if found := tool.FindString(string(text)); found != "" {
 			if _, ok := named[name]; !ok {
-				t.Errorf("%s names %s: it knows the ports of profilers and GPUs, see gate/internal/tools", name, found)
+				t.Errorf("%s names %s: it knows the ports of profilers and GPUs, see gate/internal/run/tools", name,
+					found)
 			}
 			named[name] = true
 		}
@@ -248,6 +254,31 @@ func TestToolNames(t *testing.T) {
 	for name, found := range named {
 		if !found {
 			t.Errorf("%s names no tool", name)
+		}
+	}
+}
+
+// TestReportWords holds that reports are made of values: one file takes texts apart, those of people and of other
+// tools.
+func TestReportWords(t *testing.T) {
+	surgery := regexp.MustCompile(`\bstrings\.(Cut|Trim|Contains|HasPrefix)\w*|\bParseFloat\b|\bregexp\.|\binput\.Pattern\b`)
+	words := "gate/internal/report/story/words.go"
+	outgoing := regexp.MustCompile(`/report/(bencher|codequality|dotenv|openmetrics|rdjson)\.go$`)
+	for _, dir := range []string{"gate/internal/report", "gate/internal/report/story", "gate/internal/report/github"} {
+		files, err := filepath.Glob("../../" + dir + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s: %v", dir, err)
+		}
+		for _, file := range files {
+			name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := surgery.FindString(string(text)); found != "" && name != words &&
+				!strings.HasSuffix(name, "_test.go") && !outgoing.MatchString(name) {
+				t.Errorf("%s has %s: keep the values to the end, or add a function to %s", name, found, words)
+			}
 		}
 	}
 }

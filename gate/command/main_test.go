@@ -46,11 +46,13 @@ func withTools(m *testing.M) int {
 	if err := os.Mkdir(tools, 0o700); err != nil {
 		panic(err)
 	}
-	for _, command := range []string{"cmd/nsgate", "testdata/tools/nsys", "testdata/tools/ncu", "testdata/tools/nvidia-smi"} {
+	for _, command := range []string{"cmd/nsgate", "testdata/tools/nsys", "testdata/tools/ncu",
+		"testdata/tools/nvidia-smi"} {
 		// Of go run, unlike go build, the build cache keeps the executable.
-		run := exec.Command("go", slices.Concat([]string{"run", "-exec", "cp"}, raceFlags, []string{"../../" + command, tools})...)
-		// As in a release; a static executable starts faster. The fake nsys holds SQLite, which the tests hold as well: built as
-		// they are, it is compiled once.
+		run := exec.Command("go", slices.Concat([]string{"run", "-exec", "cp"}, raceFlags,
+			[]string{"../../" + command, tools})...)
+		// As in a release; a static executable starts faster. The fake nsys holds SQLite, which the tests hold as well:
+		// built as they are, it is compiled once.
 		if raceFlags == nil && !strings.HasSuffix(command, "/nsys") {
 			run.Env = append(os.Environ(), "CGO_ENABLED=0")
 		}
@@ -69,7 +71,8 @@ func withTools(m *testing.M) int {
 	return m.Run()
 }
 
-// full reports whether all cases run, as in CI: otherwise scripts stop before their variations, and some tests take a part of their cases.
+// full reports whether all cases run, as in CI: otherwise scripts stop before their variations, and some tests take a
+// part of their cases.
 func full() bool { return os.Getenv("NSGATE_TEST_FULL") != "" }
 
 // TestScripts runs the command as users do: testdata/script has one file a topic.
@@ -125,12 +128,12 @@ func params(t *testing.T, dir string) testscript.Params {
 			return full(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit,
-			"forge": forge, "valid": valid,
-			"jax": jax, "port": port, "gone": gone},
+			"forge": forge, "valid": valid, "jax": jax, "port": port, "gone": gone},
 	}
 }
 
-// exits runs a command and wants one exact exit code: exits 3 nsgate compare a b. Its output is there for stdout and stderr.
+// exits runs a command and wants one exact exit code: exits 3 nsgate compare a b. Its output is there for stdout and
+// stderr.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND…")
@@ -149,14 +152,15 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
-	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
+	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") ||
+		strings.Contains(out, "panic:") {
 		ts.Fatalf("a stack trace was printed")
 	}
 	advised(ts, args[1:], ts.ReadFile("stdout"))
 }
 
-// edit copies exports of nsys and runs SQL on the copies: edit SCRIPT.sql TARGET SOURCE, where TARGET is a file, or a directory for
-// the exports of a directory.
+// edit copies exports of nsys and runs SQL on the copies: edit SCRIPT.sql TARGET SOURCE, where TARGET is a file, or a
+// directory for the exports of a directory.
 func edit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: edit SCRIPT.sql TARGET SOURCE")
@@ -211,7 +215,8 @@ func valid(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jax writes archives of tables of nsys-jax for five runs, with one operation slower by a factor: jax DIR FACTOR [RANKS].
+// jax writes archives of tables of nsys-jax for five runs, with one operation slower by a factor: jax DIR FACTOR
+// [RANKS].
 func jax(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: jax DIR FACTOR [RANKS]")

@@ -18,7 +18,7 @@ func TestManPages(t *testing.T) {
 	if out, err := exec.Command("go", "run", "../internal/manpages", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-baseline-show.1", "nsgate-refusals.7"} {
+	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-baseline-show.1", "nsgate-policy.7"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -28,8 +28,8 @@ func TestManPages(t *testing.T) {
 		name := "nsgate-" + t7.Name
 		file := filepath.Join(dir, name+".7")
 		page, unread := os.ReadFile(file)
-		if unread != nil || !regexp.MustCompile(`(?mi)^\.TH "`+name+`" "7"`).Match(page) || !strings.Contains(string(page), ".SH NAME") ||
-			regexp.MustCompile("(?m)^<!--|^```").Match(page) {
+		if unread != nil || !regexp.MustCompile(`(?mi)^\.TH "`+name+`" "7"`).Match(page) ||
+			!strings.Contains(string(page), ".SH NAME") || regexp.MustCompile("(?m)^<!--|^```").Match(page) {
 			t.Errorf("%s: %.300s (%v)", name, page, unread)
 		}
 		pages = append(pages, file)

@@ -61,7 +61,7 @@ func seeds(t *testing.T) []*format {
 		}
 		return f
 	}
-	trace := unzipped(t, "../internal/torch/testdata/h100-steps.pt.trace.json.gz")
+	trace := unzipped(t, "../internal/read/torch/testdata/h100-steps.pt.trace.json.gz")
 	formats := []*format{
 		made("nsys", ".sqlite", openSQLite, func(recording string, _ int) []byte { return contents(t, recording) }),
 		made("kineto", ".json", openKineto, func(_ string, run int) []byte { return varied(t, trace, run) }),
@@ -170,7 +170,8 @@ func table(t *testing.T, recording, head, query string) []byte {
 		}
 		return w.Write(cells)
 	}})
-	if w.Flush(); err != nil {
+	w.Flush()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -243,8 +244,8 @@ func (x *sqliteExport) remove(i int) {
 }
 
 func (x *sqliteExport) repeat(i int) {
-	x.change("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL "+
-		"SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = %d", x.ids[i])
+	x.change("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = %d",
+		x.ids[i])
 }
 
 func (x *sqliteExport) scale(i int, factor float64) {

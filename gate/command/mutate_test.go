@@ -182,7 +182,8 @@ func harm(base, head map[string]launch) (kernel, why string) {
 		wholeHead += l.ns
 	}
 	for name, b := range base {
-		switch h := head[name]; {
+		h := head[name]
+		switch {
 		case b.ns < share*whole:
 		case h.n < lost*b.n:
 			return name, fmt.Sprintf("%.0f launches of %.0f, %.0f %% of the GPU time, are left", h.n, b.n,

@@ -178,9 +178,8 @@ func (b *bench) prepare() {
 		b.host = newCodeHost(b.t)
 		b.write("event.json", pullRequest("opened", "team/app"))
 		b.env = append(b.env, "GITHUB_ACTIONS=true", "GITHUB_API_URL="+b.host.URL, "GITHUB_REPOSITORY=team/app",
-			"GITHUB_TOKEN="+hostToken,
-			"GITHUB_SERVER_URL=https://github.example", "GITHUB_RUN_ID=42", "GITHUB_WORKFLOW=nsgate", "GITHUB_JOB=gate",
-			"GITHUB_EVENT_PATH="+filepath.Join(b.dir, "event.json"))
+			"GITHUB_TOKEN="+hostToken, "GITHUB_SERVER_URL=https://github.example", "GITHUB_RUN_ID=42",
+			"GITHUB_WORKFLOW=nsgate", "GITHUB_JOB=gate", "GITHUB_EVENT_PATH="+filepath.Join(b.dir, "event.json"))
 	}
 	if b.pass == "skip unchanged" && b.head != "same" {
 		b.write(filepath.Join(b.program, "in.txt"), "v2\n")
@@ -323,7 +322,8 @@ func (j judgement) found(outcomes bool) string {
 	out := j.Verdict + " " + j.ReasonKey
 	if outcomes {
 		// Commits and the place of the policy differ from lab to lab.
-		out += fmt.Sprint(" ", regexp.MustCompile(` at [0-9a-f]{12}(-dirty)?|\S*\.toml:\d+`).ReplaceAllString(j.Reason, ""),
+		out += fmt.Sprint(" ", regexp.MustCompile(` at [0-9a-f]{12}(-dirty)?|\S*\.toml:\d+`).ReplaceAllString(j.Reason,
+			""),
 			" ", j.Undecided)
 	}
 	out += "\n" + strings.Join(lines, "\n")

@@ -22,14 +22,12 @@ func TestPairsOfCommands(t *testing.T) {
 	l := commandLab(t, found, "a100", "h200", "v100")
 	start := len(l.lines)
 	reads := []string{"show in-base", "show in-rows", "history -w app", "history -w rows", "baseline", "baseline list",
-		"policy", "explain time", "version", "demo",
-		"schema report", "report saved.json"}
-	values := []flagValue{{"format", "junit", ""}, {"threshold", "10%", ""}, {"runs", "3..5", ""}, {"workload", "app",
-		""}, {"undecided", "fail", ""}, {"timeout", "1s", ""},
-		{"no-baseline", "pass", ""}, {"shadow", "true", ""}, {"comment", "false", ""}, {"explain", "never", ""},
-		{"annotations", "never", ""}, {"profiler", "ncu", ""},
-		{"gpu-metrics", "true", ""}, {"base-ref", "HEAD", ""}, {"reason", "x", ""}, {"output", "judged.sarif", ""},
-		{"report", "junit=judged.xml", ""}}
+		"policy", "explain time", "version", "demo", "schema report", "report saved.json"}
+	values := []flagValue{{"format", "junit", ""}, {"threshold", "10%", ""}, {"runs", "3..5", ""},
+		{"workload", "app", ""}, {"undecided", "fail", ""}, {"timeout", "1s", ""}, {"no-baseline", "pass", ""},
+		{"shadow", "true", ""}, {"comment", "false", ""}, {"explain", "never", ""}, {"annotations", "never", ""},
+		{"profiler", "ncu", ""}, {"gpu-metrics", "true", ""}, {"base-ref", "HEAD", ""}, {"reason", "x", ""},
+		{"output", "judged.sarif", ""}, {"report", "junit=judged.xml", ""}}
 	for i, read := range reads {
 		words := strings.Fields(read)
 		plain := -1
@@ -43,7 +41,8 @@ func TestPairsOfCommands(t *testing.T) {
 			}
 			env := "NSGATE_" + strings.ToUpper(strings.ReplaceAll(v.name, "-", "_")) + "=" + v.value
 			if a := l.nsgate(".", []string{env}, words...); a.code != plain && !(words[0] == "report" && a.code == 0) {
-				l.violation(a, 5, env+" ends "+read, "exit %d without and %d with %s: %s", plain, a.code, env, first(2, a.said()))
+				l.violation(a, 5, env+" ends "+read, "exit %d without and %d with %s: %s", plain, a.code, env,
+					first(2, a.said()))
 			}
 		}
 	}
@@ -69,20 +68,22 @@ func (l *lab) holdFormatsOfCommands() {
 	for _, c := range []struct{ line, formats string }{
 		{"history -w app", "csv html json text"}, {"history -w counts --baseline .nsgate/counts/nvidia-h200",
 			"csv html json text"},
-		{"show in-base", "html json markdown text"}, {"show in-rows", "html json markdown text"}, {"baseline", "text json"},
+		{"show in-base", "html json markdown text"}, {"show in-rows", "html json markdown text"},
+		{"baseline", "text json"},
 		{"calibrate -w app --from in-base", "json text"}, {"calibrate -w rows --from in-rows", "json text"},
 	} {
 		plain := l.nsgate(".", nil, strings.Fields(c.line)...)
 		for _, format := range strings.Fields(c.formats) {
 			if a := l.nsgate(".", nil, append(strings.Fields(c.line), "--format", format)...); a.code != plain.code ||
 				a.code == 2 && strings.HasPrefix(c.line, "history") {
-				l.violation(a, 1, "format of "+c.line, "exit %d, and %d with --format %s: %s", plain.code, a.code, format,
-					first(2, a.said()))
+				l.violation(a, 1, "format of "+c.line, "exit %d, and %d with --format %s: %s", plain.code, a.code,
+					format, first(2, a.said()))
 			}
 		}
 		runs := regexp.MustCompile(`(?m)\b0 runs\b`).FindString(plain.said())
 		if runs != "" {
-			l.violation(plain, 6, "runs of "+c.line, "five runs were given, and it says %q: %s", runs, first(8, plain.said()))
+			l.violation(plain, 6, "runs of "+c.line, "five runs were given, and it says %q: %s", runs,
+				first(8, plain.said()))
 		}
 		if plain.code == 3 && regexp.MustCompile(`no session .* was recorded`).MatchString(plain.said()) {
 			l.violation(plain, 6, "sessions of "+c.line, "%s", plain.said())
@@ -95,7 +96,8 @@ func (l *lab) holdRanges() {
 	for _, command := range []string{"record", "check"} {
 		codes := map[string]int{}
 		old := l.read("nsgate.toml")
-		l.write("nsgate.toml", strings.Replace(old, "command = \"./app\"\n", "command = \"./app\"\nruns = \"3..5\"\n", 1))
+		l.write("nsgate.toml", strings.Replace(old, "command = \"./app\"\n", "command = \"./app\"\nruns = \"3..5\"\n",
+			1))
 		codes["key"] = l.nsgate(".", nil, command, "-w", "app", "--dry-run").code
 		l.write("nsgate.toml", old)
 		a := l.nsgate(".", []string{"NSGATE_RUNS=3..5"}, command, "-w", "app", "--dry-run")
@@ -113,8 +115,8 @@ func (l *lab) holdModels(t *testing.T, found *violations) {
 		kernels := regexp.MustCompile(`-k '[^']*'`)
 		alone, beside := one.nsgate(".", nil, strings.Fields(line)...), l.nsgate(".", nil, strings.Fields(line)...)
 		if x, y := kernels.FindString(alone.out), kernels.FindString(beside.out); x != y || alone.code != beside.code {
-			l.violation(beside, 7, "plan beside other models", "%s: with the baseline of this GPU alone %s, beside others %s",
-				line, x, y)
+			l.violation(beside, 7, "plan beside other models",
+				"%s: with the baseline of this GPU alone %s, beside others %s", line, x, y)
 		}
 	}
 	if a := l.nsgate(".", nil, "check", "-w", "counts"); strings.Contains(a.said(), "did you mean --workload counts") {
@@ -156,8 +158,7 @@ func (l *lab) holdWords() {
 			continue
 		}
 		l.write("p.toml", head+form+"\n"+map[string]string{"output": "name = \"a\"\npattern = 'a: ([0-9]+)'\n",
-			"results": "files = \"x\"\n",
-			"server":  "command = \"y\"\nready = \"http://127.0.0.1:8000/\"\n"}[table])
+			"results": "files = \"x\"\n", "server": "command = \"y\"\nready = \"http://127.0.0.1:8000/\"\n"}[table])
 		if a := l.nsgate(".", nil, "policy", "p.toml"); a.code == 2 && strings.Contains(a.err, "must be written") {
 			l.violation(a, 6, "form of "+table, "%s was advised: %s", form, a.err)
 		}
@@ -169,7 +170,8 @@ func (l *lab) holdPolicy() {
 	for _, threshold := range []string{"1%", "2%", "10%"} {
 		for _, c := range [][2]string{{"threshold", "gpu_time"}, {"step_threshold", "step_time"}} {
 			printed := l.nsgate(".", nil, "policy", "--threshold", threshold)
-			l.nsgate(".", nil, "compare", "in-base", "in-same", "--threshold", threshold, "-q", "--report", "json=judged.json")
+			l.nsgate(".", nil, "compare", "in-base", "in-same", "--threshold", threshold, "-q", "--report",
+				"json=judged.json")
 			var report struct {
 				Findings []struct {
 					Scope, Metric string
@@ -181,8 +183,8 @@ func (l *lab) holdPolicy() {
 				text := measure.Percent(f.Limit)
 				if f.Scope == "workload" && f.Metric == c[1] &&
 					!regexp.MustCompile(`(?m)^`+c[0]+`\s.*`+regexp.QuoteMeta(text)).MatchString(printed.out) {
-					l.violation(printed, 3, "printed "+c[0], "judged with %s at --threshold %s; printed: %s", text, threshold,
-						regexp.MustCompile(`(?m)^`+c[0]+`\s.*`).FindString(printed.out))
+					l.violation(printed, 3, "printed "+c[0], "judged with %s at --threshold %s; printed: %s", text,
+						threshold, regexp.MustCompile(`(?m)^`+c[0]+`\s.*`).FindString(printed.out))
 				}
 			}
 		}
@@ -201,8 +203,8 @@ func (l *lab) holdNames(t *testing.T, found *violations) {
 		named, bare := append(strings.Fields(line), "--workload", "Train_GPT2"), strings.Fields(line)
 		x, y := one.nsgate(".", nil, named...), one.nsgate(".", nil, bare...)
 		if x.code != y.code || x.out != y.out {
-			one.violation(y, 3, "the only workload, "+line, "named: exit %d, not named: exit %d\n%s\n%s", x.code, y.code,
-				differing(x.out, y.out), first(2, y.err))
+			one.violation(y, 3, "the only workload, "+line, "named: exit %d, not named: exit %d\n%s\n%s", x.code,
+				y.code, differing(x.out, y.out), first(2, y.err))
 		}
 	}
 }
@@ -257,11 +259,10 @@ func (l *lab) holdTimeout() {
 	for _, profiler := range []string{"nsys", "ncu"} {
 		workload := map[string]string{"nsys": "app", "ncu": "counts"}[profiler]
 		a := l.nsgate(".", []string{"NSGATE_FAKE_NCU=" + filepath.Join(l.dir, "fake")}, "check", "-w", workload,
-			"--profiler", profiler, "--runs", "1",
-			"--timeout", "300ms", "--", "./slow")
+			"--profiler", profiler, "--runs", "1", "--timeout", "300ms", "--", "./slow")
 		if !regexp.MustCompile(`(?i)time\s?out|300\s?ms|longer than`).MatchString(a.said()) {
-			l.violation(a, 5, "timeout with "+profiler, "a run of 3 s under --timeout 300ms: exit %d: %s", a.code, first(4,
-				a.said()))
+			l.violation(a, 5, "timeout with "+profiler, "a run of 3 s under --timeout 300ms: exit %d: %s", a.code,
+				first(4, a.said()))
 		}
 	}
 }
@@ -279,9 +280,8 @@ func holdLegs(t *testing.T, found *violations) {
 	h := newCodeHost(t)
 	l.write("event.json", pullRequest("opened", "team/app"))
 	l.env = append(l.env, "GITHUB_ACTIONS=true", "GITHUB_API_URL="+h.URL, "GITHUB_REPOSITORY=team/app",
-		"GITHUB_TOKEN="+hostToken,
-		"GITHUB_SERVER_URL=https://github.example", "GITHUB_RUN_ID=42", "GITHUB_WORKFLOW=nsgate", "GITHUB_JOB=gate",
-		"GITHUB_EVENT_PATH="+filepath.Join(l.dir, "event.json"))
+		"GITHUB_TOKEN="+hostToken, "GITHUB_SERVER_URL=https://github.example", "GITHUB_RUN_ID=42",
+		"GITHUB_WORKFLOW=nsgate", "GITHUB_JOB=gate", "GITHUB_EVENT_PATH="+filepath.Join(l.dir, "event.json"))
 	var a answer
 	for _, from := range []string{"in-slow", "in-a100"} {
 		a = l.nsgate(".", nil, "check", "-w", "app", "--from", from, "--comment", "true", "--check")

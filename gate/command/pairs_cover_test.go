@@ -84,7 +84,8 @@ func complete(parameters []parameter, row []int, at int, open map[[4]int]bool, p
 			}
 			closes := 0
 			for other, w := range row {
-				if w >= 0 && open[[4]int{min(at, other), pick(at < other, v, w), max(at, other), pick(at < other, w, v)}] {
+				if w >= 0 && open[[4]int{min(at, other), pick(at < other, v, w), max(at, other),
+					pick(at < other, w, v)}] {
 					closes++
 				}
 			}

@@ -39,8 +39,8 @@ var flagValues = []flagValue{
 		"from fails plan ncu-plan rows report"}, {"undecided", "fail", "*"},
 	{"threshold", "1%", "plan ncu-plan"}, {"step-threshold", "1%", "plan ncu-plan rows compare-rows"}, {"alpha", "5%",
 		"plan ncu-plan"}, {"cost", "50%", "*"},
-	{"color", "always", "*"}, {"quiet", "", "*"}, {"annotations", "always", "*"}, {"summary", "false", "*"}, {"json", "",
-		"plan ncu-plan"},
+	{"color", "always", "*"}, {"quiet", "", "*"}, {"annotations", "always", "*"}, {"summary", "false", "*"},
+	{"json", "", "plan ncu-plan"},
 	{"verbose", "", "plan ncu-plan"}, {"reason", "x", "record-plan"}, {"replace", "", "record record-plan record-rows"},
 	{"anchor", "v2", "record-plan"}, {"if-due", "", "*"},
 	{"ncu-pages", "in-ncu/run0.csv,in-ncu/run1.csv", "compare-rows"}, {"host", "", ""},
@@ -78,9 +78,8 @@ func commandLab(t *testing.T, found *violations, models ...string) *lab {
 	l.write("app", "#!/bin/sh\ntrue\n")
 	l.write("old/app", "#!/bin/sh\ntrue\n")
 	l.write("nsgate.toml",
-		"[[workload]]\nname = \"app\"\ncommand = \"./app\"\n"+
-			"[[workload]]\nname = \"rows\"\n"+
-			"[[workload]]\nname = \"counts\"\ncommand = \"./app\"\n[[workload]]\nname = \"fresh\"\n")
+		"[[workload]]\nname = \"app\"\ncommand = \"./app\"\n[[workload]]\nname = \"rows\"\n[[workload]]\nname = "+
+			"\"counts\"\ncommand = \"./app\"\n[[workload]]\nname = \"fresh\"\n")
 	l.write(".gitignore", "in-*\njudged*\n")
 	l.run(".", "nsgate", "record", "-q", "-w", "app", "--from", "in-base")
 	l.run(".", "nsgate", "record", "-q", "-w", "rows", "--from", "in-rows")
@@ -141,7 +140,8 @@ func TestPairsOfFlags(t *testing.T) {
 		l.lines = l.lines[:start]
 		var before, still string
 		for f, flag := range flagValues {
-			if at++; !allPairs() && (c*7+f*3)%flagStride != 0 || strings.Contains(call.line, flag.name+" ") {
+			at++
+			if !allPairs() && (c*7+f*3)%flagStride != 0 || strings.Contains(call.line, flag.name+" ") {
 				continue
 			}
 			l.lines = l.lines[:start]
@@ -161,7 +161,8 @@ func TestPairsOfFlags(t *testing.T) {
 			acts := quiet != still // and does not only say that it has no effect
 			waits := flag.waits == "*" || slices.Contains(strings.Fields(flag.waits), call.name)
 			if got == before && !waits && !refused {
-				l.violation(by, 5, "--"+flag.name+" in "+call.name, "%s changes nothing in %s: exit %d", text, call.line, by.code)
+				l.violation(by, 5, "--"+flag.name+" in "+call.name, "%s changes nothing in %s: exit %d", text,
+					call.line, by.code)
 			}
 			value := flag.value
 			if value == "" {
@@ -175,11 +176,13 @@ func TestPairsOfFlags(t *testing.T) {
 			case strings.Contains(by.err, "unknown flag") && variable.code == 2:
 				l.violation(variable, 5, env+" in "+call.name, "%s cannot be used, and ends the call: %s", env, first(2,
 					variable.said()))
-			case !refused && variable.code != by.code && words[0] != "report": // variables of limits are for other commands
+			// variables of limits are for other commands
+			case !refused && variable.code != by.code && words[0] != "report":
 				l.violation(variable, 3, env+" in "+call.name, "%s ends with %d, %s with %d: %s", text, by.code, env,
 					variable.code, first(3, variable.said()))
 			case !refused && acts && did == before && words[0] != "report":
-				l.violation(variable, 3, env+" has no effect in "+call.name, "%s changes the call, and %s does not", text, env)
+				l.violation(variable, 3, env+" has no effect in "+call.name, "%s changes the call, and %s does not",
+					text, env)
 			}
 		}
 	}

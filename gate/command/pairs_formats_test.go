@@ -119,9 +119,8 @@ func (b *bench) holdRows(a answer, j judgement, text func(string) string) {
 		}
 		for _, format := range []string{"csv", "bencher", "openmetrics", "junit", "customSmallerIsBetter"} {
 			if !strings.Contains(text(format), f.Kernel) && !strings.Contains(a.err, f.Kernel) {
-				b.violation(a, 1, format+" leaves out "+f.Metric, "%s has no %s (%s), and nothing says so\n%s", format, f.Kernel,
-					f.Metric,
-					first(3, text(format)))
+				b.violation(a, 1, format+" leaves out "+f.Metric, "%s has no %s (%s), and nothing says so\n%s", format,
+					f.Kernel, f.Metric, first(3, text(format)))
 			}
 		}
 	}
@@ -132,10 +131,9 @@ func (b *bench) holdRows(a answer, j judgement, text func(string) string) {
 				f.Outcome, f.Kernel, f.Metric)
 		}
 		if f.Outcome == "gone" && a.code == 0 && f.Severity != "ignore" && b.pass != "ignore" && !b.way() &&
-			b.pass != "warn" &&
-			f.Scope == "benchmark" && !strings.Contains(text("text"), f.Kernel) {
-			b.violation(a, 1, "row that is gone", "%s is gone, and the text of a pass does not name it\n%s", f.Kernel, first(3,
-				text("text")))
+			b.pass != "warn" && f.Scope == "benchmark" && !strings.Contains(text("text"), f.Kernel) {
+			b.violation(a, 1, "row that is gone", "%s is gone, and the text of a pass does not name it\n%s", f.Kernel,
+				first(3, text("text")))
 		}
 	}
 }

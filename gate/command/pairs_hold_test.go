@@ -27,8 +27,8 @@ func (b *bench) hold() {
 	strictText := b.read(filepath.Join(b.cwd, "judged.txt"))
 	if plain.code != 2 && strict.code != 2 && plainJSON == strictJSON && plainText == strictText &&
 		plain.err == strict.err && b.acts() {
-		b.violation(strict, 5, b.setting.name+" for "+b.name, "%s = %s by %s changes nothing: exit %d\n%s", b.setting.name,
-			b.setting.strict, b.source, strict.code, first(3, strictText))
+		b.violation(strict, 5, b.setting.name+" for "+b.name, "%s = %s by %s changes nothing: exit %d\n%s",
+			b.setting.name, b.setting.strict, b.source, strict.code, first(3, strictText))
 	}
 	b.holdSources(strict)
 	b.holdPlace(strict)
@@ -38,8 +38,7 @@ func (b *bench) hold() {
 	after, looseJSON := b.judged()
 	if loose.code != 2 && looseJSON == strictJSON && looseJSON != "" && b.acts() {
 		b.violation(loose, 5, "two values of "+b.setting.name, "%s = %s and %s give one report\n%s", b.setting.name,
-			b.setting.strict,
-			b.setting.loose, first(2, b.read(filepath.Join(b.cwd, "judged.txt"))))
+			b.setting.strict, b.setting.loose, first(2, b.read(filepath.Join(b.cwd, "judged.txt"))))
 	}
 	b.holdOrder(plain, loose, strict)
 	b.holdSaid(plain, loose, after)
@@ -50,10 +49,9 @@ func (b *bench) hold() {
 // acts reports whether the setting changes the report on this subject.
 func (b *bench) acts() bool {
 	in := func(list string) bool { return slices.Contains(strings.Fields(list), strings.Fields(b.name)[0]) }
-	return b.mode != "measured" && !strings.HasPrefix(b.pass, "no baseline") && (b.setting.acts == "" ||
-		in(b.setting.acts)) &&
-		!(b.setting.table == "rule" && b.pass == "ignore") && !(b.setting.key == "severity" && b.pass != "warn" &&
-		b.head == "same")
+	return b.mode != "measured" && !strings.HasPrefix(b.pass, "no baseline") &&
+		(b.setting.acts == "" || in(b.setting.acts)) && !(b.setting.table == "rule" && b.pass == "ignore") &&
+		!(b.setting.key == "severity" && b.pass != "warn" && b.head == "same")
 }
 
 // limits reports whether the loose and the strict value decide on a slow head.
@@ -100,7 +98,8 @@ func (b *bench) holdOrder(plain, loose, strict answer) {
 		return
 	}
 	if loose.code == 1 {
-		b.violation(loose, 4, name+", loosest", "with %s the gate fails\n%s", b.value(b.setting.loose), first(3, loose.out))
+		b.violation(loose, 4, name+", loosest", "with %s the gate fails\n%s", b.value(b.setting.loose),
+			first(3, loose.out))
 	}
 	if plainPass(strict) && strict.code == 0 && b.setting.key != "severity" {
 		b.violation(strict, 4, name+", strictest", "with %s a worse program passes without a word\n%s",
@@ -115,9 +114,9 @@ func plainPass(a answer) bool {
 
 // holdSaid: a setting that allows more, and that the change under review can make, is said.
 func (b *bench) holdSaid(plain, loose answer, j judgement) {
-	if b.setting.table == "rule" && b.setting.key != "max" || slices.Contains([]string{"session_sd", "max_age",
-		"undecided"}, b.setting.key) ||
-		!settled(loose.code) || len(j.Findings)+len(j.Workloads) == 0 || b.mode == "compare" && b.source != "variable" ||
+	if b.setting.table == "rule" && b.setting.key != "max" ||
+		slices.Contains([]string{"session_sd", "max_age", "undecided"}, b.setting.key) || !settled(loose.code) ||
+		len(j.Findings)+len(j.Workloads) == 0 || b.mode == "compare" && b.source != "variable" ||
 		b.source != "variable" && b.review == "none" {
 		return
 	}
@@ -151,8 +150,8 @@ func (b *bench) holdSources(strict answer) {
 		}
 		if a.code != strict.code || got != want {
 			b.violation(a, 3, fmt.Sprintf("%s by %s and by %s", b.setting.name, b.source, source),
-				"%s = %s: exit %d and %d\n%s", b.setting.key,
-				b.setting.strict, strict.code, a.code, differing(want, got))
+				"%s = %s: exit %d and %d\n%s", b.setting.key, b.setting.strict, strict.code, a.code,
+				differing(want, got))
 		}
 	}
 	b.judge(b.source, b.setting.strict)
@@ -218,14 +217,15 @@ func (b *bench) holdSaved(a answer, value string) {
 		calls = append(calls, []string{"--cost", held("cost", "0.15%")})
 	}
 	for _, flags := range calls {
-		again := b.nsgate(b.cwd, nil, slices.Concat([]string{"report", "judged.json", "--report", "json=judged-again.json"},
-			flags)...)
+		again := b.nsgate(b.cwd, nil,
+			slices.Concat([]string{"report", "judged.json", "--report", "json=judged-again.json"}, flags)...)
 		name := strings.Join(append([]string{"report"}, flags[:min(1, len(flags))]...), " ")
 		if again.code == 2 && len(flags) > 0 && (b.mode == "compare" || len(j.Findings) == 0) {
 			continue // there is no baseline, or no single one, that it could be judged by again, and it says so
 		}
 		if again.code != a.code {
-			b.violation(again, 2, fmt.Sprintf("%s, exit %d after %d, %s, %s", name, again.code, a.code, b.pass, b.place),
+			b.violation(again, 2, fmt.Sprintf("%s, exit %d after %d, %s, %s", name, again.code, a.code, b.pass,
+				b.place),
 				"judged with exit %d, %s exits with %d\n%s%s", a.code, name, again.code,
 				first(2, b.read(filepath.Join(b.cwd, "judged.txt"))), first(2, again.said()))
 			continue
@@ -278,7 +278,8 @@ func (b *bench) holdNext(a answer) {
 		words := strings.Fields(strings.ReplaceAll(command, "'", ""))[1:]
 		took := b.nsgate(b.cwd, b.variables(b.head), words...)
 		if took.code != 0 {
-			b.violation(took, 6, "accept fails in "+b.place, "%s: exit %d: %s", command, took.code, first(4, took.said()))
+			b.violation(took, 6, "accept fails in "+b.place, "%s: exit %d: %s", command, took.code,
+				first(4, took.said()))
 			return
 		}
 	}
@@ -288,8 +289,7 @@ func (b *bench) holdNext(a answer) {
 	other := after.ReasonKey != before.ReasonKey && (b.pass == "no baseline shown" || b.head == "gone")
 	if rank(then.code) >= rank(a.code) && !other {
 		b.violation(then, 6, "accept changes nothing: "+b.setting.name+" in "+b.place,
-			"%s, and the same program ends with %d again\n%s", commands[0], then.code,
-			first(4, then.said()))
+			"%s, and the same program ends with %d again\n%s", commands[0], then.code, first(4, then.said()))
 	}
 	// The accepted baseline is taken back, for the other invariants.
 	for name := range b.files(".") {

@@ -206,14 +206,14 @@ func (w *inputWriter) benchmarks() {
 		for run := range 5 {
 			row := func(n int, name string, v float64) object {
 				v *= noise(seed, run, n)
-				return object{"name": name, "run_name": name, "run_type": "iteration", "repetitions": 1, "iterations": 10,
-					"real_time": v,
-					"cpu_time":  v, "time_unit": "us"}
+				return object{"name": name, "run_name": name, "run_type": "iteration", "repetitions": 1,
+					"iterations": 10, "real_time": v, "cpu_time": v, "time_unit": "us"}
 			}
 			rows := []object{row(1, "BM_a", 100*worse), row(2, "BM_b", 50*worse)}
 			w.json(fmt.Sprintf("rows-%s/r%d.json", side, run),
 				object{"context": object{"date": fmt.Sprintf("2026-11-1%dT10:%d5:00+00:00", seed, run),
-					"host_name": "h", "executable": "x", "num_cpus": 8, "mhz_per_cpu": 1, "library_build_type": "release"},
+					"host_name": "h", "executable": "x", "num_cpus": 8, "mhz_per_cpu": 1,
+					"library_build_type": "release"},
 					"benchmarks": rows[:len(rows)-seed/3]})
 			suites := ""
 			// One of three tests of one name, whose slowdown leaves the median of the three as it is.
@@ -229,7 +229,8 @@ func (w *inputWriter) benchmarks() {
 			if side == "slow" {
 				rate /= 2
 			}
-			w.json(fmt.Sprintf("rates-%s/r%d.json", side, run), []object{{"name": "scan", "unit": "rows/s", "value": rate}})
+			w.json(fmt.Sprintf("rates-%s/r%d.json", side, run),
+				[]object{{"name": "scan", "unit": "rows/s", "value": rate}})
 			unit := "Mrows/s"
 			if side != "base" {
 				unit, rate = "rows/s", rate*1e6
@@ -256,8 +257,7 @@ func (w *inputWriter) counters() {
 
 func (w *inputWriter) pages(prefix, gpu, kernel string) {
 	head := []string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size",
-		"Grid Size", "Device", "CC",
-		"device__attribute_display_name", "gpu__time_duration.sum"}
+		"Grid Size", "Device", "CC", "device__attribute_display_name", "gpu__time_duration.sum"}
 	units := append(make([]string, len(head)-1), "ns")
 	for _, m := range rawWorse {
 		head, units = append(head, m.name), append(units, m.unit)
@@ -268,8 +268,7 @@ func (w *inputWriter) pages(prefix, gpu, kernel string) {
 			text := line(head) + line(units)
 			for launch := range 3 {
 				cells := []string{fmt.Sprint(launch), "1", "app", "h", kernel + "(float *)", "1", "7", "(256, 1, 1)",
-					"(1024, 1, 1)", "0", "9.0", gpu,
-					fmt.Sprint(10000 * noise(seed, run, launch))}
+					"(1024, 1, 1)", "0", "9.0", gpu, fmt.Sprint(10000 * noise(seed, run, launch))}
 				for i, m := range rawWorse {
 					v := m.value
 					if side == "slow" {

@@ -42,9 +42,8 @@ func (a answer) said() string { return a.out + a.err }
 // labVariables are of all labs: neither the CI host nor the user is to be seen.
 func labVariables(tmp string) []string {
 	env := []string{"TMPDIR=" + tmp, "COLUMNS=100", "GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
-		"NSGATE_FAKE_AGENT=none"}
+		"GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@example.com", "NSGATE_FAKE_AGENT=none"}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
 		if name == "PATH" || name == "HOME" || name == "HOST_ROOT" || name == "GOMAXPROCS" {
@@ -100,8 +99,7 @@ func (l *lab) write(name, text string) {
 		l.must(os.WriteFile(file, []byte(text), mode))
 	}
 	l.lines = append(l.lines, fmt.Sprintf("mkdir -p %s; printf '%%s' %s >%[3]s; chmod %o %[3]s",
-		quoted(filepath.Dir(name)), quoted(text),
-		quoted(name), mode))
+		quoted(filepath.Dir(name)), quoted(text), quoted(name), mode))
 }
 
 // copied copies a directory of inputs into the lab; the files are links where that is possible.

@@ -47,8 +47,8 @@ func (r ruleRow) text() string {
 		text += fmt.Sprintf("%s = %q\n", r.selector, name)
 	}
 	value := map[string]string{"max": "0%", "floor": bound(highest, r.metric.Unit, "1000000000000"),
-		"at_most":  bound(lowest, r.metric.Unit, "0"),
-		"at_least": bound(highest, r.metric.Unit, "1000000000000"), "drift": "0.1%", "severity": "warn"}[r.key]
+		"at_most": bound(lowest, r.metric.Unit, "0"), "at_least": bound(highest, r.metric.Unit, "1000000000000"),
+		"drift": "0.1%", "severity": "warn"}[r.key]
 	return text + fmt.Sprintf("metric = %q\n%s = %q\n", r.metric.Name, r.key, value)
 }
 
@@ -88,7 +88,8 @@ func TestPairsOfRules(t *testing.T) {
 			l.copied(filepath.Join(inputs, side), side)
 		}
 		l.write("p.toml", "# no rule\n")
-		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", s.base, s.slow, "--verbose", "--report", "json=judged.json")
+		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", s.base, s.slow, "--verbose", "--report",
+			"json=judged.json")
 		without[s.name] = ruleless(l.read("judged.json")) + a.said()
 		var j judgement
 		l.must(json.Unmarshal([]byte(l.read("judged.json")), &j))
@@ -118,8 +119,7 @@ func TestPairsOfRules(t *testing.T) {
 		l.header = fmt.Sprintf("%s | %s | %s | %s", r.name, r.selector, r.metric.Name, r.key)
 		l.write("p.toml", r.text())
 		a := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report",
-			"json=judged.json", "--report",
-			"openmetrics=judged.prom")
+			"json=judged.json", "--report", "openmetrics=judged.prom")
 		if never := formatRules["openmetrics"].never; settled(a.code) && never.MatchString(l.read("judged.prom")) {
 			l.violation(a, 1, "names of openmetrics", "%s", never.FindString(l.read("judged.prom")))
 		}
@@ -180,7 +180,8 @@ var drifting = []string{"kernel time", "kernel ncu_time", "workload gpu_time"}
 func (r ruleRow) holdKey(l *lab, a answer, got string, listed bool) {
 	if r.key == "drift" {
 		if of := r.selector + " " + r.metric.Name; listed && !slices.Contains(drifting, of) {
-			l.violation(a, 5, "drift of a "+r.selector, "drift of %s is not measured, and the rule is taken:\n%s", of, r.text())
+			l.violation(a, 5, "drift of a "+r.selector, "drift of %s is not measured, and the rule is taken:\n%s", of,
+				r.text())
 		}
 		return
 	}
@@ -189,10 +190,11 @@ func (r ruleRow) holdKey(l *lab, a answer, got string, listed bool) {
 	}
 	neutral := regexp.MustCompile(`(?m)^`+r.key+` = .*$`).ReplaceAllString(r.text(), `severity = "fail"`)
 	l.write("p.toml", neutral)
-	b := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report", "json=judged.json")
+	b := l.nsgate(".", nil, "compare", "--policy", "p.toml", r.base, r.slow, "--verbose", "--report",
+		"json=judged.json")
 	if settled(b.code) && ruleless(l.read("judged.json"))+b.said() == got {
-		l.violation(b, 5, fmt.Sprintf("key %s of %s %s", r.key, r.selector, r.metric.Name), "%s changes nothing beside\n%s",
-			r.text(), neutral)
+		l.violation(b, 5, fmt.Sprintf("key %s of %s %s", r.key, r.selector, r.metric.Name),
+			"%s changes nothing beside\n%s", r.text(), neutral)
 	}
 }
 
@@ -226,8 +228,8 @@ func (r ruleRow) holdBound(l *lab, a answer, text string) {
 			continue
 		}
 		if broken := r.key == "at_least" || *f.Head > 1; broken && a.code == 0 {
-			l.violation(a, 4, "bound of "+r.metric.Name, "%s %s of %s: %g passes %s:\n%s", f.Outcome, f.Metric, f.Kernel,
-				*f.Head, r.key, r.text())
+			l.violation(a, 4, "bound of "+r.metric.Name, "%s %s of %s: %g passes %s:\n%s", f.Outcome, f.Metric,
+				f.Kernel, *f.Head, r.key, r.text())
 		}
 	}
 }
@@ -253,8 +255,7 @@ func TestPairsOfDirections(t *testing.T) {
 		better := l.nsgate(".", nil, "compare", "--policy", "p.toml", "ncu-slow", "ncu-base")
 		if worse.code == 0 || better.code == 1 {
 			l.violation(better, 4, "direction of "+m.name, "%g to %g: exit %d, and back: exit %d\n%s", m.value, m.less,
-				worse.code, better.code,
-				first(3, worse.out))
+				worse.code, better.code, first(3, worse.out))
 		}
 		if (worse.code == 2) != (better.code == 2) {
 			l.violation(better, 5, "refusal of "+m.name, "exit %d and %d", worse.code, better.code)
@@ -269,8 +270,8 @@ func TestPairsOfDirections(t *testing.T) {
 		l.copied(filepath.Join(inputs, s.slow), "head")
 		worse, better := l.nsgate(".", nil, "compare", "base", "head"), l.nsgate(".", nil, "compare", "head", "base")
 		if worse.code == 0 || better.code == 1 {
-			l.violation(better, 4, "direction of "+s.name, "a worse program: exit %d, and back: exit %d\n%s", worse.code,
-				better.code, first(3, worse.out))
+			l.violation(better, 4, "direction of "+s.name, "a worse program: exit %d, and back: exit %d\n%s",
+				worse.code, better.code, first(3, worse.out))
 		}
 	}
 	found.report(t)

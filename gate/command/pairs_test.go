@@ -11,8 +11,7 @@ import (
 )
 
 // pairSetting is a limit, or another setting that decides: its key in a table of the policy file, its flag, and two
-// values, the
-// first of which allows more.
+// values, the first of which allows more.
 type pairSetting struct {
 	name, table, key, flag string
 	loose, strict          string
@@ -50,9 +49,8 @@ var pairSettings = []pairSetting{
 		limits: "kernels models rows rates units junit results output"},
 }
 
-// The other parameters. A mode is how a program is judged; a way to pass is why a gate that found something exits
-// with 0; a place is
-// where the program lies and nsgate is called.
+// The other parameters. A mode is how a program is judged; a way to pass is why a gate that found something exits with
+// 0; a place is where the program lies and nsgate is called.
 var (
 	pairModes   = []string{"compare", "from", "measured"}
 	pairHeads   = []string{"same", "slow", "gone"}
@@ -73,9 +71,9 @@ func pairParameters() []parameter {
 	for i, s := range pairSettings {
 		settings[i] = s.name
 	}
-	return []parameter{{"subject", subjects}, {"setting", settings}, {"mode", pairModes}, {"head", pairHeads}, {"source",
-		pairSources},
-		{"pass", pairPasses}, {"place", pairPlaces}, {"review", pairReviews}, {"format", pairFormats}}
+	return []parameter{{"subject", subjects}, {"setting", settings}, {"mode", pairModes}, {"head", pairHeads},
+		{"source", pairSources}, {"pass", pairPasses}, {"place", pairPlaces}, {"review", pairReviews},
+		{"format", pairFormats}}
 }
 
 // pairRow is a row of the covering array.
@@ -91,9 +89,8 @@ func newPairRow(p []parameter, row []int) pairRow {
 }
 
 func (r pairRow) String() string {
-	return strings.Join([]string{r.name, r.setting.name, r.mode, r.head, "by " + r.source, "pass: " + r.pass, "place: " +
-		r.place,
-		"review: " + r.review, r.shown}, " | ")
+	return strings.Join([]string{r.name, r.setting.name, r.mode, r.head, "by " + r.source, "pass: " + r.pass,
+		"place: " + r.place, "review: " + r.review, r.shown}, " | ")
 }
 
 // possiblePair says which rows exist.
@@ -103,7 +100,8 @@ func possiblePair(p []parameter) func(row []int) bool {
 		at := func(i int) string { return p[i].values[row[i]] }
 		if has(0) {
 			s := pairSubjects[row[0]]
-			if has(2) && !slices.Contains(strings.Fields(s.modes), at(2)) || has(3) && at(3) == "gone" && s.gone == "" ||
+			if has(2) && !slices.Contains(strings.Fields(s.modes), at(2)) || has(3) && at(3) == "gone" &&
+				s.gone == "" ||
 				has(5) && strings.Contains(at(5), "shadow") && s.modes == "compare" {
 				return false
 			}
@@ -133,7 +131,8 @@ func pairSeeds(p []parameter) (seeds [][]int) {
 		"mode=measured pass=skip_unchanged place=dir head=slow setting=rule_max",
 		"subject=output mode=measured pass=none head=slow setting=threshold place=plain",
 		"subject=boards setting=session_sd pass=none head=slow",
-		"subject=kernels mode=from setting=workload_threshold_and_top source=variable pass=none head=slow review=target",
+		"subject=kernels mode=from setting=workload_threshold_and_top source=variable pass=none head=slow " +
+			"review=target",
 		"subject=drift mode=from setting=rule_drift pass=none head=slow place=plain",
 		"subject=kernels mode=from place=elsewhere pass=none head=slow setting=alpha",
 		"subject=results mode=measured place=brackets pass=none head=slow",
@@ -174,8 +173,7 @@ func settled(code int) bool { return code == 0 || code == 1 || code == 3 }
 func allPairs() bool { return os.Getenv("NSGATE_PAIRS") == "all" }
 
 // TestPairs judges recordings in every pair of settings, their sources, modes, subjects, ways to pass, places and
-// formats, and holds
-// the answers against invariants: nothing here knows an expected text.
+// formats, and holds the answers against invariants: nothing here knows an expected text.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	inputs, err := pairInputs()

@@ -20,12 +20,14 @@ import (
 func TestPicture(t *testing.T) {
 	const file = "../../cmd/nsgate/docs/page.svg"
 	var page bytes.Buffer
-	if code := command.Main(context.Background(), []string{"compare", "--format", "html", "../../testdata/h200/kernels/base", "../../testdata/h200/kernels/idle_200us"},
+	if code := command.Main(context.Background(), []string{"compare", "--format", "html",
+		"../../testdata/h200/kernels/base", "../../testdata/h200/kernels/idle_200us"},
 		command.Streams{Out: &page, Err: io.Discard}); code != 1 {
 		t.Fatalf("exit code %d", code)
 	}
 	var parts []string
-	for _, p := range [][2]string{{"<style>", "</style>"}, {"<header>", "<nav"}, {`<section id="where">`, "</section>"}, {`<section id="step">`, "</section>"}} {
+	for _, p := range [][2]string{{"<style>", "</style>"}, {"<header>", "<nav"}, {`<section id="where">`, "</section>"},
+		{`<section id="step">`, "</section>"}} {
 		_, rest, found := strings.Cut(page.String(), p[0])
 		text, _, ended := strings.Cut(rest, p[1])
 		if !found || !ended {
@@ -33,9 +35,11 @@ func TestPicture(t *testing.T) {
 		}
 		parts = append(parts, text)
 	}
-	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"1180\">\n<foreignObject width=\"100%\" height=\"100%\">\n" +
-		"<div xmlns=\"http://www.w3.org/1999/xhtml\">\n<style>" + html.EscapeString(strings.Replace(parts[0], "body{", ".body{", 1)) + "\nsection{margin:1rem 0}</style>\n" +
-		"<div class=\"body\"><div class=\"main\">" + wellFormed(t, parts[1]+"<section>"+parts[2]+"</section><section>"+parts[3]+"</section>") + "</div></div>\n" +
+	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"1180\">\n<foreignObject width=\"100%\" " +
+		"height=\"100%\">\n<div xmlns=\"http://www.w3.org/1999/xhtml\">\n<style>" +
+		html.EscapeString(strings.Replace(parts[0], "body{", ".body{", 1)) + "\nsection{margin:1rem 0}</style>\n" +
+		"<div class=\"body\"><div class=\"main\">" + wellFormed(t,
+		parts[1]+"<section>"+parts[2]+"</section><section>"+parts[3]+"</section>") + "</div></div>\n" +
 		"</div>\n</foreignObject>\n</svg>\n"
 	if err := xml.Unmarshal([]byte(got), new(struct{})); err != nil {
 		t.Fatal(err)
@@ -46,7 +50,8 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(file); err != nil || string(want) != got {
-		t.Errorf("page.svg is not the page as it is now (%v); go test ./gate/command -run TestPicture -update draws it", err)
+		t.Errorf("page.svg is not the page as it is now (%v); go test ./gate/command -run TestPicture -update draws it",
+			err)
 	}
 }
 

@@ -38,17 +38,18 @@ var (
 		"calibrate": {"calibrate --format FORMAT --from BASE", "calibrate --dry-run"},
 		"check": {"check --format FORMAT --from HEAD", "check -v --from HEAD", "check --dry-run",
 			"check --workload hostile --runs 2", "check --from NASTY", "check --policy NASTY"},
-		"compare":          {"compare --format FORMAT BASE HEAD", "compare -v BASE HEAD", "compare NASTY HEAD"},
-		"completion":       {"completion bash", "completion zsh", "completion fish", "completion powershell"},
-		"doctor":           {"doctor", "doctor --json", "doctor --nsys NASTY"},
-		"help":             {"help --all", "help formats", "help NASTY", "NASTY", "check --NASTY"},
-		"history":          {"history --format FORMAT REPORT", "history --format FORMAT"},
-		"demo":             {"demo --format FORMAT", "demo -v"},
-		"explain":          {"explain NASTY", "explain undecided"},
-		"init":             {"init --dry-run", "init --force --ci github"},
-		"policy":           {"policy", "policy NASTY"},
-		"rank":             {"rank --gather NASTY -- NASTY", "rank -- NASTY"},
-		"record":           {"record --from HEAD --reason NASTY", "record --dry-run", "record --workload hostile --runs 2"},
+		"compare":    {"compare --format FORMAT BASE HEAD", "compare -v BASE HEAD", "compare NASTY HEAD"},
+		"completion": {"completion bash", "completion zsh", "completion fish", "completion powershell"},
+		"doctor":     {"doctor", "doctor --json", "doctor --nsys NASTY"},
+		"help":       {"help --all", "help formats", "help NASTY", "NASTY", "check --NASTY"},
+		"history":    {"history --format FORMAT REPORT", "history --format FORMAT"},
+		"demo":       {"demo --format FORMAT", "demo -v"},
+		"explain":    {"explain NASTY", "explain undecided"},
+		"init":       {"init --dry-run", "init --force --ci github"},
+		"policy":     {"policy", "policy NASTY"},
+		"rank":       {"rank --gather NASTY -- NASTY", "rank -- NASTY"},
+		"record": {"record --from HEAD --reason NASTY", "record --dry-run",
+			"record --workload hostile --runs 2"},
 		"report":           {"report --format FORMAT REPORT", "report -v REPORT", "report NASTY"},
 		"schema":           {"schema report", "schema NASTY"},
 		"scrub":            {"scrub HEAD -o NASTY", "scrub NASTY -o x"},
@@ -132,7 +133,8 @@ func (p place) print(t *testing.T, c *cobra.Command, line string, writes bool) {
 			cmd := exec.Command("nsgate", args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "LC_ALL="+look[0], "HOME="+p.dir,
-				"GIT_CONFIG_GLOBAL="+filepath.Join(p.dir, "gitconfig"), "NSGATE_FAKE_PROFILES="+filepath.Join(p.dir, "base"))
+				"GIT_CONFIG_GLOBAL="+filepath.Join(p.dir, "gitconfig"),
+				"NSGATE_FAKE_PROFILES="+filepath.Join(p.dir, "base"))
 			if colourful {
 				cmd.Env = append(cmd.Env, "NSGATE_COLOR="+look[1])
 			}
@@ -143,7 +145,8 @@ func (p place) print(t *testing.T, c *cobra.Command, line string, writes bool) {
 			machine := format != "" && format != "text" || slices.Contains(args, "--json") ||
 				slices.Contains([]string{"help", "completion", "schema"}, c.Name())
 			copied := strings.Contains(line, "--dry-run") // into a shell, in any language
-			harmless(t, at+" stdout", out.String(), look[1] == "always" && !machine, look[0] == "C" && !machine && !copied)
+			harmless(t, at+" stdout", out.String(), look[1] == "always" && !machine,
+				look[0] == "C" && !machine && !copied)
 			harmless(t, at+" stderr", failed.String(), false, look[0] == "C")
 			if out.Len()+failed.Len() == 0 || strings.Contains(failed.String(), "goroutine ") {
 				t.Errorf("%s: %q, %q", at, out.String(), failed.String())

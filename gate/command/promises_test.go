@@ -55,7 +55,8 @@ func TestPromises(t *testing.T) {
 func missing(cell string) (problems []string) {
 	dir, tests, text := "", 0, ""
 	for _, name := range code.FindAllStringSubmatch(cell, -1) {
-		switch name := name[1]; {
+		name := name[1]
+		switch {
 		case strings.HasSuffix(name, ".txtar"):
 			tests++
 			if _, err := os.Stat(filepath.Join("testdata/script", name)); err != nil {

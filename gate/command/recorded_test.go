@@ -154,7 +154,8 @@ func (w *workflow) run(program string) (log string, ok bool) {
 			w.shell(": >'" + env["GITHUB_"+name] + "'")
 		}
 		for name, value := range step.Env {
-			switch m := inputOf.FindStringSubmatch(value); {
+			m := inputOf.FindStringSubmatch(value)
+			switch {
 			case value == "${{ inputs.token }}":
 				env[name] = w.token
 			case value == "${{ github.event.repository.default_branch }}":
@@ -241,17 +242,15 @@ func (w *workflow) kept(log string, files ...string) {
 
 const newFile = ".nsgate/app/gpu/b.csv"
 
-// TestRecordedEvents holds that only the commit of a push, a schedule or a job by hand
-// is recorded: the other events run
-// with the rights of the default branch, whoever wrote what is checked out.
+// TestRecordedEvents holds that only the commit of a push, a schedule or a job by hand is recorded: the other events
+// run with the rights of the default branch, whoever wrote what is checked out.
 func TestRecordedEvents(t *testing.T) {
 	t.Parallel()
 	stranger := `cd checkout && git checkout -q -b stranger && echo evil >code && git commit -q -a -m stranger`
-	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run",
-		"issue_comment", "pull_request_target",
-		"pull_request", "pull_request_review", "issues", "release", "repository_dispatch", "workflow_call",
-		"merge_group",
-		"check_run", "status", "label", "delete", "deployment_status", "registry_package", "watch", ""} {
+	for n, event := range []string{"push", "schedule", "workflow_dispatch", "workflow_run", "issue_comment",
+		"pull_request_target", "pull_request", "pull_request_review", "issues", "release", "repository_dispatch",
+		"workflow_call", "merge_group", "check_run", "status", "label", "delete", "deployment_status",
+		"registry_package", "watch", ""} {
 		for _, record := range []string{"main", "true"} {
 			for i, checkout := range []string{stranger, "", "cd checkout && git checkout -q --detach && " +
 				"git commit -q --allow-empty -m more"} {
@@ -275,7 +274,10 @@ func TestRecordedEvents(t *testing.T) {
 					if ok != (own || record == "main") {
 						t.Errorf("success is %v: %s", ok, log)
 					}
-					says := map[bool]string{true: "nsgate record", false: "nsgate check"}[own]
+					says := "nsgate check"
+					if own {
+						says = "nsgate record"
+					}
 					if ok && !strings.Contains(log, says) {
 						t.Errorf("no %q in %s", says, log)
 					}
@@ -293,8 +295,7 @@ func TestRecordedEvents(t *testing.T) {
 func TestRecordedRefs(t *testing.T) {
 	t.Parallel()
 	for ref, record := range map[string]string{"refs/tags/main": "true", "refs/heads/topic": "main",
-		"refs/pull/7/merge": "true",
-		"refs/heads/main/x": "main", "": "true"} {
+		"refs/pull/7/merge": "true", "refs/heads/main/x": "main", "": "true"} {
 		w := newWorkflow(t)
 		w.set["GITHUB_REF"], w.inputs["record"] = ref, record
 		log, ok := w.run("")
@@ -402,7 +403,8 @@ func TestRecordedHostile(t *testing.T) {
 				w.set["GITHUB_ACTION_PATH"] = filepath.Join(w.dir, "action")
 			}
 			log, ok := w.run(program)
-			if w.kept(log, newFile); !ok {
+			w.kept(log, newFile)
+			if !ok {
 				t.Error(log)
 			}
 			// The patch holds the same.
@@ -435,7 +437,8 @@ func TestRecordedFiles(t *testing.T) {
 			t.Parallel()
 			w := newWorkflow(t)
 			log, ok := w.run(program)
-			if w.kept(log); ok || !strings.Contains(log, "::error title=nsgate::the baseline was not delivered: ") {
+			w.kept(log)
+			if ok || !strings.Contains(log, "::error title=nsgate::the baseline was not delivered: ") {
 				t.Errorf("success is %v: %s", ok, log)
 			}
 		})
@@ -449,7 +452,8 @@ func TestRecordedChanges(t *testing.T) {
 		name, program, baseline, in string
 		files                       []string
 	}{
-		{"below another repository", `git init -q dep; mkdir dep/.nsgate; echo other >dep/.nsgate/x.csv`, "", "", []string{newFile}},
+		{"below another repository", `git init -q dep; mkdir dep/.nsgate; echo other >dep/.nsgate/x.csv`, "", "",
+			[]string{newFile}},
 		{"gone", `rm .nsgate/app/gpu/a.csv`, "", "", []string{".nsgate/app/gpu/a.csv", newFile}},
 		{"beside another policy", `mkdir -p sub/.nsgate/w
 			echo new >sub/.nsgate/w/x.step.json`, "", "", []string{newFile, "sub/.nsgate/w/x.step.json"}},
@@ -464,19 +468,21 @@ func TestRecordedChanges(t *testing.T) {
 			w.inputs["baseline"], w.inputs["working-directory"] = c.baseline, c.in
 			w.shell("mkdir -p checkout/below")
 			log, ok := w.run(c.program)
-			if w.kept(log, c.files...); !ok {
+			w.kept(log, c.files...)
+			if !ok {
 				t.Error(log)
 			}
 		})
 	}
 }
 
-// TestRecordedAfterSteps: what earlier steps left neither runs with the token nor costs a baseline, and the baseline that
-// the input args names is the one that is delivered.
+// TestRecordedAfterSteps: what earlier steps left neither runs with the token nor costs a baseline, and the baseline
+// that the input args names is the one that is delivered.
 func TestRecordedAfterSteps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, before, variable, args, program, file string }{
-		{"sparse", `cd checkout; git update-index --skip-worktree .nsgate/app/gpu/a.csv; rm .nsgate/app/gpu/a.csv`, "", "", "", newFile},
+		{"sparse", `cd checkout; git update-index --skip-worktree .nsgate/app/gpu/a.csv; rm .nsgate/app/gpu/a.csv`, "",
+			"", "", newFile},
 		{"patch through a link", `echo kept >kept; ln -s ../kept checkout/nsgate.patch`, "", "", "", newFile},
 		{"start of a shell", ":", "BASH_ENV=", "", "", newFile},
 		{"function", ":", "BASH_FUNC_unset%%=() { ", "", "", newFile},
@@ -511,8 +517,8 @@ func TestBaseObjects(t *testing.T) {
 	build := func(from string) (string, error) {
 		cmd := exec.Command("bash", mustAbs(t, "../../.github/base"), "build")
 		cmd.Dir = filepath.Join(w.dir, from)
-		cmd.Env = append(os.Environ(), "WORKING_DIRECTORY=", "BASE_REF=HEAD^1", "BUILD=cp code app", "BASE_DIR="+w.dir+"/base",
-			"GITHUB_OUTPUT="+w.dir+"/output")
+		cmd.Env = append(os.Environ(), "WORKING_DIRECTORY=", "BASE_REF=HEAD^1", "BUILD=cp code app",
+			"BASE_DIR="+w.dir+"/base", "GITHUB_OUTPUT="+w.dir+"/output")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -538,7 +544,8 @@ func TestRecordedModes(t *testing.T) {
 	w.inputs["record"], w.inputs["push"], w.set["GITHUB_EVENT_NAME"] = "true", "", "pull_request"
 	w.token = ""
 	log, ok := w.run("")
-	if w.kept(log); !ok {
+	w.kept(log)
+	if !ok {
 		t.Error(log)
 	}
 	w.shell("cd checkout && git reset -q --hard && git apply --index nsgate.patch && test $(cat " + newFile + ") = new")
@@ -560,13 +567,14 @@ func TestRecordedModes(t *testing.T) {
 	w.shell("echo new >checkout/" + newFile)
 	cmd := exec.Command("bash", mustAbs(t, "../../.github/recorded"))
 	cmd.Dir = w.repo
-	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true",
-		"PATCH=", "BASELINE=", "WORKING_DIRECTORY=", "GITHUB_STEP_SUMMARY="+w.dir+"/summary")
+	cmd.Env = append(os.Environ(), "TOKEN="+w.token, "PUSH=true", "PATCH=", "BASELINE=", "WORKING_DIRECTORY=",
+		"GITHUB_STEP_SUMMARY="+w.dir+"/summary")
 	for name, value := range w.set {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	out, err := cmd.CombinedOutput()
-	if w.kept(string(out), newFile); err != nil {
+	w.kept(string(out), newFile)
+	if err != nil {
 		t.Error(err)
 	}
 }

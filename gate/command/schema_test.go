@@ -18,8 +18,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -66,7 +66,8 @@ func TestSchemas(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			t.Errorf("%s is not what the code says (%v); go test ./gate/command -run TestSchemas -update rewrites it", file, err)
+			t.Errorf("%s is not what the code says (%v); go test ./gate/command -run TestSchemas -update rewrites it",
+				file, err)
 		}
 	}
 }
@@ -75,19 +76,19 @@ type object map[string]any
 
 // kinds are the types of values of a policy file by their names in the keys; quoted words are a choice.
 var kinds = map[string]object{
-	"percentage":         {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
-	"text":               {"type": "string", "minLength": 1},
-	"name":               {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
-	"pattern":            {"type": "string", "pattern": `^\S(.*\S)?$`},
-	"regular expression": {"type": "string", "pattern": `\(`},
-	"duration":           {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
-	"address or log:TEXT": {"type": "string",
-		"pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
-	"days":          {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
-	"ranks":         {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
-	"amount":        {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
-	"true or false": {"type": "boolean"},
-	"whole number":  {"type": "integer", "minimum": 1},
+	"percentage":          {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
+	"text":                {"type": "string", "minLength": 1},
+	"name":                {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+	"filter":              {"type": "string", "pattern": `\S`},
+	"pattern":             {"type": "string", "pattern": `^\S(.*\S)?$`},
+	"regular expression":  {"type": "string", "pattern": `\(`},
+	"duration":            {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"address or log:TEXT": {"type": "string", "pattern": `^(http://(localhost|127\.[0-9.]+|\[::1\]):[0-9]+|log:.)`},
+	"days":                {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
+	"ranks":               {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
+	"amount":              {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
+	"true or false":       {"type": "boolean"},
+	"whole number":        {"type": "integer", "minimum": 1},
 	"number of steps or text": {"oneOf": []object{{"type": "integer", "minimum": 0},
 		{"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
 	"number of runs or text": {"oneOf": []object{{"type": "integer", "minimum": 1, "maximum": thresholds.MaxRuns},
@@ -138,15 +139,19 @@ func policySchema(t *testing.T) object {
 	list := func(table, about string) object {
 		return object{"type": "array", "description": about, "items": tables[table]}
 	}
-	tables["workload"]["properties"].(object)["output"] = list("workload.output", "a number that the workload prints of itself")
+	tables["workload"]["properties"].(object)["output"] = list("workload.output",
+		"a number that the workload prints of itself")
 	tables["workload"]["properties"].(object)["results"] = list("workload.results",
 		"files in which a benchmark harness writes what it measured")
 	tables["workload.server"]["description"] = "the server that the command loads, started and stopped in each run"
 	tables["workload"]["properties"].(object)["server"] = tables["workload.server"]
 	root := tables[""]
 	root["properties"].(object)["workload"] = list("workload", "a program that is measured")
-	root["properties"].(object)["rule"] = list("rule", "what holds for some kernels, ranges or metrics; the first rule that matches applies")
-	root["$schema"], root["$id"], root["title"] = "http://json-schema.org/draft-07/schema#", schemas+"policy.json", "nsgate.toml, the policy file of nsgate"
+	root["properties"].(object)["rule"] = list("rule",
+		"what holds for some kernels, ranges or metrics; the first rule that matches applies")
+	root["properties"].(object)["ratio"] = list("ratio", "the quotient of two rows of one run, judged as a row")
+	root["$schema"], root["$id"], root["title"] = "http://json-schema.org/draft-07/schema#", schemas+"policy.json",
+		"nsgate.toml, the policy file of nsgate"
 	return root
 }
 
@@ -183,7 +188,8 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 			return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "array", Items: number()}, {Type: "null"}}}
 		case reflect.TypeFor[result.Args]():
 			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
-				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "boolean"}, {Type: "number"}, {Type: "null"}, {Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
+				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "boolean"}, {Type: "number"}, {Type: "null"},
+					{Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
 		case reflect.TypeFor[result.Verdict]():
 			return &invopop.Schema{Type: "string", Enum: []any{result.Pass, result.Fail, result.NoVerdict}}
 		case reflect.TypeFor[result.Outcome]():
@@ -251,8 +257,8 @@ func validate(name string, text []byte) error {
 	return schema.Validate(value)
 }
 
-// TestPolicySchema holds the schema against the reader of the policy, in both directions: what stands in files, and what does not
-// fit a key.
+// TestPolicySchema compares the schema with the reader of the policy, in both directions: policies in files, and keys
+// with values that do not fit.
 func TestPolicySchema(t *testing.T) {
 	check := func(text string) error {
 		var v map[string]any
@@ -266,7 +272,8 @@ func TestPolicySchema(t *testing.T) {
 		return validate("policy", asJSON)
 	}
 	good := []string{"", "# nothing\n"}
-	for _, pattern := range []string{"../../thresholds/testdata/*.toml", "../../testdata/*/nsgate.toml", "../../testdata/examples/*/nsgate.toml"} {
+	for _, pattern := range []string{"../../thresholds/testdata/*.toml", "../../testdata/*/nsgate.toml",
+		"../../testdata/examples/*/nsgate.toml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			text, err := os.ReadFile(file)
@@ -293,11 +300,14 @@ func TestPolicySchema(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`threshold = 0.03`, `threshold = "3"`, `threshold = true`, `treshold = "3%"`, `undecided = "pass"`, "[rule]\nmax = \"3%\"",
-		"[[rules]]\nmax = \"3%\"", "[[rule]]\nstep = \"s\"\nmax = \"3%\"", "[[rule]]\nseverity = \"error\"", "[[rule]]\nkernel = \"a \"\nmax = \"1%\"",
+		`threshold = 0.03`, `threshold = "3"`, `threshold = true`, `treshold = "3%"`, `undecided = "pass"`,
+		"[rule]\nmax = \"3%\"",
+		"[[rules]]\nmax = \"3%\"", "[[rule]]\nstep = \"s\"\nmax = \"3%\"", "[[rule]]\nseverity = \"error\"",
+		"[[rule]]\nkernel = \"a \"\nmax = \"1%\"",
 		"[[workload]]\nruns = 3", "[[workload]]\nname = \"../x\"",
 		"[[workload]]\nname = \"a\"\nruns = \"five\"", "[[workload]]\nname = \"a\"\nruns = 0",
-		"[[workload]]\nname = \"a\"\ntimeout = \"90\"", "[[workload]]\nname = \"a\"\nwarmup = -1", "[[workload]]\nname = \"a\"\ncommand = []",
+		"[[workload]]\nname = \"a\"\ntimeout = \"90\"", "[[workload]]\nname = \"a\"\nwarmup = -1",
+		"[[workload]]\nname = \"a\"\ncommand = []",
 		"[[workload]]\nname = \"a\"\n[[workload.output]]\nname = \"b\"",
 	} {
 		if _, err := thresholds.Parse("x.toml", []byte(text)); err == nil {
@@ -309,8 +319,8 @@ func TestPolicySchema(t *testing.T) {
 	}
 }
 
-// TestWrittenSchemas holds the schemas against what is kept as JSON, and against what lacks a field. Scripts hold them against what
-// commands write.
+// TestWrittenSchemas holds the schemas against what is kept as JSON, and against what lacks a field. Scripts hold them
+// against what commands write.
 func TestWrittenSchemas(t *testing.T) {
 	for name, x := range map[string]struct {
 		files  string

@@ -56,8 +56,8 @@ func secretive(t *testing.T, seed *world) *world {
 	return w
 }
 
-// Nothing that the workload is given, nothing that it prints and nothing that names the machine reaches a file that stays, or the output, with one exception: of
-// a run that failed the output is shown, on standard error.
+// Nothing that the workload is given, nothing that it prints and nothing that names the machine reaches a file that
+// stays, or the output, with one exception: of a run that failed the output is shown, on standard error.
 func TestSecrets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -77,24 +77,31 @@ func TestSecrets(t *testing.T) {
 		{"record counters", "", []string{"record", "--ncu", "--", "./app", arg}, 0, ",ncu 2025.3.1,", false},
 		{"record fails", "", []string{"record", "--", "./fails", arg}, 4, "not recorded", true},
 		{"pass", "", []string{"check", "--", "./app", arg}, 0, "PASS", false},
-		{"fail", "NSGATE_FAKE_PROFILES=saxpy_1.05", []string{"check", "--patch", "p.patch", "--", "./app", arg}, 1, "FAIL", false},
+		{"fail", "NSGATE_FAKE_PROFILES=saxpy_1.05", []string{"check", "--patch", "p.patch", "--", "./app", arg}, 1,
+			"FAIL", false},
 		{"explained", "NSGATE_FAKE_PROFILES=spill", []string{"check", "--", "./app", arg}, 1, "why", false},
-		{"explained without", "NSGATE_FAKE_NCU_FAULT=permission", []string{"check", "--explain", "always", "--", "./app", arg}, 0, "", false},
-		{"undecided", "", []string{"check", "--threshold", "0.05%", "--runs", "2..3", "--undecided=fail", "--", "./app", arg}, 3, "", false},
+		{"explained without", "NSGATE_FAKE_NCU_FAULT=permission",
+			[]string{"check", "--explain", "always", "--", "./app", arg}, 0, "", false},
+		{"undecided", "", []string{"check", "--threshold", "0.05%", "--runs", "2..3", "--undecided=fail", "--", "./app",
+			arg}, 3, "", false},
 		{"lossy", "NSGATE_FAKE_NSYS_FAULT=importer", []string{"check", "--", "./app", arg}, 3, "NO VERDICT", false},
-		{"repeated", "NSGATE_FAKE_NSYS_FAULT=jax-other", []string{"check", "--", "./app", arg}, 3, "without NVTX", false},
+		{"repeated", "NSGATE_FAKE_NSYS_FAULT=jax-other", []string{"check", "--", "./app", arg}, 3, "without NVTX",
+			false},
 		{"crash", "NSGATE_FAKE_NSYS_FAULT=crash", []string{"check", "--", "./app", arg}, 3, "NO VERDICT", false},
 		{"busy", "NSGATE_FAKE_GPU=busy", []string{"check", "--", "./app", arg}, 3, "busy", false},
 		{"workload fails", "", []string{"check", "--", "./fails", arg}, 4, "exited with 3", true},
 		{"workload is killed", "", []string{"check", "--", "./noisy", arg}, 4, "was killed (SIGKILL)", true},
 		{"no workload", "", []string{"check", "--", "./not-there", arg}, 4, "cannot be run", false},
 		{"pair", "", []string{"check", "--paired", "--base-cmd", "./app " + arg, "--", "./app", arg}, 0, "PASS", false},
-		{"pair by variable", "NSGATE_BASE_CMD=./app " + arg, []string{"check", "--paired", "--", "./app", arg}, 0, "PASS", false},
-		{"base fails", "", []string{"check", "--paired", "--base-cmd=./fails " + arg, "--", "./app", arg}, 3, "base build", true},
-		{"build fails", "", []string{"check", "--paired", "--base-ref", "main", "--build", "exit 1; echo " + secretArg, "--", "./app", arg}, 3,
+		{"pair by variable", "NSGATE_BASE_CMD=./app " + arg, []string{"check", "--paired", "--", "./app", arg}, 0,
+			"PASS", false},
+		{"base fails", "", []string{"check", "--paired", "--base-cmd=./fails " + arg, "--", "./app", arg}, 3,
+			"base build", true},
+		{"build fails", "", []string{"check", "--paired", "--base-ref", "main", "--build", "exit 1; echo " + secretArg,
+			"--", "./app", arg}, 3,
 			"the build of the base main failed", false},
-		{"argument of nsys", "", []string{"check", "--nsys-arg=--env-var=TOKEN=" + secretArg, "--nsys-arg", "-e", "--nsys-arg",
-			"TOKEN=" + secretArg, "--", "./app", arg}, 0, "PASS", false},
+		{"argument of nsys", "", []string{"check", "--nsys-arg=--env-var=TOKEN=" + secretArg, "--nsys-arg", "-e",
+			"--nsys-arg", "TOKEN=" + secretArg, "--", "./app", arg}, 0, "PASS", false},
 		{"policy", policy, []string{"check"}, 0, "PASS", false},
 		{"calibrate", "", []string{"calibrate", "--runs", "4", "--", "./app", arg}, 0, "", false},
 		{"show", "", []string{"show", "--format", "json", ".nsgate/default/nvidia-h200"}, 0, "nsgate.summary/1", false},
@@ -126,7 +133,8 @@ func TestSecrets(t *testing.T) {
 					args = append([]string{"check", "--report", f + "=report." + f}, args[1:]...)
 				}
 			}
-			switch name, value, set := strings.Cut(tt.env, "="); {
+			name, value, set := strings.Cut(tt.env, "=")
+			switch {
 			case tt.env == policy:
 				file := filepath.Join(w.work, "..", "nsgate.toml")
 				if err := os.WriteFile(file, []byte(policy), 0o644); err != nil {
@@ -173,7 +181,8 @@ func TestSecrets(t *testing.T) {
 			}
 			written := 0
 			for name, text := range files {
-				if base := filepath.Base(name); strings.HasPrefix(base, "report.") || strings.HasPrefix(base, "github.") {
+				if base := filepath.Base(name); strings.HasPrefix(base, "report.") ||
+					strings.HasPrefix(base, "github.") {
 					written++
 					if text == "" {
 						t.Errorf("%s is empty", base)
@@ -188,15 +197,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// The test above would see a leak: the raw report holds all three, or the workload is not given them. It is kept where the user
-// asks for it, for the user alone. And --dry-run, which is asked for the command lines, shows them.
+// The test above would see a leak: the raw report holds all three, or the workload is not given them. It is kept where
+// the user asks for it, for the user alone. And --dry-run, which is asked for the command lines, shows them.
 func TestSecretsAreThere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
 	t.Parallel()
 	w := secretive(t, nil)
-	w.run(0, "nsgate", "record", "--runs", "2", "--keep-profiles", "kept", "--", "sh", "-c", "env; echo $0; ./app", secretArg)
+	w.run(0, "nsgate", "record", "--runs", "2", "--keep-profiles", "kept", "--", "sh", "-c", "env; echo $0; ./app",
+		secretArg)
 	if s := secrets(w.run(0, "nvidia-smi", "-q", "-x").said()); s != identity+" "+uuid {
 		t.Errorf("nvidia-smi says %q", s)
 	}
@@ -213,7 +223,8 @@ func TestSecretsAreThere(t *testing.T) {
 			t.Errorf("%s: mode %v, want %v (%v)", file, info.Mode().Perm(), mode, err)
 		}
 	}
-	full := w.run(0, "sh", "-c", "nsys export --type sqlite --output=full.sqlite kept/session-001.nsys-rep && cat full.sqlite")
+	full := w.run(0, "sh", "-c",
+		"nsys export --type sqlite --output=full.sqlite kept/session-001.nsys-rep && cat full.sqlite")
 	if secrets(full.said()) != secretEnv+" "+uuid {
 		t.Errorf("a full export holds %q", secrets(full.said()))
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/cli"
 )
 
-// gitHubLook is how GitHub shows a job summary, as far as it matters for what fits: type, tables that scroll, folded parts.
+// gitHubLook is how GitHub shows a job summary, as far as it matters for what fits: type, tables that scroll, folded
+// parts.
 const gitHubLook = `<!DOCTYPE html><meta charset="utf-8"><title>summary</title><style>
 body{margin:0;padding:24px;width:782px;font:16px/1.5 -apple-system,"Segoe UI","Noto Sans",Helvetica,Arial,sans-serif;color:#1f2328}
 table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse;margin-bottom:16px}
@@ -31,7 +32,8 @@ h2{padding-bottom:.3em;border-bottom:1px solid #d1d9e0b3}sub{font-size:75%}
 // gitHubWidth is how wide a job summary is on GitHub's page in a window of a usual size.
 const gitHubWidth = 830
 
-// TestPageSummary looks at job summaries as GitHub shows them: no table that is not folded away has to be scrolled sideways.
+// TestPageSummary looks at job summaries as GitHub shows them: no table that is not folded away has to be scrolled
+// sideways.
 func TestPageSummary(t *testing.T) {
 	ctx := browser(t)
 	in := func(parts ...string) string {
@@ -46,10 +48,12 @@ func TestPageSummary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, said, body bytes.Buffer
-			if code := cli.Main(context.Background(), []string{"compare", sides[0], sides[1], "--format", "markdown"}, cli.Streams{Out: &out, Err: &said}); code != cli.ExitFail {
+			if code := cli.Main(context.Background(), []string{"compare", sides[0], sides[1], "--format", "markdown"},
+				cli.Streams{Out: &out, Err: &said}); code != cli.ExitFail {
 				t.Fatalf("exit code %d: %s", code, said.String())
 			}
-			markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
+			markdown := goldmark.New(goldmark.WithExtensions(extension.GFM),
+				goldmark.WithRendererOptions(html.WithUnsafe()))
 			if err := markdown.Convert(out.Bytes(), &body); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +62,8 @@ func TestPageSummary(t *testing.T) {
 			defer cancel()
 			var wide []string
 			var picture []byte
-			if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(gitHubWidth, 900, 1, false), chromedp.Navigate("file://"+file),
+			if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(gitHubWidth, 900, 1, false),
+				chromedp.Navigate("file://"+file),
 				chromedp.Evaluate(`[...document.querySelectorAll("table")].filter(e => !e.closest("details") && e.scrollWidth > e.clientWidth).map(e => e.scrollWidth + " of " + e.clientWidth + ": " + e.textContent.trim().slice(0, 60))`, &wide),
 				chromedp.FullScreenshot(&picture, 100)); err != nil {
 				t.Fatal(err)

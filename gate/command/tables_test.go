@@ -13,16 +13,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // TestTables holds the tables of the manual against the lists in the code: what is read, what can be
-// written, what is refused, what is looked for, and the inputs and outputs of the action; -update rewrites them.
+// written, what is refused, what is looked for; -update rewrites them.
 func TestTables(t *testing.T) {
 	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
 	for _, f := range profile.Formats() {
@@ -37,17 +37,10 @@ func TestTables(t *testing.T) {
 		about, _ := report.About(name)
 		formats += fmt.Sprintf("| `%s` | %s |\n", name, about)
 	}
-	refusals := "| `reason_key` | no verdict, because |\n| --- | --- |\n"
-	for _, k := range model.Kinds {
-		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
-	}
-	reasons, args := "| key | meaning and arguments |\n| --- | --- |\n", map[string]string{}
+	args := map[string]string{}
 	for _, k := range result.Keys() {
 		if k.Args != nil {
 			args[k.Key] = " (`" + strings.Join(k.Args, "`, `") + "`)"
-		}
-		if k.Means != "A pattern." {
-			reasons += fmt.Sprintf("| `%s` | %s%s |\n", k.Key, strings.TrimSuffix(k.Means, "."), args[k.Key])
 		}
 	}
 	patterns := "| `key` | meaning and arguments | named |\n| --- | --- | --- |\n"
@@ -58,12 +51,12 @@ func TestTables(t *testing.T) {
 	var rows []string
 	for by := measure.ByTimeline; by <= measure.ByResults; by++ {
 		for _, kind := range []measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeDevice,
-			measure.ScopeWorkload,
-			measure.ScopeCopy, measure.ScopeOutput, measure.ScopeBenchmark, measure.ScopeSection} {
+			measure.ScopeWorkload, measure.ScopeCopy, measure.ScopeOutput, measure.ScopeBenchmark,
+			measure.ScopeSection} {
 			var names []string
 			for _, m := range measure.MetricsOf(kind) {
-				listed := m.Better != measure.Neither || by != measure.ByTimeline && (by != measure.ByCounters || m.Exact) ||
-					m.Unit == "per thread"
+				listed := m.Better != measure.Neither ||
+					by != measure.ByTimeline && (by != measure.ByCounters || m.Exact) || m.Unit == "per thread"
 				name := "`" + m.Name + "`"
 				if m.Judged() {
 					name = "**" + name + "**"
@@ -82,28 +75,17 @@ func TestTables(t *testing.T) {
 	for _, list := range rows {
 		if list != "" {
 			by := ""
-			if m, _ := measure.MetricByName(strings.Trim(strings.Split(list, ",")[0], "*`")); m.Means() != measure.ByTimeline {
+			if m, _ := measure.MetricByName(strings.Trim(strings.Split(list, ",")[0],
+				"*`")); m.Means() != measure.ByTimeline {
 				by = ": " + m.Means().String()
 			}
 			metrics += fmt.Sprintf("| %s%s | %s |\n", of[list][2:], by, list)
 		}
 	}
-	text, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	action := ""
-	for _, list := range []string{"input", "output"} {
-		action += "\n| " + list + " | meaning |\n| --- | --- |\n"
-		for _, m := range described.FindAllStringSubmatch(part(string(text), list+"s"), -1) {
-			action += fmt.Sprintf("| `%s` | %s |\n", m[1], m[2])
-		}
-	}
 	for _, x := range []struct{ file, name, table string }{
-		{"../../cmd/nsgate/docs/ci.md", "action", action[1:]}, {"../../cmd/nsgate/docs/policy.md", "metrics", metrics},
-		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats}, {"../../cmd/nsgate/docs/refusals.md", "reasons", refusals},
+		{"../../cmd/nsgate/docs/policy.md", "metrics", metrics},
+		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats},
 		{"../../cmd/nsgate/docs/patterns.md", "patterns", patterns},
-		{"../../cmd/nsgate/docs/reasons.md", "keys", reasons},
 	} {
 		text, err := os.ReadFile(x.file)
 		if err != nil {
@@ -122,13 +104,11 @@ func TestTables(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			t.Errorf("the table %q of %s is not that of the code; go test ./gate/command -run TestTables -update rewrites it", x.name, x.file)
+			t.Errorf("the table %q of %s is not that of the code; go test ./gate/command -run TestTables -update "+
+				"rewrites it", x.name, x.file)
 		}
 	}
 }
-
-// described is a key of action.yml with its description.
-var described = regexp.MustCompile(`(?m)^  ([a-z-]+):\n    description: (.*)$`)
 
 // TestKinds checks the lists of refusals and reasons: distinct words in one form, each with one sentence.
 func TestKinds(t *testing.T) {
@@ -155,7 +135,7 @@ func TestKinds(t *testing.T) {
 // TestKeyed finds types of reasons without a row: those with a sentence in the packages that have rows.
 func TestKeyed(t *testing.T) {
 	parts := []string{"Bound", "Bounds", "Interval", "Plain", "call"} // of reasons, which say nothing themselves
-	for _, dir := range []string{"reason", "insight", "calibrate", "app"} {
+	for _, dir := range []string{"explain/reason", "explain/insight", "judge/calibrate", "app"} {
 		files, err := filepath.Glob("../internal/" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

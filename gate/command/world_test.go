@@ -49,8 +49,8 @@ func newWorld(t *testing.T) *world {
 	}
 	w.env = append(w.env, w.mark, "TMPDIR="+w.tmp, "WORK="+w.work, "H200="+recordings, "KERNELS="+recordings+"/kernels",
 		"NSGATE_FAKE_PROFILES="+recordings+"/kernels/base", "NSGATE_FAKE_LOSSY="+recordings+"/jax-lossy.sqlite",
-		"GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+		"GIT_TEMPLATE_DIR=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	t.Cleanup(func() {
 		for pid := range w.find("") {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -88,8 +88,8 @@ func (w *world) script(name, text string) {
 	writeProgram(w.T, filepath.Join(w.work, name), "#!/bin/sh\n"+text+"\n")
 }
 
-// writeProgram writes a file that can be started, and its directory. No process is forked meanwhile: a child would hold the file
-// open for writing until it executes its program, and the system starts no such file ("text file busy").
+// writeProgram writes a file that can be started, and its directory. No process is forked meanwhile: a child would hold
+// the file open for writing until it executes its program, and the system starts no such file ("text file busy").
 func writeProgram(t *testing.T, file, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -129,7 +129,8 @@ func ExampleOutputKind() {
 		{Name: "loss", Better: measure.Lower},
 		{Name: "samples", Better: measure.Higher, Measures: measure.OfSteps},
 	} {
-		of := map[measure.OutputKind]string{measure.OfSteps: "the steps", measure.OfRun: "the run", measure.OfOther: "no speed"}
+		of := map[measure.OutputKind]string{measure.OfSteps: "the steps", measure.OfRun: "the run",
+			measure.OfOther: "no speed"}
 		fmt.Println(o.Name, "measures", of[o.Kind()])
 	}
 	// Output:
@@ -137,4 +138,9 @@ func ExampleOutputKind() {
 	// training time (s) measures the run
 	// loss measures no speed
 	// samples measures the steps
+}
+
+func ExampleNearby() {
+	fmt.Println(measure.Nearby("tme", []string{"launches", "time", "total"}, 2))
+	// Output: [time total]
 }

@@ -110,3 +110,6 @@ func Percent(v float64) string { return measure.Percent(v) }
 
 // Nearest is the one of the known words that a misspelt word was meant for, "" where none is near.
 func Nearest(word string, known []string) string { return measure.Nearest(word, known) }
+
+// Nearby are the n known words that are nearest to a word, the nearest first.
+func Nearby(word string, known []string, n int) []string { return measure.Nearby(word, known, n) }

@@ -12,25 +12,25 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nsgate/nsgate/gate/internal/align"
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/judge/align"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Accept takes what a report says has changed into the baseline. What has not changed stays as it was measured before.
 type Accept struct {
 	// Judgement is of a [Check] that measured something: it has HeadSessions.
-	Judgement *result.Judgement
+	Judgement *result.Report
 	// Reason says why the change is wanted, for those who review the baseline. Only Improved has a default.
 	Reason string
-	// Root is the directory of the baselines, "" for that of the report. Home is the one beside whose policy file they lie
-	// where the report names none, "" for the working directory.
+	// Root is the directory of the baselines, "" for that of the report. Home is the one beside whose policy file they
+	// lie where the report names none, "" for the working directory.
 	Root, Home string
 	// Own is true for a report of this user, whose baseline may lie anywhere.
 	Own bool
@@ -38,11 +38,11 @@ type Accept struct {
 	Anchor string
 	// Force accepts in spite of [Accept.Doubts].
 	Force bool
-	// Improved accepts what is faster, and what is slower and forgiven for it, of a report that passes. It takes an Accept
-	// from [Accept.Again].
+	// Improved accepts what is faster, and what is slower and forgiven for it, of a report that passes. It takes an
+	// Accept from [Accept.Again].
 	Improved bool
 
-	claim   *result.Judgement // of the file whose sessions were judged again, nil where that was not done
+	claim   *result.Report // of the file whose sessions were judged again, nil where that was not done
 	claimed map[comparison]bool
 	first   bool // the baseline held nothing to judge by
 }
@@ -76,7 +76,8 @@ func (a Accept) Dir() (string, error) {
 		return At(named), nil
 	}
 	root := filepath.Dir(filepath.Dir(named))
-	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"),
+		func(part string) bool { return strings.EqualFold(part, ".git") })
 	switch {
 	case !filepath.IsLocal(named), inGit, baseline.Dir(root, workload, gpu) != filepath.Clean(named):
 		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; "+
@@ -98,7 +99,8 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	}
 	switch {
 	case a.Improved && answer(r) != string(result.Pass):
-		out = append(out, model.Refuse(model.NotAcceptable, "check again when it passes, or accept the report nevertheless",
+		out = append(out, model.Refuse(model.NotAcceptable,
+			"check again when it passes, or accept the report nevertheless",
 			"the verdict is %s: the sums that are stored with faster values may hold slower ones", answer(r)))
 	case !a.Improved && !Changed(r) && r.Measured == nil:
 		out = append(out, model.Refuse(model.NotAcceptable,
@@ -110,9 +112,11 @@ func (a Accept) Doubts(ctx context.Context) (out []error) {
 	}
 	if strings.HasSuffix(of, dirty) {
 		out = append(out, model.Refuse(model.NotAcceptable, "commit and check again, or accept the report nevertheless",
-			"what the report measured was not committed: changes to %s that nobody can review", strings.TrimSuffix(of, dirty)))
+			"what the report measured was not committed: changes to %s that nobody can review",
+			strings.TrimSuffix(of, dirty)))
 	}
-	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" && !strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
+	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" &&
+		!strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
 		out = append(out, model.Refuse(model.NotAcceptable, "check again here, or accept the report nevertheless",
 			"the report is of commit %s, and %s is checked out", of, here))
 	}
@@ -139,7 +143,8 @@ const maxReason = 500
 // reason normalises a reason to one line, and refuses one that is empty or too long.
 func reason(s string) (string, error) {
 	s = measure.NormalizeLine(s)
-	switch n := utf8.RuneCountInString(s); {
+	n := utf8.RuneCountInString(s)
+	switch {
 	case n == 0:
 		return "", errors.New("a reason is needed; say why the change is wanted, for those who review the baseline")
 	case n > maxReason:
@@ -231,7 +236,8 @@ func (a Accept) moves(head *model.Session, live []model.Session) moves {
 	}
 	for x := range m.moved {
 		if !has[x] {
-			if delete(m.moved, x); had[x] {
+			delete(m.moved, x)
+			if had[x] {
 				m.gone[x] = true
 			}
 		}
@@ -260,7 +266,8 @@ func subjects(sessions ...model.Session) map[measure.Subject]bool {
 func (m *moves) findings(changed []*result.Finding) (old map[string]bool) {
 	old = map[string]bool{}
 	for _, f := range changed {
-		if m.moved[f.Subject()] = true; f.Match != "exact" {
+		m.moved[f.Subject()] = true
+		if f.Match != "exact" {
 			old[f.Name] = true
 			for _, name := range f.BaseNames {
 				old[name] = true
@@ -285,7 +292,9 @@ func (m moves) takes(x measure.Subject) bool {
 	case m.moved[x]:
 		return true
 	case x.Scope == measure.ScopeRange:
-		return slices.ContainsFunc(m.roles, func(role string) bool { return strings.Contains("/"+role+"/", "/"+x.Name+"/") })
+		return slices.ContainsFunc(m.roles, func(role string) bool {
+			return strings.Contains("/"+role+"/", "/"+x.Name+"/")
+		})
 	case x.Scope == measure.ScopeWorkload:
 		return x == measure.Workload
 	case x.Scope == measure.ScopeOutput || x.Scope == measure.ScopeBenchmark:
@@ -355,12 +364,12 @@ func (a Accept) lines(why string, whole bool) (out []string) {
 }
 
 // Changed reports whether a gate does not pass because of a change that the baseline can take.
-func Changed(r *result.Judgement) bool {
+func Changed(r *result.Report) bool {
 	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && r.ReasonKey == string(model.RowGone)
 }
 
 // Faster reports whether a gate passes and has something to accept with [Accept.Improved].
-func Faster(r *result.Judgement) bool {
+func Faster(r *result.Report) bool {
 	return answer(r) == string(result.Pass) &&
 		slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Faster })
 }

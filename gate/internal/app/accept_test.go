@@ -22,14 +22,16 @@ func TestPatchApplies(t *testing.T) {
 		t.Fatalf("%s", out)
 	}
 	text := rapid.Custom(func(t *rapid.T) string {
-		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a,1", "b,2", "c,3", "d,4", "", "-x", "+y", "@@ z", "\\ No", "é\t"}), 0, 30).Draw(t, "lines")
+		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a,1", "b,2", "c,3", "d,4", "", "-x", "+y", "@@ z", "\\ No",
+			"é\t"}), 0, 30).Draw(t, "lines")
 		end := rapid.SampledFrom([]string{"\n", "\n", "\n", ""}).Draw(t, "end")
 		if len(lines) == 0 {
 			return ""
 		}
 		return strings.Join(lines, "\n") + end
 	})
-	name := rapid.SampledFrom([]string{"samples.csv", "with space/a b.csv", `quote".csv`, "é.csv", `back\slash.csv`, "tab\t.csv"})
+	name := rapid.SampledFrom([]string{"samples.csv", "with space/a b.csv", `quote".csv`, "é.csv", `back\slash.csv`,
+		"tab\t.csv"})
 	rapid.Check(t, func(t *rapid.T) {
 		before, after, file := text.Draw(t, "before"), text.Draw(t, "after"), name.Draw(t, "name")
 		existed := rapid.Bool().Draw(t, "existed") || after == ""

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -30,7 +30,7 @@ var ErrNothingFaster = errors.New("nothing in the report is certainly faster tha
 // Kinds of the base that a head was judged against, see [result.Basis].
 const againstBaseline, AgainstBuild = "baseline", "build"
 
-func basisOf(r *result.Judgement, files result.Basis, kernels []string) *result.Basis {
+func basisOf(r *result.Report, files result.Basis, kernels []string) *result.Basis {
 	files.Policy, files.Looks, files.Look, files.Kernels = r.Basis.Policy, r.Basis.Looks, r.Basis.Look, kernels
 	return &files
 }
@@ -46,7 +46,7 @@ func lookOf(alpha float64, looks []int, n int) decide.Look {
 
 // Again judges a saved report again under a policy: its sessions by the baseline as it was then. It is an error where
 // that is gone.
-func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resolved) (*result.Judgement, error) {
+func Again(ctx context.Context, said *result.Report, policy *thresholds.Resolved) (*result.Report, error) {
 	b, err := baseline.Open(At(said.Baseline), func(b *baseline.Baseline) error {
 		anchorTags(ctx, b)
 		return cmp.Or(b.Restore(said.Basis.Files, said.Basis.Anchor), b.ReadSinceAnchor())
@@ -84,7 +84,7 @@ func Again(ctx context.Context, said *result.Judgement, policy *thresholds.Resol
 }
 
 // again judges the sessions of a saved report by a baseline; without any in that there is no verdict.
-func again(said *result.Judgement, b *baseline.Baseline, policy *thresholds.Resolved) *result.Judgement {
+func again(said *result.Report, b *baseline.Baseline, policy *thresholds.Resolved) *result.Report {
 	files := cmp.Or(said.Basis, &result.Basis{})
 	base, head := profile.CommonProfiler(b.InEffect(), said.HeadSessions)
 	names := files.Kernels
@@ -161,7 +161,7 @@ func (a Accept) believe() {
 	}
 }
 
-func named(r *result.Judgement) (names []string) {
+func named(r *result.Report) (names []string) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Scope == measure.ScopeKernel {
 			names = append(names, f.Subject().Short())
@@ -178,7 +178,8 @@ func (a Accept) outdated() error {
 	}
 	if a.Judgement.Verdict == result.NoVerdict && !a.Judgement.Undecided {
 		return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
-			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s", a.Judgement.Reason)
+			"the report says fail, and its sessions cannot be judged against the baseline as it is now: %s",
+			a.Judgement.Reason)
 	}
 	return model.Refuse(model.NotAcceptable, "check again, or accept the report nevertheless",
 		"the report says fail, and its sessions, judged against the baseline as it is now, %s", answer(a.Judgement))

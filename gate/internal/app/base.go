@@ -38,10 +38,12 @@ func (b *Base) In(ctx context.Context, dir string) (err error) {
 	if err = b.revision.CheckedOut(ctx, dir); err != nil {
 		return err
 	}
-	switch err = run.Unchanged(dir, ask(ctx, dir, "rev-parse", "--absolute-git-dir")); {
+	err = run.Unchanged(dir, ask(ctx, dir, "rev-parse", "--absolute-git-dir"))
+	switch {
 	case errors.Is(err, run.ErrNoList):
-		b.Warnings = append(b.Warnings, "the base build has no list of its files (.git/nsgate-built, of sha256sum -z): "+
-			"whether it is as it was built is not known")
+		b.Warnings = append(b.Warnings,
+			"the base build has no list of its files (.git/nsgate-built, of sha256sum -z): "+
+				"whether it is as it was built is not known")
 	case err != nil:
 		return fmt.Errorf("%s: %w; build %s anew", dir, err, b.revision.Ref)
 	}
@@ -66,7 +68,8 @@ func (b *Base) Separate(getenv func(string) string) error {
 	}
 	for _, w := range words {
 		if b.revision.Holds(w) {
-			return fmt.Errorf("%s lies in this checkout, so the base would use the head's: name it relative to the working directory", w)
+			return fmt.Errorf("%s lies in this checkout, so the base would use the head's: name it relative to the "+
+				"working directory", w)
 		}
 	}
 	for _, name := range []string{"PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD"} {
@@ -121,7 +124,8 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 
 // Checkout checks a commit out and builds it. With getenv it refuses a command that leads into this checkout, see
 // [Base.Separate]. The caller calls remove when it is done, also after an error.
-func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) string, observe func(Event)) (build Build, remove func(), err error) {
+func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) string,
+	observe func(Event)) (build Build, remove func(), err error) {
 	if err := b.At(ctx, commit); err != nil {
 		return Build{}, func() {}, err
 	}

@@ -13,10 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -93,7 +94,8 @@ func BaselineAt(dir string) (root, workload, gpu string) {
 		found, _ := new(input.Search).Paths(dir, pattern)
 		return slices.ContainsFunc(found, func(f string) bool { return baseline.IsFile(filepath.Base(f)) })
 	}
-	switch abs, err := filepath.Abs(dir); {
+	abs, err := filepath.Abs(dir)
+	switch {
 	case err == nil && holds("*.csv"):
 		dir, gpu = filepath.Join(dir, ".."), filepath.Base(abs)
 	case !holds("*/*.csv"):
@@ -153,7 +155,8 @@ var (
 
 func readTags(ctx context.Context) (out tags) {
 	out.byCommit = map[string]string{}
-	for line := range strings.Lines(ask(ctx, "", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+	for line := range strings.Lines(ask(ctx, "", "for-each-ref",
+		"--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
 		if name := words[len(words)-1]; release().MatchString(name) {
 			for _, commit := range words[:len(words)-1] {
@@ -164,8 +167,10 @@ func readTags(ctx context.Context) (out tags) {
 	if len(out.byCommit) == 0 {
 		return out
 	}
-	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
-		if name = strings.TrimSpace(name); release().MatchString(name) && len(out.before) < maxReleases {
+	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname",
+		"--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
+		name = strings.TrimSpace(name)
+		if release().MatchString(name) && len(out.before) < maxReleases {
 			out.before = append(out.before, name)
 		}
 	}
@@ -238,6 +243,17 @@ func (b Baselines) Longest() (longest time.Duration) {
 
 // NoNVTX reports whether the newest session was measured without NVTX ranges, which lose events.
 func (b Baselines) NoNVTX() bool { return b.newest().Mode == model.WithoutNVTX }
+
+// Alike is the step and the warm-up of a head that is judged against the newest session: see [profile.Rule.Alike].
+func (b Baselines) Alike(r profile.Rule) (step, warmup string) {
+	if s := b.newest(); s.Profiled() > 0 {
+		return r.Alike(&s)
+	}
+	return r.Step, r.Warmup
+}
+
+// Operations reports whether the newest session knows the operations of kernels that XLA named.
+func (b Baselines) Operations() bool { return len(b.newest().Operations) > 0 }
 
 func (b Baselines) newest() (newest model.Session) {
 	for _, x := range b {

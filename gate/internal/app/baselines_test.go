@@ -12,7 +12,8 @@ func TestTimeoutIsLearned(t *testing.T) {
 		longest []time.Duration
 		want    time.Duration
 	}{
-		{nil, 0}, {[]time.Duration{0, 0}, 0}, {[]time.Duration{time.Second}, 5 * time.Minute}, {[]time.Duration{0, 90 * time.Second, time.Minute}, 15 * time.Minute},
+		{nil, 0}, {[]time.Duration{0, 0}, 0}, {[]time.Duration{time.Second}, 5 * time.Minute},
+		{[]time.Duration{0, 90 * time.Second, time.Minute}, 15 * time.Minute},
 	} {
 		var b Baselines
 		for _, l := range c.longest {

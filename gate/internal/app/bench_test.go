@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -50,7 +50,7 @@ func BenchmarkSessions(b *testing.B) {
 		}
 		store(b, committed, all[:sessions]...)
 		store(b, head, all[sessions])
-		measured := func(b *testing.B, run func() (*result.Judgement, error)) {
+		measured := func(b *testing.B, run func() (*result.Report, error)) {
 			for b.Loop() {
 				if r, err := run(); err != nil || r.Verdict != result.Pass {
 					b.Fatal(r, err)
@@ -59,16 +59,17 @@ func BenchmarkSessions(b *testing.B) {
 		}
 		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
 			c := Compare{Base: committed, Head: head, Policy: thresholds.Default().For("")}
-			measured(b, func() (*result.Judgement, error) { return c.Run(b.Context()) })
+			measured(b, func() (*result.Report, error) { return c.Run(b.Context()) })
 			readInPython(b, committed)
 		})
 		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
-			measured(b, func() (*result.Judgement, error) {
+			measured(b, func() (*result.Report, error) {
 				read, err := ReadBaselines(b.Context(), root, "w")
 				if err != nil {
 					return nil, err
 				}
-				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default().For("")},
+				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read,
+					Policy: thresholds.Default().For("")},
 					Looks: []int{5}}
 				return c.Run(b.Context())
 			})
@@ -113,13 +114,16 @@ func store(b *testing.B, dir string, sessions ...model.Session) {
 
 // session is one of so many runs, whose kernels scatter by 0.2 %.
 func session(random *rand.Rand, kernels, runs int, start time.Time) model.Session {
-	s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: start, GPUHash: "01234567"}, Step: "step"}
+	s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: start,
+		GPUHash: "01234567"}, Step: "step"}
 	for i := range runs {
-		s.Runs = append(s.Runs, model.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true, Start: start.Add(time.Duration(i) * time.Second)})
+		s.Runs = append(s.Runs, model.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true,
+			Start: start.Add(time.Duration(i) * time.Second)})
 	}
 	whole := make(model.Values, runs)
 	for k := range kernels {
-		subject := measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
+		subject := measure.Subject{Scope: measure.ScopeKernel,
+			Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
 			Grid: measure.Dim3{X: 64, Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
 		series := []model.Series{{Metric: measure.Time}, {Metric: measure.Total}, {Metric: measure.Launches}}
 		for i := range runs {

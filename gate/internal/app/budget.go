@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 // budget plans the looks of a check within a time. The zero value allows any.
@@ -80,8 +80,8 @@ func (b *budget) affords(most int) int {
 }
 
 // tell adds to an undecided judgement how many runs the time allowed, and how long those would take that decide.
-func (b *budget) tell(r *result.Judgement, taken int) {
-	if b.limit == 0 || verdict.Settled(&r.Decision) {
+func (b *budget) tell(r *result.Report, taken int) {
+	if b.limit == 0 || verdict.Settled(r) {
 		return
 	}
 	needed, x := 0, TimeIsUp{Budget: b.limit.String(), Runs: taken}

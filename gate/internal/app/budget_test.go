@@ -20,11 +20,14 @@ func TestBudget(t *testing.T) {
 		looks, want []int
 	}{
 		{"none", 0, 0, 5 * second, 2 * second, 1, []int{3, 5, 8}, []int{3, 5, 8}},
-		{"the rest fits", time.Minute, 0, 5 * second, 3 * second, 1, []int{3, 1000}, []int{3, 10}}, // 18 s, then 7 × (5 s + 1 s)
+		// 18 s, then 7 × (5 s + 1 s)
+		{"the rest fits", time.Minute, 0, 5 * second, 3 * second, 1, []int{3, 1000}, []int{3, 10}},
 		{"no more than was asked for", time.Minute, 0, 5 * second, 3 * second, 1, []int{3, 5, 8}, []int{3, 8}},
-		{"a session costs its start", 22 * time.Second, 0, second, 6 * second, 1, []int{3, 1000}, []int{3, 7}}, // 9 s, 4 s and 8 s more
+		// 9 s, 4 s and 8 s more
+		{"a session costs its start", 22 * time.Second, 0, second, 6 * second, 1, []int{3, 1000}, []int{3, 7}},
 		{"nothing fits", 10 * time.Second, 0, 5 * second, 3 * second, 1, []int{3, 1000}, []int{3}},
-		{"both builds", time.Minute, 0, 5 * second, 3 * second, 2, []int{3, 1000}, []int{3, 5}}, // 33 s, 2 × 10 s and 3 s
+		// 33 s, 2 × 10 s and 3 s
+		{"both builds", time.Minute, 0, 5 * second, 3 * second, 2, []int{3, 1000}, []int{3, 5}},
 		{"runs are known to be long", time.Minute, 30 * second, 25 * second, 3 * second, 1, []int{3, 1000}, []int{2}},
 	} {
 		s := &result.Spent{}
@@ -44,14 +47,14 @@ func TestPreferredRuns(t *testing.T) {
 		return result.Finding{Metric: metric, Outcome: result.Undecided, Gates: true, Low: -0.1, High: 0.1, Limit: 0.03}
 	}
 	settled := result.Finding{Metric: "rate", Outcome: result.WithinLimit, Gates: true}
-	of := func(findings ...result.Finding) *result.Judgement {
-		return &result.Judgement{Decision: result.Decision{Findings: findings}}
+	of := func(findings ...result.Finding) *result.Report {
+		return &result.Report{Findings: findings}
 	}
 	m := &Live{Unprofiled: 1.5}
 	c := Check{Job: Job{Measurer: m, Live: m}}
 	for _, tt := range []struct {
 		name                 string
-		judged               *result.Judgement
+		judged               *result.Report
 		profiled, unprofiled int
 	}{
 		{"kernel and output", of(open("rate"), open("time")), 2, 3},

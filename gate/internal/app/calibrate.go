@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 )
 
 // DefaultRuns is the default number of runs of each side.

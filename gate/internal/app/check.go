@@ -13,15 +13,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base
@@ -34,8 +34,8 @@ type Check struct {
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one. The measurement goes on to
 	// the next while something is undecided. The looks share the chance of a false alarm.
 	Looks []int
-	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of runs:
-	// after the first look it is known how many fit.
+	// Budget is the time that all sessions may take, 0 for any. Looks then gives the first and the largest number of
+	// runs: after the first look it is known how many fit.
 	Budget time.Duration
 	// Profiler selects the sessions of the baselines to compare the head with; "" is the profiler of the head.
 	Profiler model.Profiler
@@ -43,6 +43,14 @@ type Check struct {
 	Kernels []string
 	// Explain says which regressions to explain by counters, where the Measurer can.
 	Explain Explain
+	// ExplainTime is how long explanations may take: 0 as long as the runs of the head took, from [leastExplainTime] to
+	// [mostExplainTime], negative for any.
+	ExplainTime time.Duration
+	// ExplainLess and ExplainMore say how to leave out explanations, and how to allow them more time.
+	ExplainLess, ExplainMore string
+	// Decided, where not nil, is told of a verdict that is about to be explained. The explanation is under its context,
+	// whose end leaves the verdict, until stop.
+	Decided func(context.Context, *result.Report) (ctx context.Context, stop func())
 	// SkipUnchanged passes the check without measuring where nothing that is measured changed since the baseline.
 	SkipUnchanged bool
 	// Draw adds to the report what pictures show.
@@ -104,7 +112,7 @@ func (c *Check) own() Baselines {
 }
 
 // Run measures and judges. What must not be judged is a report without a verdict and no error.
-func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
+func (c *Check) Run(ctx context.Context) (r *result.Report, err error) {
 	if c.CodeOnly {
 		return checkCode(ctx, c)
 	}
@@ -116,6 +124,9 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	}
 	c.nameKernels(ctx)
 	defer c.Tell(Event{Stage: run.Done})
+	if c.Live != nil {
+		c.Live.NoDump = len(c.Baselines) > 0 && c.Base == nil && !c.Live.Dump
+	}
 	if c.Screens() {
 		r, err = c.screen(ctx)
 	}
@@ -132,7 +143,7 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	case c.Base != nil:
 		r.Note(result.Say(BaseNotNeeded{}))
 	case r != nil:
-		r, err = c.explained(ctx, r, nil)
+		r = c.explained(ctx, r, nil)
 	case len(c.Baselines) > 0:
 		r, err = c.first(ctx, model.Refuse(model.OtherProfiler,
 			"take what was measured here as the first baseline, or check with the profiler of the baseline",
@@ -142,6 +153,11 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 			"take what was measured here as the first baseline, if this is the code to compare with",
 			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
+	return c.answered(ctx, r, err)
+}
+
+// answered is the report of a check, with what holds for all of them.
+func (c *Check) answered(ctx context.Context, r *result.Report, err error) (*result.Report, error) {
 	var base []model.Session
 	if own := c.own(); len(own) == 1 && c.Base == nil {
 		base = own[0].Sessions
@@ -149,18 +165,20 @@ func (c *Check) Run(ctx context.Context) (r *result.Judgement, err error) {
 	if r, err = Refused(r, err, base...); err == nil {
 		r.Basis.Policy, r.Basis.Root = cmp.Or(r.Basis.Policy, c.Policy), cmp.Or(r.Basis.Root, Placed(c.Root))
 		r.Workload, r.Spent = c.Workload, c.spent(r.HeadSessions)
+		c.changedLines(ctx, r)
 	}
 	return r, err
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes
 // one look, and pair decides the rest. Without a baseline of this machine's GPU the head can become the first one.
-func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
+func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	models, first := c.Live.Models(ctx)
 	here := own.Here(models, first)
 	if len(here) == 0 {
-		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
+		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or "+
+			"run the check where the baseline was measured",
 			"the GPU of this machine is %s, the baseline was measured on %s", model.Models(models), list(own.models()))
 		if c.Base == nil {
 			return c.first(ctx, why)
@@ -192,15 +210,15 @@ func (c *Check) screen(ctx context.Context) (*result.Judgement, error) {
 }
 
 // overrule notes that the base build decides in place of the committed baseline, which gave the verdict of screen.
-func overrule(screen, r *result.Judgement) {
+func overrule(screen, r *result.Report) {
 	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on "+
-			"this host too")
+		r.Next = append(r.Next,
+			"the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}
 }
 
-func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
+func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	build, remove, err := c.Base.ready(ctx, c.Tell)
 	defer remove()
 	if err != nil {
@@ -225,14 +243,14 @@ func (c *Check) pair(ctx context.Context) (*result.Judgement, error) {
 		r.Basis = basisOf(r, b.basis, c.Kernels)
 	}
 	r.Basis.Against = AgainstBuild
-	return c.explained(ctx, r, &build)
+	return c.explained(ctx, r, &build), nil
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
 // and may be wrong in its share of the policy's error only. sides splits the runs into baseline and head sessions.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Judgement, error) {
-	var r *result.Judgement
+	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Report, error) {
+	var r *result.Report
 	b := c.budget(base != nil)
 	looks = b.begin(looks)
 	taken, again := 0, 0
@@ -272,7 +290,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			}
 		}
 		r.Basis.Looks, r.Basis.Look = slices.Clone(looks), i+1
-		if interrupted || verdict.Settled(&r.Decision) {
+		if interrupted || verdict.Settled(r) {
 			break
 		}
 	}
@@ -285,23 +303,25 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 
 // prefer limits the next look to the runs, profiled or unprofiled, that measure the undecided findings. Of the other
 // kind it takes none, or the one that a session needs. The first look has no report yet and takes both.
-func (c *Check) prefer(r *result.Judgement) {
+func (c *Check) prefer(r *result.Report) {
 	m := c.Live
 	if m == nil || m.Unprofiled == 0 {
 		return
 	}
-	if m.only = [2]bool{}; r == nil {
+	m.only = wanted{}
+	if r == nil {
 		return
 	}
 	for _, f := range r.Findings {
-		if metric, _ := measure.MetricByName(f.Metric); verdict.OpenToRuns(f) {
-			m.only[map[bool]int{true: 1}[metric.Unprofiled()]] = true
-		}
+		metric, _ := measure.MetricByName(f.Metric)
+		open := verdict.OpenToRuns(f)
+		m.only.unprofiled = m.only.unprofiled || open && metric.Unprofiled()
+		m.only.profiled = m.only.profiled || open && !metric.Unprofiled()
 	}
 }
 
 func (c *Check) look(ctx context.Context, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Judgement, error) {
+	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Report, error) {
 	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
@@ -316,11 +336,13 @@ func (c *Check) look(ctx context.Context, all *Measurement,
 		all.Warnings = append(all.Warnings, err.Error())
 	}
 	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}
-	return judged(in, all.Warnings), nil
+	r := judged(in, nil)
+	r.Warnings = append(r.Warnings, all.doubts(r)...)
+	return r, nil
 }
 
 // outliers is the number of outlier runs of the side that has more of them; without both that of the head.
-func outliers(r *result.Judgement, both bool) int {
+func outliers(r *result.Report, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.OutlierRuns {
 		runs[x.Side]++
@@ -340,7 +362,7 @@ func (c *Check) asked(m *Measurement, head []model.Session) error {
 }
 
 // answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func answer(r *result.Judgement) string {
+func answer(r *result.Report) string {
 	switch {
 	case r.Undecided:
 		return "undecided"
@@ -356,7 +378,9 @@ func (c *Check) Commands(ctx context.Context) []string {
 	c.nameKernels(ctx)
 	looks, more := c.Looks, []string(nil)
 	if c.Budget > 0 {
-		looks, more = looks[:1], []string{fmt.Sprintf("# while a comparison is undecided: the same again, as often as fits into %s", c.Budget)}
+		looks, more = looks[:1],
+			[]string{fmt.Sprintf("# while a comparison is undecided: the same again, as often as fits into %s",
+				c.Budget)}
 	}
 	switch {
 	case c.Base == nil:

@@ -13,15 +13,15 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/thresholds"
@@ -46,7 +46,7 @@ type Compare struct {
 
 // Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a
 // path does not exist, or that a baseline or report there is damaged.
-func (c Compare) Run(ctx context.Context) (*result.Judgement, error) { return Refused(c.judge(ctx)) }
+func (c Compare) Run(ctx context.Context) (*result.Report, error) { return Refused(c.judge(ctx)) }
 
 // open reads both sides, at once if neither depends on the other. With an error it returns a base that was read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
@@ -103,7 +103,7 @@ func openNamed(ctx context.Context, t profile.Tools, rule profile.Rule, path str
 	return r, err
 }
 
-func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
+func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	base, head, err := c.open(ctx)
 	if base != nil && err != nil {
 		var read []model.Session
@@ -126,7 +126,7 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Explain(causes)
+		r.Explain(causes, nil)
 		if hint != "" {
 			tell(c.Observe, Event{Stage: run.Hint, Text: hint})
 		}
@@ -139,7 +139,7 @@ func (c Compare) judge(ctx context.Context) (*result.Judgement, error) {
 }
 
 // settled says what sides without a steady state would be with the first half of their steps as warm-up.
-func (c Compare) settled(r *result.Judgement, base, head *profile.Recording, cut []model.Session) []string {
+func (c Compare) settled(r *result.Report, base, head *profile.Recording, cut []model.Session) []string {
 	if r.ReasonKey != string(model.Unsteady) || r.Head.Step == "" {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (c Compare) settled(r *result.Judgement, base, head *profile.Recording, cut
 	later := decide.Judge(decide.Input{Baseline: sides[0], Head: sides[1], Policy: c.Policy})
 	for _, f := range later.Findings {
 		if f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name && f.Base.Known() && f.Head.Known() {
-			return []string{fmt.Sprintf("with %s steps of warm-up the verdict would be %s: GPU time %s → %s (%s)", rule.Warmup,
-				later.Verdict, f.Base.In(f.Unit), f.Head.In(f.Unit), f.Change.Change())}
+			return []string{fmt.Sprintf("with %s steps of warm-up the verdict would be %s: GPU time %s → %s (%s)",
+				rule.Warmup, later.Verdict, f.Base.In(f.Unit), f.Head.In(f.Unit), f.Change.Change())}
 		}
 	}
 	return nil

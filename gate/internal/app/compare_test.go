@@ -29,10 +29,13 @@ func TestBothSidesBroken(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(dir, "missing")
-	if _, err := (app.Compare{Base: missing, Head: short, Policy: thresholds.Default().For("")}).Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the base: ") {
+	if _, err := (app.Compare{Base: missing, Head: short,
+		Policy: thresholds.Default().For("")}).Run(t.Context()); err == nil ||
+		!strings.HasPrefix(err.Error(), "the base: ") {
 		t.Errorf("no base: %v", err)
 	}
-	if _, err := (app.Compare{Base: short, Head: missing, Policy: thresholds.Default().For("")}).Run(t.Context()); err != nil {
+	if _, err := (app.Compare{Base: short, Head: missing,
+		Policy: thresholds.Default().For("")}).Run(t.Context()); err != nil {
 		t.Errorf("a broken base and no head: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -16,7 +16,10 @@ func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, 
 	c, err := run.Count(ctx, m.counterPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
-			side = map[bool]string{true: " (base)", false: " (head)"}[isBase]
+			side = " (head)"
+		}
+		if isBase {
+			side = " (base)"
 		}
 		text := fmt.Sprintf("run %d of %d under %s%s", index+1, of, tools.Counter.Tool().Name, side)
 		tell(m.Observe, Event{Stage: run.Begun, Text: text})

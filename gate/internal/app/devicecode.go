@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/confine"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
 // DeviceCodeSchema names the JSON form of [DeviceCode].
@@ -29,6 +29,8 @@ type DeviceCode struct {
 	// Unreadable lists unreadable files, each with the reason and the next step.
 	Unreadable []string               `json:"unreadable,omitempty"`
 	First      *devicecode.Unreadable `json:"-"` // of them, nil for none
+
+	Lines map[string][]devicecode.Line `json:"-"` // of [CodeFiles.Wanted]
 }
 
 // HoldsDeviceCode reports whether path is a file with device code, or a directory with cubins (Triton's cache).
@@ -47,15 +49,15 @@ func HoldsDeviceCode(path string) bool {
 	return err == found
 }
 
-// ReadDeviceCode reads the device code that patterns name, relative to dir, as [devicecode.Find] does.
-func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
-	out := &DeviceCode{Schema: DeviceCodeSchema, Code: []devicecode.Kernel{}}
+// readAll reads the device code that the patterns name, as [devicecode.Find] does.
+func (c CodeFiles) readAll() (*DeviceCode, error) {
+	out := &DeviceCode{Schema: DeviceCodeSchema, Code: []devicecode.Kernel{}, Lines: map[string][]devicecode.Line{}}
 	note := func(u *devicecode.Unreadable) {
 		out.Unreadable = append(out.Unreadable, u.Error())
 		out.First = cmp.Or(out.First, u)
 	}
-	for _, pattern := range patterns {
-		files, err := devicecode.Find(dir, pattern)
+	for _, pattern := range c.Patterns {
+		files, err := devicecode.Find(c.Dir, pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -64,23 +66,27 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 				Next: "build it first, or correct the path"})
 		}
 		for _, file := range files {
-			name, err := filepath.Rel(dir, file)
+			name, err := filepath.Rel(c.Dir, file)
 			if err != nil || !filepath.IsLocal(name) {
 				name = filepath.Base(file)
 			}
-			kernels, err := devicecode.Read(file, name)
+			kernels, lines, err := devicecode.ReadLines(file, name, c.Wanted)
 			if u := (*devicecode.Unreadable)(nil); errors.As(err, &u) {
 				note(u)
 			} else if err != nil {
 				return nil, err
 			}
 			out.Code = append(out.Code, kernels...)
+			for kernel, of := range lines {
+				out.Lines[kernel] = append(out.Lines[kernel], of...)
+			}
 		}
 	}
 	if len(out.Code) == 0 && out.First == nil {
-		note(&devicecode.Unreadable{File: strings.Join(patterns, ", "),
-			Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device alone",
-			Next:   "name the files that hold the kernels, as the compiler wrote them"})
+		note(&devicecode.Unreadable{File: strings.Join(c.Patterns, ", "),
+			Reason: "no kernel is in the device code: its symbols were removed, or it holds functions of the device " +
+				"alone",
+			Next: "name the files that hold the kernels, as the compiler wrote them"})
 	}
 	return out, nil
 }
@@ -91,6 +97,7 @@ type CodeFiles struct {
 	Patterns []string
 	Where    string // the key of the policy, as FILE:LINE
 	Inputs   Inputs
+	Wanted   []string // kernels whose lines are read, by mangled names
 }
 
 const codeMode = "--device-code"
@@ -99,7 +106,7 @@ func init() { confine.Register(codeMode, CodeFiles.open) }
 
 // open sends the device code of the files, for a child or in this process.
 func (c CodeFiles) open(_ context.Context, send func(*DeviceCode) error) error {
-	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
+	code, err := c.readAll()
 	if err != nil {
 		return err
 	}
@@ -109,7 +116,8 @@ func (c CodeFiles) open(_ context.Context, send func(*DeviceCode) error) error {
 // ask reads the files in a confined child.
 func (c CodeFiles) ask(ctx context.Context) (code *DeviceCode, err error) {
 	err = confine.Ask(ctx, codeMode, confine.For(), c, func(read *DeviceCode) error {
-		if code = read; code.Code == nil {
+		code = read
+		if code.Code == nil {
 			code.Code = []devicecode.Kernel{} // gob knows no empty list
 		}
 		return nil
@@ -150,21 +158,25 @@ func (c CodeFiles) read(ctx context.Context) ([]devicecode.Kernel, error) {
 // mostStoredKernels bounds the device code in a baseline file, about 100 bytes a kernel.
 const mostStoredKernels = 20_000
 
-// attach notes the device code and the inputs in sessions that were measured with them.
+// attach notes the device code and the inputs in sessions that were measured with them. A session of a saved report
+// keeps those of its own build.
 func (c CodeFiles) attach(ctx context.Context, sessions []model.Session) error {
 	kernels, err := c.read(ctx)
 	inputs := c.Inputs.stored(c.Dir)
 	for i := range sessions {
-		sessions[i].Code, sessions[i].Inputs = kernels, inputs
-		if inputs != "" {
-			sessions[i].Inherited = c.Inputs.inherited
+		s := &sessions[i]
+		if s.Code == nil {
+			s.Code = kernels
+		}
+		if s.Inputs == "" && inputs != "" {
+			s.Inputs, s.Inherited = inputs, c.Inputs.inherited
 		}
 	}
 	return err
 }
 
 // checkCode compares the device code here with that of the baselines' newest session, without a GPU.
-func checkCode(ctx context.Context, c *Check) (*result.Judgement, error) {
+func checkCode(ctx context.Context, c *Check) (*result.Report, error) {
 	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {
@@ -178,9 +190,11 @@ func checkCode(ctx context.Context, c *Check) (*result.Judgement, error) {
 	switch {
 	case err != nil:
 	case kernels == nil:
-		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`, "workload %s names no files with device code", c.Workload)
+		err = model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`,
+			"workload %s names no files with device code", c.Workload)
 	case base == nil:
-		err = model.Refuse(model.NoCode, "record the baseline again", "the baseline of workload %s holds no device code", c.Workload)
+		err = model.Refuse(model.NoCode, "record the baseline again",
+			"the baseline of workload %s holds no device code", c.Workload)
 	}
 	switch {
 	case model.KindOf(err) != "":

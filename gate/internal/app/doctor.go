@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/doctor"
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/doctor"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
 // Examine looks at what measuring here takes: the profilers, the GPUs, the host, the room for reports. exe is the

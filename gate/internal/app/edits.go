@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 )
 
 // Review is a change under review.
@@ -92,7 +92,8 @@ func (r *Review) Edits(ctx context.Context, baselines, policies []string) (edits
 				return nil, false
 			}
 			for _, x := range found {
-				if x.What = judged.what; !slices.Contains(edits, x) {
+				x.What = judged.what
+				if !slices.Contains(edits, x) {
 					edits = append(edits, x)
 				}
 			}

@@ -1,23 +1,28 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os/exec"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/bench"
-	"github.com/nsgate/nsgate/gate/internal/counters"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/read/bench"
+	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/tools"
-	"github.com/nsgate/nsgate/gate/internal/why"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
 // Explain says which regressions are explained by counters.
@@ -30,65 +35,148 @@ const (
 	ExplainAlways Explain = "always"
 )
 
+// The default of [Check.ExplainTime] lies between these.
+const leastExplainTime, mostExplainTime = 10 * time.Second, time.Minute
+
+// endingShare is the part of the time for explanations that is kept for the end of what is under way.
+const endingShare = 10
+
+var errExplainTime = errors.New("the time for explanations ended")
+
+// explanation is the explanation of a verdict that is decided. What it lacks is a warning.
+type explanation struct {
+	*Check
+	live   *Live
+	report *result.Report
+	base   *Build
+	ends   time.Time // zero for no limit
+}
+
 // explained is a report with the places from which what got slower is called, and with the causes that counters tell.
-func (c *Check) explained(ctx context.Context, r *result.Judgement, base *Build) (*result.Judgement, error) {
+// The end of ctx leaves the report as it is then.
+func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) *result.Report {
 	m := c.Live
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || ctx.Err() != nil {
-		return r, nil
+		return r
 	}
-	origins, err := c.origins(ctx, m, r)
-	if err != nil {
-		return r, err
+	x := &explanation{c, m, r, base, time.Time{}}
+	targets, kernels := why.Targets(r, c.Explain == ExplainAlways),
+		why.Slower(r.Findings, c.Explain == ExplainAlways, why.Dearest)
+	// the operation says more
+	maps.DeleteFunc(targets, func(i int, _ why.Target) bool { return r.Findings[i].Origin != nil })
+	row, rows := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
+	rows = rows && m.ExplainRows
+	if m.ExplainRows || m.Gather != "" || m.Head.Server != nil {
+		kernels = nil
 	}
-	explain := c.explain
-	if m.ExplainRows {
-		explain = c.explainRow
+	if len(targets)+len(kernels) == 0 && !rows {
+		return r
 	}
-	found, err := explain(ctx, m, r, base)
-	r.Origins = origins
-	r.Explain(found)
-	return r, err
+	r.Workload = c.Workload
+	if c.Decided != nil {
+		var stop func()
+		ctx, stop = c.Decided(ctx, r)
+		defer stop()
+	}
+	if limit := c.explainTime(base != nil); limit > 0 {
+		x.ends = time.Now().Add(limit)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, x.ends.Add(-limit/endingShare), errExplainTime)
+		defer cancel()
+	}
+	if len(targets) > 0 {
+		x.begin("running once more to see from where that is called")
+		x.lacks(ctx, "no call stacks", x.origins(ctx, targets))
+	}
+	switch {
+	case rows:
+		x.lacks(ctx, "no explanation of "+measure.Quote(r.Findings[row].Name), x.explainRow(ctx, row))
+	case len(kernels) > 0:
+		x.lacks(ctx, "no counters", x.count(ctx, kernels))
+	}
+	return r
 }
 
-// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these
-// places by finding. What keeps it from that is a hint. The error is that of ctx.
-func (c *Check) origins(ctx context.Context, m *Live, r *result.Judgement) (map[int]*result.Origin, error) {
-	wanted := why.Targets(r, c.Explain == ExplainAlways)
-	if len(wanted) == 0 {
-		return nil, nil
+// explainTime is the time for explanations, 0 for any.
+func (c *Check) explainTime(paired bool) time.Duration {
+	head := time.Duration(c.Live.spent.Total)
+	if paired {
+		head /= 2
 	}
-	c.Begin("running once more to see from where that is called")
-	recorded, err := m.profiled(ctx, nil, true)
-	if err != nil || ctx.Err() != nil {
-		return nil, c.unexplained(ctx, "no call stacks: ", err)
+	return max(cmp.Or(c.ExplainTime, min(max(head, leastExplainTime), mostExplainTime)), 0)
+}
+
+// begin tells the observer of a part, and how long it may take.
+func (x *explanation) begin(what string) {
+	if !x.ends.IsZero() {
+		what += fmt.Sprintf(", at most %.0f s", max(time.Until(x.ends).Seconds(), 0))
+	}
+	x.Begin(what)
+}
+
+// lacks warns of an explanation that is missing, with what to do.
+func (x *explanation) lacks(ctx context.Context, what string, err error) {
+	if err == nil {
+		return
+	}
+	w := Unexplained{Missing: what, Why: err.Error(), Do: cmp.Or(x.ExplainLess, "leave it out")}
+	r := (*model.Refusal)(nil)
+	switch {
+	case errors.Is(context.Cause(ctx), errExplainTime):
+		w.Why, w.Do = errExplainTime.Error(), cmp.Or(x.ExplainMore, "allow more")
+	case ctx.Err() != nil:
+		w.Why, w.Do = "interrupted", "check again"
+	case errors.As(err, &r):
+		w.Why = r.Reason
+	}
+	x.report.Warn(result.Say(w))
+}
+
+var _ = result.Keyed("unexplained", Unexplained{}, "An explanation of the verdict is missing.")
+
+// Unexplained is an explanation that is missing, why, and what to do.
+type Unexplained struct{ Missing, Why, Do string }
+
+func (u Unexplained) String() string { return u.Missing + ": " + u.Why + "; " + u.Do }
+
+// origins runs the head with call stacks to find the places of what got slower in the repository.
+func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) error {
+	r, dump := x.report, false
+	for i := range wanted { // one that the session knows has its place
+		known := slices.ContainsFunc(r.HeadSessions, func(s model.Session) bool { return len(s.Operations) > 0 })
+		dump = dump || !known && fusion().MatchString(r.Findings[i].Kernel)
+	}
+	recorded, err := x.live.profiled(ctx, nil, true, dump)
+	if err != nil {
+		return err
 	}
 	_, traces := recorded.Split()
-	found := map[int]*result.Origin{}
 	for i, t := range wanted {
-		found[i] = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: m.Head.Dir})
+		f := &r.Findings[i]
+		f.Origin = operation(f, recorded.Operations[1])
+		if f.Origin == nil {
+			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.live.Head.Dir})
+		}
 	}
-	return found, nil
+	return nil
 }
 
-// explain counts the kernels that got slower, in the base build too where there is one, and
-// returns the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
-func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause, error) {
-	indices := why.Slower(r.Findings, c.Explain == ExplainAlways)
-	if m.Gather != "" || m.Head.Server != nil || len(indices) == 0 {
-		return nil, nil
-	}
-	if _, err := exec.LookPath(tools.Counter.Tool().Name); err != nil {
-		tool := tools.Counter.Tool()
-		c.hint(fmt.Sprintf("install %s (%s) to see why a kernel got slower", tool.Product, tool.Name))
-		return nil, nil
+// count counts the kernels that got slower, those of the base build too where there is one, and adds the causes.
+func (x *explanation) count(ctx context.Context, indices []int) error {
+	m, r, tool := x.live, x.report, tools.Counter.Tool()
+	if _, err := exec.LookPath(tool.Name); err != nil {
+		x.hint(fmt.Sprintf("install %s (%s) to see why a kernel got slower", tool.Product, tool.Name))
+		return nil
 	}
 	skip := profiler.LaunchSkip
 	for _, i := range indices {
 		skip = min(skip, launched(r.HeadSessions, r.Findings[i].Subject())-1)
 	}
-	skip = max(skip, 0)
 	profile := func(side string, build Build, name func(*result.Finding) string) (*counters.Profile, error) {
-		c.Begin(fmt.Sprintf("profiling what got slower with %s: %s", tools.Counter.Tool().Name, side))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		x.begin(fmt.Sprintf("profiling what got slower with %s: %s", tool.Name, side))
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
@@ -96,49 +184,60 @@ func (c *Check) explain(ctx context.Context, m *Live, r *result.Judgement, base 
 			}
 		}
 		return run.Profile(ctx, run.CounterPlan{Counter: tools.Counter, Build: build, Base: side == "base",
-			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{Kernels: kernels, Skip: skip}})
+			Timeout: min(max(m.Limit, 0), counterTimeout), Selection: profiler.Selection{
+				Kernels: kernels, Skip: max(skip, 0), Why: true, Kill: single(r.HeadSessions, kernels)}})
 	}
-	var before, after *counters.Profile
-	var err error
-	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
+	after, err := profile("head", m.Head, func(f *result.Finding) string { return f.Name })
+	if err != nil {
+		return err
+	}
+	var before *counters.Profile
+	if b, ok := x.Baselines.ForGPU(r.Head.Environment.GPU); ok {
 		before = why.ProfileOf(model.Counted(b.Sessions)) // counters that the record stored
 	}
-	if base != nil {
-		before, err = profile("base", *base, why.BaseName)
+	if x.base != nil {
+		before, err = profile("base", *x.base, why.BaseName)
+		x.lacks(ctx, "no counters of the base", err)
 	}
-	if err == nil {
-		after, err = profile("head", m.Head, func(f *result.Finding) string { return f.Name })
+	r.Explain(why.Causes(r.Findings, indices, before, after), nil)
+	return nil
+}
+
+// single reports whether each name is that of one kernel at most, whatever its geometry: the first launch is of it
+// then.
+func single(sessions []model.Session, names []string) bool {
+	found := map[string]map[measure.Subject]bool{}
+	for _, x := range sessions[len(sessions)-1].Series {
+		if short := x.Subject.Short(); x.Subject.Scope == measure.ScopeKernel && slices.Contains(names, short) {
+			if found[short] == nil {
+				found[short] = map[measure.Subject]bool{}
+			}
+			found[short][x.Subject] = true
+		}
 	}
-	if err != nil || ctx.Err() != nil {
-		return nil, c.unexplained(ctx, "no explanation: ", err)
-	}
-	return why.Causes(r.Findings, indices, before, after), nil
+	several := func(name string) bool { return strings.Contains(name, ":") || len(found[name]) > 1 }
+	return !slices.ContainsFunc(names, several)
 }
 
 // explainRow explains the slowest row of the benchmark files by one profiled run of the head, and one of the base build
-// where there is one. Failures are hints. The error is that of ctx.
-func (c *Check) explainRow(ctx context.Context, m *Live, r *result.Judgement, base *Build) (map[int]*result.Cause,
-	error) {
-	i, ok := why.SlowestRow(r.Findings, c.Explain == ExplainAlways)
-	if !ok {
-		return nil, nil
+// where there is one.
+func (x *explanation) explainRow(ctx context.Context, i int) error {
+	row := x.report.Findings[i].Name
+	arguments, err := bench.Filter(x.live.Filter, x.report.Head.Environment.Tool, row)
+	if err != nil {
+		return err
 	}
-	row := r.Findings[i].Name
-	arguments, err := bench.Filter(m.Filter, r.Head.Environment.Tool, row)
-	var cause *result.Cause
+	x.begin("running once more under the profiler to explain " + measure.Quote(row))
+	cause, err := x.live.Of(*x.live.Head.With(arguments)).explainRow(ctx, x.Rule, x.base.With(arguments))
 	if err == nil {
-		c.Begin("running once more under the profiler to explain " + measure.Quote(row))
-		cause, err = m.Of(*m.Head.With(arguments)).explainRow(ctx, c.Rule, base.With(arguments))
+		x.report.Explain(map[int]*result.Cause{i: cause}, nil)
 	}
-	if err != nil || ctx.Err() != nil {
-		return nil, c.unexplained(ctx, "no explanation: ", err)
-	}
-	return map[int]*result.Cause{i: cause}, nil
+	return err
 }
 
 // explainRow profiles one run of each build, all of which execute the slower row.
 func (m *Live) explainRow(ctx context.Context, rule profile.Rule, base *Build) (*result.Cause, error) {
-	recorded, err := m.profiled(ctx, base, false)
+	recorded, err := m.profiled(ctx, base, false, false)
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +248,6 @@ func (m *Live) explainRow(ctx context.Context, rule profile.Rule, base *Build) (
 		return nil, err
 	}
 	return insight.ExplainRow(cut[0], cut[1])
-}
-
-// unexplained hints at an error of the profiler, unless it is the end of ctx, which it returns.
-func (c *Check) unexplained(ctx context.Context, what string, err error) error {
-	if ctx.Err() == nil {
-		c.hint(what + err.Error())
-	}
-	return context.Cause(ctx)
 }
 
 // launched is how often a run launches a kernel, at least.
@@ -177,7 +268,7 @@ func launched(sessions []model.Session, s measure.Subject) int {
 }
 
 // explainFrom finds causes in two pages of counters, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (found map[int]*result.Cause, hint string,
+func explainFrom(ctx context.Context, pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string,
 	err error) {
 	var profiles [2]*counters.Profile
 	for i, name := range pages {
@@ -192,5 +283,5 @@ func explainFrom(ctx context.Context, pages [2]string, r *result.Judgement) (fou
 		}
 		profiles[i] = page.Counters[0]
 	}
-	return why.Causes(r.Findings, why.Slower(r.Findings, true), profiles[0], profiles[1]), "", nil
+	return why.Causes(r.Findings, why.Slower(r.Findings, true, why.Dearest), profiles[0], profiles[1]), "", nil
 }

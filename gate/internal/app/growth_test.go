@@ -18,9 +18,10 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
-	"github.com/nsgate/nsgate/gate/internal/nsys"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/read/nsys"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
 	"github.com/nsgate/nsgate/testdata/tools/shapes"
 )
 
@@ -91,7 +92,7 @@ func grown(t *testing.T) map[string]map[string][]shapes.Shape {
 	return map[string]map[string][]shapes.Shape{
 		"SQLite export of nsys": {"a.sqlite": shapes.Names(func(n []string) string { return export(t, n, nil) }),
 			"b.sqlite": shapes.Names(func(n []string) string { return export(t, []string{"k"}, n) })},
-		"packed trace of nsgate rank": {"a.trace": shapes.Names(func(n []string) string { return packed(t, n, nil) }),
+		"fragment of nsgate rank": {"a.trace": shapes.Names(func(n []string) string { return packed(t, n, nil) }),
 			"b.trace": shapes.Names(func(n []string) string { return packed(t, []string{"k"}, n) })},
 		"report of nsys":           {}, // nsys makes an export of it
 		"compressed report of ncu": {}, // ncu makes a page of it
@@ -157,8 +158,8 @@ func export(t *testing.T, kernels, ranges []string) string {
 	}
 	for i, r := range ranges {
 		text(11+2*i, r)
-		run("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, ?, ?, 0)",
-			i, 1000*len(kernels)+2*len(ranges)-i, process|4712, 11+2*i)
+		run("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, ?, ?, 0)", i, 1000*len(kernels)+2*len(ranges)-i,
+			process|4712, 11+2*i)
 	}
 	run("COMMIT")
 	conn.Close()
@@ -176,7 +177,7 @@ func packed(t *testing.T, kernels, ranges []string) string {
 	if err != nil {
 		return "" // which a rank does not pack
 	}
-	data, err := rank.Pack(traces, "")
+	data, err := rank.Fragment(traces, trace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,6 +242,9 @@ func archive(t *testing.T, names []string) string {
 // TestGrowth wants a sample of each row of [profile.Formats] that is read without another program, and that no file of
 // one takes long to show. Package bench has the samples of benchmark harnesses.
 func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	all, dir := grown(t), t.TempDir()
 	for _, f := range profile.Formats() {
 		if all[f.Name] == nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 )
 
 // Histories follow a workload, by model of GPU, over the sessions of its baselines below root, those that the git log

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/nsgate/nsgate/gate/internal/host"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
 //go:embed perjob.txt
@@ -37,13 +38,13 @@ func perJob(variable string) bool {
 	return changes
 }
 
-// variables are those of an environment, in lines NAME=VALUE, without those of [perJob] and names without a letter,
-// which dash does not pass on.
+// variables are those of an environment, in lines NAME=VALUE, without those of [perJob] and names that are no
+// identifiers, which dash does not pass on.
 func variables(environment []string) map[string]string {
 	out := map[string]string{}
 	for _, v := range environment {
 		name, value, _ := strings.Cut(v, "=")
-		if strings.ContainsFunc(name, unicode.IsLetter) && !perJob(v) {
+		if strings.ContainsFunc(name, func(c rune) bool { return c == '_' || unicode.IsLetter(c) }) && !perJob(v) {
 			out[name] = value
 		}
 	}
@@ -60,6 +61,7 @@ func inherited() (map[string]string, error) {
 	}
 	maps.Copy(all, more)
 	all["CPU limit of the control group"] = fmt.Sprint(host.Here().Limit())
+	all["memory limit of the control group"] = strings.TrimSpace(input.System("/sys/fs/cgroup/memory.max"))
 	return all, nil
 }
 
@@ -80,7 +82,8 @@ func prints(of map[string]string) string {
 	return ""
 }
 
-// changedPrints names the settings that differ between two lists of [prints], ": A, B", or "" where a list is not known.
+// changedPrints names the settings that differ between two lists of [prints], ": A, B", or "" where a list is not
+// known.
 func changedPrints(a, b string) string {
 	base, err1 := url.ParseQuery(a)
 	head, err2 := url.ParseQuery(b)
@@ -92,7 +95,8 @@ func changedPrints(a, b string) string {
 	names := slices.Sorted(maps.Keys(all))
 	names = slices.DeleteFunc(names, func(n string) bool { return base.Get(n) == head.Get(n) })
 	const most = 5
-	switch more := len(names) - most; {
+	more := len(names) - most
+	switch {
 	case len(names) == 0:
 		return ""
 	case more > 0:

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -62,7 +62,8 @@ func spend(s *result.Spent, r *run.Result) {
 			s.Starts++
 		}
 	}
-	for stage, to := range map[run.Stage]*result.Number{run.Starting: &s.Start, run.Finishing: &s.Report, run.Exporting: &s.Export, run.Reading: &s.Read} {
+	for stage, to := range map[run.Stage]*result.Number{run.Starting: &s.Start, run.Finishing: &s.Report,
+		run.Exporting: &s.Export, run.Reading: &s.Read} {
 		*to += result.Number(r.Stages[stage])
 	}
 }
@@ -90,10 +91,16 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []mo
 	base, head = cut[1], cut[2]
 	for i := range base {
 		base[i].Commit = m.BaseCommit
+		if m.operations[0] != nil { // a session of a saved report keeps its own
+			base[i].Operations = m.operations[0]
+		}
 		m.place(&base[i])
 	}
 	for i := range head {
 		m.place(&head[i])
+		if m.operations[1] != nil {
+			head[i].Operations = m.operations[1]
+		}
 		head[i].Command = cmp.Or(head[i].Command, m.command)
 		if head[i].Commit == "" {
 			head[i].Commit = m.commit(ctx)

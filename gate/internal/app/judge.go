@@ -1,29 +1,52 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/device"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
-func judged(in decide.Input, warnings []string) *result.Judgement {
+func judged(in decide.Input, warnings []string) *result.Report {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
+	for i := range j.Findings {
+		if len(in.Head) > 0 {
+			j.Findings[i].Origin = operation(&j.Findings[i], in.Head[len(in.Head)-1].Operations)
+		}
+	}
 	return j
 }
 
+// operation is the place of a kernel that XLA made, nil where it is not known.
+func operation(f *result.Finding, all []model.Operation) *result.Origin {
+	if f.Scope != measure.ScopeKernel || f.Outcome == result.Gone || f.Outcome.Kept() {
+		return nil
+	}
+	i := slices.IndexFunc(all, func(x model.Operation) bool { return x.Kernel == f.Subject().Short() })
+	if i < 0 || all[i].File == "" {
+		return nil
+	}
+	x := all[i]
+	if x.Others {
+		x.Path += ", among other programs"
+	}
+	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
+		Share: 1}
+}
+
 // Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets the rest through.
-func Refused(r *result.Judgement, err error, base ...model.Session) (*result.Judgement, error) {
+func Refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
 		r, err = insight.Refuse(decide.Input{Baseline: base}, refusal), nil
 	}
@@ -36,7 +59,8 @@ var _ = result.Keyed("screened", Screened{}, "The verdict on the committed basel
 type Screened struct{ Answer, Because string }
 
 func (r Screened) String() string {
-	return "the committed baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
+	return "the committed baseline said " + r.Answer + " (" + r.Because +
+		"); the base build, measured beside the head, decides"
 }
 
 var _ = result.Keyed(result.KeyBaseNotNeeded, BaseNotNeeded{},
@@ -52,7 +76,7 @@ func (BaseNotNeeded) String() string {
 // maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
 const maxDistributions = 24
 
-func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
+func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -66,11 +90,12 @@ func draw(r *result.Judgement, base, head *profile.Recording) *result.Drawn {
 	if r.Ranks != nil && r.Ranks.Straggler != nil {
 		rank = r.Ranks.Straggler.Rank
 	}
-	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank), Head: profile.Draw(r.Head, head, kernels, rank)}
+	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank),
+		Head: profile.Draw(r.Head, head, kernels, rank)}
 }
 
 // drawStored adds the typical step of the baseline in dir to a report with pictures. An unreadable file is a warning.
-func drawStored(r *result.Judgement, dir string, sessions []model.Session) {
+func drawStored(r *result.Report, dir string, sessions []model.Session) {
 	if r.Drawn == nil || r.Drawn.Base != nil {
 		return
 	}
@@ -83,7 +108,7 @@ func drawStored(r *result.Judgement, dir string, sessions []model.Session) {
 
 // Pair is the head of a check and another build, measured interleaved.
 type Pair struct {
-	Judgement *result.Judgement // after the last look
+	Judgement *result.Report // after the last look
 
 	check *Check
 	base  Build
@@ -111,13 +136,13 @@ func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 }
 
 // Explained is the report with the causes of slower kernels.
-func (p *Pair) Explained(ctx context.Context) (*result.Judgement, error) {
-	return p.check.explained(ctx, p.Judgement, &p.base)
+func (p *Pair) Explained(ctx context.Context) (*result.Report, error) {
+	return p.check.explained(ctx, p.Judgement, &p.base), context.Cause(ctx)
 }
 
 // first measures a head without a baseline. The answer is no verdict, for the reason why, and the measurement can be
 // the first baseline. A measurement that cannot be stored is refused for its own reason.
-func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error) {
+func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	all := &Measurement{}
 	if err := all.take(c.Measurer.Measure(ctx, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]),
 		nil)); err != nil {
@@ -148,7 +173,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Judgement, error)
 }
 
 // NoGPU is the report of a machine without a GPU; nil if there is or may be one.
-func NoGPU(ctx context.Context) *result.Judgement {
+func NoGPU(ctx context.Context) *result.Report {
 	if _, err := tools.GPUs().GPUs(ctx); !errors.Is(err, device.ErrNone) {
 		return nil
 	}

@@ -11,14 +11,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -27,8 +27,8 @@ type Build = run.Build
 
 // Measurer takes runs of a workload: with the profilers of this machine ([Live]) or from saved profiles ([Saved]).
 type Measurer interface {
-	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that is
-	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
+	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that
+	// is not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
 }
 
@@ -40,16 +40,18 @@ type Measurement struct {
 	Place model.Environment
 	// Warnings do not forbid a judgement; none is repeated.
 	Warnings []string
-	loaded   []string // those of the Warnings about the load of the host
+	// loaded are those of the Warnings about the load of the host, slowed those about the power limit of the GPU.
+	loaded, slowed []string
 	// Throttled is the reason for an unusual slowdown of the GPU, "" for none.
 	Throttled string
 	// Longest is how long the longest run took, 0 where that is not known.
 	Longest time.Duration
 
-	command  string         // a hash of the head's, "" beside a base build, whose command may be another
-	finished bool           // profiles that were there before
-	typical  *model.Drawing // the typical step of a session to record, nil where none is known
-	printed  []string       // output of each run of the head, untrusted
+	command    string               // a hash of the head's, "" beside a base build, whose command may be another
+	finished   bool                 // profiles that were there before
+	typical    *model.Drawing       // the typical step of a session to record, nil where none is known
+	operations [2][]model.Operation // of base and head, nil where they are not known
+	printed    []string             // output of each run of the head, untrusted
 	// here gives the commit that was checked out when the measurement began, nil for profiles that were there before.
 	here func() (string, error)
 }
@@ -75,18 +77,41 @@ func (m *Measurement) add(o *Measurement) {
 	if m.Place.Start.IsZero() {
 		m.Place = o.Place
 	}
+	for i, of := range o.operations {
+		if of != nil {
+			m.operations[i] = of
+		}
+	}
 	m.Throttled = cmp.Or(m.Throttled, o.Throttled)
 	m.Longest = max(m.Longest, o.Longest)
 	m.printed = append(m.printed, o.printed...)
-	if len(o.loaded) > 0 { // each session has other numbers: the last ones say it
-		m.Warnings = slices.DeleteFunc(m.Warnings, func(w string) bool { return slices.Contains(m.loaded, w) })
-		m.loaded = o.loaded
+	for last, own := range map[*[]string]*[]string{&o.loaded: &m.loaded, &o.slowed: &m.slowed} {
+		if len(*last) > 0 { // each session has other numbers: the last ones say it
+			m.Warnings = slices.DeleteFunc(m.Warnings, func(w string) bool { return slices.Contains(*own, w) })
+			*own = *last
+		}
 	}
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
 		}
 	}
+}
+
+// doubts are the Warnings without load and power limit where these cannot change the verdict: no comparison that gates,
+// for load one of host time, is slower or undecided.
+func (m *Measurement) doubts(r *result.Report) []string {
+	open := func(host bool) bool {
+		return r.Verdict == result.NoVerdict || slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			metric, _ := measure.MetricByName(f.Metric)
+			return f.Gates && (f.Outcome == result.Slower || f.Outcome == result.Undecided) &&
+				(!host || metric.OnHost() || metric.Unprofiled() && !metric.OnGPU())
+		})
+	}
+	host, gpu := open(true), open(false)
+	return slices.DeleteFunc(slices.Clone(m.Warnings), func(w string) bool {
+		return !host && slices.Contains(m.loaded, w) || !gpu && slices.Contains(m.slowed, w)
+	})
 }
 
 // Saved is a Measurer of saved profiles.
@@ -133,13 +158,18 @@ type Live struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
+	// Dump has a run of each build name the operations of its kernels: what is compared with it names them too. NoDump
+	// spares a check the run for it: its baseline names none.
+	Dump     bool
+	NoDump   bool
 	spent    result.Spent
-	only     [2]bool  // kinds of runs that the next measurement is for, profiled and unprofiled; both where none is
+	only     wanted   // kinds of runs that the next measurement is for; both where none is
 	repeated string   // the warning that a session was measured twice because the profiler lost events
 	models   []string // see [Live.Models]
 	first    bool
-	counted  bool    // the counters that the policy bounds
-	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
+	counted  bool // the counters that the policy bounds
+	// sampledHead and sampledBoth say that the GPU's metrics were sampled: of the head alone, and of both builds.
+	sampledHead, sampledBoth bool
 }
 
 // GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
@@ -160,11 +190,21 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	var asking sync.WaitGroup
 	asking.Go(func() { _, _ = out.here() }) // while the profiler starts
 	defer asking.Wait()
-	result, err := m.ended(run.Session(ctx, m.plan(runs, base), m.Observe))
-	if err != nil {
+	p := m.plan(runs, base)
+	result, err := run.Session(ctx, p, m.Observe)
+	if failed := (*run.WorkloadError)(nil); p.Dump && errors.As(err, &failed) && failed.Index <= 2 && ctx.Err() == nil {
+		p.Dump = false // a program may fail where XLA dumps its programs
+		if result, err = run.Session(ctx, p, m.Observe); err == nil {
+			m.Dump, m.NoDump = false, true
+			out.Warnings = append(out.Warnings, namesAlone+failed.Error())
+		}
+	}
+	if result, err = m.ended(result, err); err != nil {
 		return nil, err
 	}
 	out.Base.Traces, out.Head.Traces = result.Split()
+	out.operations = result.Operations
+	m.dump(ctx, base, out)
 	out.Base.Unprofiled, out.Head.Unprofiled = result.Base, result.Head
 	for _, run := range result.Runs {
 		out.Longest = max(out.Longest, run.Duration)
@@ -186,27 +226,61 @@ func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement
 	}
 	out.loaded = result.Loaded
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
-	if i := slices.IndexFunc(result.GPU.Slowdowns, device.Slowdown.Unsound); i >= 0 {
-		out.Throttled = result.GPU.Slowdowns[i].String()
+	for _, s := range result.GPU.Slowdowns {
+		if s.Unsound() {
+			out.Throttled = cmp.Or(out.Throttled, s.String())
+		} else {
+			out.slowed = append(out.slowed, s.String())
+		}
 	}
 	if err := m.countBeside(ctx, out); err != nil {
 		return nil, err
 	}
-	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled && ctx.Err() == nil {
+	sampled := &m.sampledHead
+	if base != nil {
+		sampled = &m.sampledBoth
+	}
+	if m.GPUMetrics && !*sampled && ctx.Err() == nil {
 		*sampled = true
-		result, err = m.ended(run.Session(ctx, m.sampling(base), m.Observe))
-		if r := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &r) && r.Kind == model.NoGPUMetrics {
-			out.Warnings = append(out.Warnings, r.Reason)
-			return out, nil
-		}
-		if err != nil {
+		if err := m.sample(ctx, base, out); err != nil {
 			return nil, err
 		}
-		base, head := result.Split()
-		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
 	}
 	return out, nil
 }
+
+// dump runs the builds once more for the operations behind kernels of XLA, where no session has dumped them yet. The
+// next session dumps in one of its runs.
+func (m *Live) dump(ctx context.Context, base *Build, out *Measurement) {
+	if m.Dump || m.NoDump || !m.dumps() || !fused(out.Head.Traces) {
+		return
+	}
+	m.Dump = true
+	tell(m.Observe, Event{Stage: run.Begun, Text: "running once more for the operations behind kernels of XLA"})
+	p := m.plan(1, base)
+	p.Runs, p.Unprofiled, p.Outputs, p.Results = 0, 1, nil, nil
+	if own, err := m.ended(run.Session(ctx, p, nil)); err == nil {
+		out.operations = own.Operations
+	} else {
+		out.Warnings = append(out.Warnings, namesAlone+err.Error())
+	}
+}
+
+// sample adds runs in which the GPU's metrics are sampled.
+func (m *Live) sample(ctx context.Context, base *Build, out *Measurement) error {
+	result, err := m.ended(run.Session(ctx, m.sampling(base), m.Observe))
+	if r := (*model.Refusal)(nil); m.MayLackSamples && errors.As(err, &r) && r.Kind == model.NoGPUMetrics {
+		out.Warnings = append(out.Warnings, r.Reason)
+		return nil
+	}
+	if err == nil {
+		base, head := result.Split()
+		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
+	}
+	return err
+}
+
+const namesAlone = "kernels of XLA are known by their names alone: "
 
 // ended tells the observer of the end of a session, and notes its time.
 func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
@@ -224,15 +298,30 @@ func (m *Live) ended(result *run.Result, err error) (*run.Result, error) {
 	return result, err
 }
 
+// dumps reports whether the program itself is started here, and ends.
+func (m *Live) dumps() bool { return m.Gather == "" && m.Head.Server == nil }
+
+// fusion is the name of a kernel that XLA made.
+var fusion = input.Pattern(`(?:^|_)fusion(?:_|$)|^wrapped_[a-z_]+$`)
+
+// fused reports whether XLA made some of the kernels.
+func fused(traces []model.Trace) bool {
+	return slices.ContainsFunc(traces, func(t model.Trace) bool {
+		return slices.ContainsFunc(t.Kernels,
+			func(k model.KernelInfo) bool { return fusion().MatchString(k.Subject.Short()) })
+	})
+}
+
 func (m *Live) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
-	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs = true, false, 0, nil
+	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs, p.Dump = true, false, 0, nil, false
 	return p
 }
 
 // profiled records one run of each build beside those that are judged.
-func (m *Live) profiled(ctx context.Context, base *Build, stacks bool) (*run.Result, error) {
+func (m *Live) profiled(ctx context.Context, base *Build, stacks, dump bool) (*run.Result, error) {
 	p := m.plan(1, base)
+	p.Dump = dump && m.dumps()
 	p.Runs, p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = 1, stacks, false, "", 0, nil
 	return run.Session(ctx, p, nil)
 }
@@ -268,17 +357,21 @@ func (m *Live) Models(ctx context.Context) (models []string, first bool) {
 	return models, first
 }
 
+// wanted are kinds of runs.
+type wanted struct{ profiled, unprofiled bool }
+
 func (m *Live) plan(runs int, base *Build) run.Plan {
-	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
-	p.GPUMetrics, p.Partial = false, m.Partial
+	p := run.Plan{Options: m.Options, Device: tools.GPUs(), Head: m.Head, Base: base, Runs: runs,
+		Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
+	p.GPUMetrics, p.Partial, p.Dump = false, m.Partial, m.Dump && m.dumps()
 	if m.NoProfiler {
 		p.Runs, p.Unprofiled = 0, runs
 		return p
 	}
 	switch m.only {
-	case [2]bool{true, false}:
+	case wanted{profiled: true}:
 		p.Unprofiled = 0
-	case [2]bool{false, true}:
+	case wanted{unprofiled: true}:
 		p.Runs = 1
 	}
 	return p
@@ -294,7 +387,8 @@ func (m *Live) counterPlan() run.CounterPlan {
 func (m *Live) Commands(looks []int, base *Build) []string {
 	if m.Counters != nil {
 		plan := m.counterPlan()
-		out := []string{thresholds.JoinCommand(plan.CommandLine()), fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
+		out := []string{thresholds.JoinCommand(plan.CommandLine()),
+			fmt.Sprintf("# %d times, each a fresh process; DIR is a private directory", looks[0])}
 		if base != nil {
 			plan.Build = *base
 			out = append(out, "# interleaved with the base:", thresholds.JoinCommand(plan.CommandLine()))
@@ -309,8 +403,8 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 	}
 	switch {
 	case m.Gather != "":
-		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()), order,
-			plan.Profiler.Tool().Name))
+		out = append(out, fmt.Sprintf("# %d times, each a job: %s; its ranks start %s themselves", len(plan.Order()),
+			order, plan.Profiler.Tool().Name))
 	case base != nil:
 		out = append(out, fmt.Sprintf("# the runner starts both builds %d times%s: %s", plan.Runs, each, order),
 			"# base: "+thresholds.JoinCommand(base.Command), "# head: "+thresholds.JoinCommand(m.Head.Command))
@@ -332,7 +426,8 @@ func (m *Live) Commands(looks []int, base *Build) []string {
 		out = append(out, "# the server of the base: "+thresholds.JoinCommand(base.Server))
 	}
 	for _, r := range m.Bounds {
-		out = append(out, fmt.Sprintf("# then %s once, for the counter that %s bounds", tools.Counter.Tool().Name, r.Where))
+		out = append(out, fmt.Sprintf("# then %s once, for the counter that %s bounds", tools.Counter.Tool().Name,
+			r.Where))
 	}
 	if m.GPUMetrics {
 		plan := m.sampling(base)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -52,7 +52,9 @@ func TestRunsThatAreOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict != result.Pass || r.Undecided || len(r.OutlierRuns) != 1 || r.OutlierRuns[0].Side != "head" || r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
-		t.Errorf("%s (%s), off %+v, %d runs of the head, asked for %v", r.Verdict, r.Reason, r.OutlierRuns, r.Head.Runs, m.asked)
+	if r.Verdict != result.Pass || r.Undecided || len(r.OutlierRuns) != 1 || r.OutlierRuns[0].Side != "head" ||
+		r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
+		t.Errorf("%s (%s), off %+v, %d runs of the head, asked for %v", r.Verdict, r.Reason, r.OutlierRuns, r.Head.Runs,
+			m.asked)
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/why"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -57,7 +57,7 @@ type Recorded struct {
 	// Suggested are numbers that every run printed once, and that the policy may name as outputs.
 	Suggested []measure.Output
 	// Unwritten is the report of a session that was refused because it changed within the hour without a reason.
-	Unwritten *result.Judgement
+	Unwritten *result.Report
 }
 
 // Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned with its known part.
@@ -111,7 +111,8 @@ func (c *Record) Due(ctx context.Context, now time.Time) string {
 		models = models[:1]
 	}
 	own := c.Baselines.Here(models, first)
-	switch newest := own.newest(); {
+	newest := own.newest()
+	switch {
 	case len(own) == 0:
 		return "there is no baseline of this GPU"
 	case newest.Accepted:
@@ -135,7 +136,8 @@ func (c *Record) Commands() []string {
 	return out
 }
 
-func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
+func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines,
+	all *Measurement) ([]model.Session, error) {
 	m := &Measurement{}
 	if err := m.take(by.Measure(ctx, runs, nil)); err != nil {
 		return nil, err
@@ -158,7 +160,8 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 
 // withoutOutliers measures runs that are outliers as a whole a second time and leaves them out: a baseline with
 // such a run would hide changes. Runs that are outliers again, or that cannot be measured again, are a *model.Refusal.
-func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measurement, head, like []model.Session) ([]model.Session, error) {
+func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measurement, head,
+	like []model.Session) ([]model.Session, error) {
 	const next = "let the machine come to rest, and record again"
 	if len(head) != 1 {
 		return head, nil
@@ -168,7 +171,8 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 		return head, nil
 	}
 	if m.finished {
-		return nil, model.Refuse(model.OutlierRun, next, "a baseline with an outlier would hide changes: %s", namedRuns(first))
+		return nil, model.Refuse(model.OutlierRun, next, "a baseline with an outlier would hide changes: %s",
+			namedRuns(first))
 	}
 	c.Warn(namedRuns(first) + ", and is measured again: a baseline with it would hide changes")
 	if err := m.take(by.Measure(ctx, len(first), nil)); err != nil {
@@ -181,13 +185,15 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 	head[0].Runs = without(head[0].Runs, first)
 	var series []model.Series
 	for _, x := range head[0].Series {
-		if x.Values = without(x.Values, first); slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
+		if x.Values = without(x.Values, first); slices.ContainsFunc(x.Values,
+			func(v float64) bool { return !math.IsNaN(v) }) {
 			series = append(series, x)
 		}
 	}
 	head[0].Series = series
 	if again := decide.OutlierRuns(head[0], c.Policy); len(again) > 0 {
-		return nil, model.Refuse(model.OutlierRun, next, "a second measurement has an outlier as well: %s", namedRuns(again))
+		return nil, model.Refuse(model.OutlierRun, next, "a second measurement has an outlier as well: %s",
+			namedRuns(again))
 	}
 	return head, nil
 }
@@ -285,7 +291,8 @@ func (c *Record) store(ctx context.Context, head []model.Session, typical *model
 func storable(own []model.Session, policy *thresholds.Resolved) error {
 	unruled := *policy
 	unruled.Rules = nil
-	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == result.NoVerdict && !r.Undecided {
+	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == result.NoVerdict &&
+		!r.Undecided {
 		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Kind: model.Kind(r.ReasonKey)}
 	}
 	return nil
@@ -297,7 +304,9 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return nil
 	}
 	again := slices.DeleteFunc(slices.Clone(old), func(o model.Session) bool {
-		return !slices.ContainsFunc(head, func(s model.Session) bool { return model.SameSession(o.Environment, s.Environment) })
+		return !slices.ContainsFunc(head, func(s model.Session) bool {
+			return model.SameSession(o.Environment, s.Environment)
+		})
 	})
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
@@ -310,7 +319,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 			lines := measure.Map(changed, changeLine)
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
-				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), result.Few(lines))
+				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"),
+				result.Few(lines))
 		}
 	}
 	if c.Replace {
@@ -332,7 +342,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		}
 	}
 	if r.Verdict == result.Fail && len(again) < len(old) {
-		c.Warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
+		c.Warn("this session differs from the baseline: " + r.Reason +
+			"; if the code has changed, start the baseline anew")
 	}
 	return nil
 }

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/bench"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/bench"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 // further is how runs are taken after the look r, nil before the first. Beside a base build, whose runs do the same,
 // they execute the undecided rows of benchmark files alone, if the harness has a filter. Where that fails, all rows.
-func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) (*Measurement, error) {
+func (c *Check) further(r *result.Report) func(context.Context, int, *Build) (*Measurement, error) {
 	rows, all := c.undecidedRows(r)
 	if len(rows) == 0 {
 		return c.Measurer.Measure
@@ -32,7 +32,8 @@ func (c *Check) further(r *result.Judgement) func(context.Context, int, *Build) 
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}
-		c.hint("the filter of the results does not select the undecided rows, so further runs execute all: " + err.Error())
+		c.hint("the filter of the results does not select the undecided rows, so further runs execute all: " +
+			err.Error())
 		c.allRows = true
 		return c.Measurer.Measure(ctx, runs, base)
 	}
@@ -57,7 +58,7 @@ func (c *Check) filtered(ctx context.Context, runs int, base *Build, harness str
 
 // undecidedRows are the names of the rows of benchmark files that further runs may decide, and the number of all rows;
 // none where further runs may decide something else too, or all rows.
-func (c *Check) undecidedRows(r *result.Judgement) (rows []string, of int) {
+func (c *Check) undecidedRows(r *result.Report) (rows []string, of int) {
 	if m := c.Live; r == nil || c.allRows || m == nil || len(m.Filter) == 0 || !m.NoProfiler || m.Gather != "" {
 		return nil, 0
 	}
@@ -94,7 +95,9 @@ func only(rows []string, sides ...[]model.Unprofiled) error {
 		for i := range side {
 			x := &side[i]
 			x.Overlapped = true
-			x.Results = slices.DeleteFunc(x.Results, func(s model.Series) bool { return !slices.Contains(rows, s.Subject.Name) })
+			x.Results = slices.DeleteFunc(x.Results, func(s model.Series) bool {
+				return !slices.Contains(rows, s.Subject.Name)
+			})
 		}
 	}
 	return nil

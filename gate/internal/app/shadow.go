@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/output"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
 // ShadowFile holds the verdicts of a gate in shadow, beside the baselines: one line a commit of the default branch.
@@ -61,7 +61,8 @@ func ReadScore(root string) (Score, error) {
 
 func scoreOf(lines []string) (s Score) {
 	for _, line := range lines {
-		if s.Commits++; shadowLine().FindStringSubmatch(line)[2] != shadowPassed {
+		s.Commits++
+		if shadowLine().FindStringSubmatch(line)[2] != shadowPassed {
 			s.Failed++
 		}
 	}
@@ -154,7 +155,8 @@ func DefaultCommit(ctx context.Context, getenv func(string) string) (string, err
 		switch {
 		case err != nil:
 		case id == "" || strings.HasSuffix(id, dirty):
-			err = errors.New("tracked files of the checkout were changed, or it has no commit; measure a clean checkout")
+			err = errors.New("tracked files of the checkout were changed, or it has no commit; measure a clean " +
+				"checkout")
 		case of != "" && !strings.HasPrefix(of, id):
 			err = fmt.Errorf("commit %s is checked out, not that of the job (%s); measure that", id, host.commit)
 		}

@@ -11,15 +11,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/counters"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/why"
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
 // Show sums up what was recorded before, without a judgement; path is as [profile.Open] takes it. What cannot be used
@@ -44,10 +44,10 @@ func Show(ctx context.Context, tools profile.Tools, rule profile.Rule, path stri
 	if len(out.Kernels) == 0 { // counters without a duration
 		out.Kernels = untimed(sessions)
 	}
-	var recorded []map[measure.Subject][]counters.Record // newest first
+	var recorded []map[measure.Subject]counters.Kernel // newest first
 	for i := range slices.Backward(all) {
 		if s := &all[i]; s.Profiler().ByLaunch() {
-			recorded = append(recorded, counters.Records(s))
+			recorded = append(recorded, counters.Kernels(s))
 		}
 	}
 	for i := range out.Kernels {
@@ -95,23 +95,23 @@ func unrelated(traces []model.Trace) string {
 }
 
 // countersOf are the counters of a kernel in the first session that has them, nil where none has.
-func countersOf(kernel measure.Subject, sessions []map[measure.Subject][]counters.Record) *result.SummaryCounters {
+func countersOf(kernel measure.Subject, sessions []map[measure.Subject]counters.Kernel) *result.SummaryCounters {
 	for _, session := range sessions {
-		records := session[kernel]
-		if len(records) == 0 {
+		counted, ok := session[kernel]
+		if !ok {
 			continue
 		}
 		get := func(metrics ...measure.Metric) result.Number {
 			for _, m := range metrics {
-				if v, ok := records[0].Metrics[m.Name]; ok {
-					return result.Number(v)
+				if v := counted.Values[m.Name]; len(v) > 0 {
+					return result.Number(v[0])
 				}
 			}
 			return result.Number(math.NaN())
 		}
 		c := &result.SummaryCounters{Registers: get(measure.Registers),
 			Occupancy: get(measure.AchievedOccupancy, measure.TheoreticalOccupancy),
-			DRAM:      get(measure.DRAMThroughput), SM: get(measure.SMThroughput), Bound: why.Bound(records)}
+			DRAM:      get(measure.DRAMThroughput), SM: get(measure.SMThroughput), Bound: why.Bound(counted)}
 		if c.Bound == "balanced" {
 			c.Bound = "balanced between compute and memory"
 		}
@@ -128,8 +128,8 @@ func untimed(sessions []model.Session) (out []result.SummaryKernel) {
 	for _, x := range sessions[len(sessions)-1].Series {
 		if s := x.Subject; s.Scope == measure.ScopeKernel && !seen[s] {
 			seen[s] = true
-			out = append(out, result.SummaryKernel{Named: result.NewNamed(s), Share: unknown, Time: unknown, Launches: unknown,
-				Total: unknown, Owned: unknown})
+			out = append(out, result.SummaryKernel{Named: result.NewNamed(s), Share: unknown, Time: unknown,
+				Launches: unknown, Total: unknown, Owned: unknown})
 		}
 	}
 	return out
@@ -152,10 +152,10 @@ func Scrub(ctx context.Context, tools profile.Tools, rule profile.Rule, path, di
 		}
 		var out []baseline.Entry
 		for _, x := range sessions {
-			if x.ID = ""; x.Commit == "" {
+			if x.Commit == "" {
 				x.Commit, _ = commit(ctx)
 			}
-			out = append(out, baseline.Entry{Session: x})
+			out = append(out, fresh(x))
 		}
 		if n := baseline.Kept(sessions); n < len(sessions) {
 			return nil, model.Refuse(model.NotSeparable, "scrub the recordings of each session by themselves",

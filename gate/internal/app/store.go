@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -70,7 +70,8 @@ func (s Store) open(ctx context.Context, read func(*baseline.Baseline) error) (o
 		out = append(out, found...)
 	}
 	if have := WorkloadsIn(s.Root); len(out) == 0 && s.Workload != "" && len(have) > 0 {
-		return nil, fmt.Errorf("no baseline of workload %q in %s; it has %s", s.Workload, s.Root, strings.Join(have, ", "))
+		return nil, fmt.Errorf("no baseline of workload %q in %s; it has %s", s.Workload, s.Root,
+			strings.Join(have, ", "))
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", s.Root)
@@ -100,9 +101,9 @@ func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
 }
 
 func storedSession(e *baseline.Entry, standing baseline.Standing, kernels int) StoredSession {
-	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
-		Tool: e.Tool, Runs: e.Profiled(), Kernels: kernels, Reason: e.Reason, Anchor: e.Anchor,
-		Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
+	s := StoredSession{ID: e.ID, File: e.File, What: e.Kind(), Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash,
+		Driver: e.Driver, CUDA: e.CUDA, Tool: e.Tool, Runs: e.Profiled(), Kernels: kernels, Reason: e.Reason,
+		Anchor: e.Anchor, Removes: e.Removes, State: "in effect", Unmeasured: standing.Apart}
 	switch {
 	case standing.Removed:
 		s.State = "removed"
@@ -173,7 +174,7 @@ func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) 
 
 // Diff judges one session against another, by the subjects of both and the policy for the directory of a workload.
 func (s Store) Diff(ctx context.Context, base, head string,
-	policy func(workload string) *thresholds.Resolved) (*result.Judgement, error) {
+	policy func(workload string) *thresholds.Resolved) (*result.Report, error) {
 	var sides [2][]model.Session
 	workload := ""
 	for i, id := range []string{base, head} {
@@ -215,7 +216,9 @@ func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file 
 				return nil, fmt.Errorf("%s is removed already", id)
 			}
 		}
-		return []baseline.Entry{{Removes: id, Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: here, Reason: why}}}, nil
+		return []baseline.Entry{{Removes: id,
+			Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: here,
+				Reason: why}}}, nil
 	})
 	if err != nil {
 		return "", err

@@ -60,10 +60,12 @@ func shape(m []string) string { return digits().ReplaceAllString(m[1], "0") + ":
 
 // better is the direction of a unit, that of the line or the last one in its name.
 func better(name, unit string) measure.Direction {
-	if words := unitIn().FindAllString(name, -1); unit == "" {
+	words := unitIn().FindAllString(name, -1)
+	if unit == "" {
 		unit = words[len(words)-1]
 	}
-	switch _, base, known := measure.BaseUnit(unit); {
+	_, base, known := measure.BaseUnit(unit)
+	switch {
 	case base == measure.Time.Unit:
 		return measure.Lower
 	case known && strings.HasSuffix(base, "/s"):

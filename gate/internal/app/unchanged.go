@@ -1,24 +1,29 @@
 package app
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -34,13 +39,20 @@ type Inputs struct {
 
 // Begin hashes the files in dir and the settings before the measurement. The settings are a workload and more.
 func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
-	w.Runs, w.Budget, w.Timeout, w.Threshold, w.SkipUnchanged = thresholds.Runs{}, 0, 0, nil, false
+	w.Runs, w.Budget, w.ExplainTime, w.Timeout, w.Threshold, w.SkipUnchanged = thresholds.Runs{}, 0, 0, 0, nil, false
 	w.Where, w.Places = "", nil
 	if w.Launcher != nil || w.Gather != "" {
 		return errors.New("a launcher may start processes on other hosts")
 	}
 	set, err := inherited()
 	if err != nil {
+		return err
+	}
+	command, err := json.Marshal([]any{w, more})
+	if err != nil {
+		return err
+	}
+	if err := in.mentioned(dir, command, set); err != nil {
 		return err
 	}
 	in.inherited = prints(set)
@@ -57,28 +69,66 @@ func (in *Inputs) Begin(dir string, w thresholds.Workload, more any) error {
 func (in *Inputs) hash(dir string) (string, error) {
 	all := sha256.New()
 	in.files = 0
+	err := in.each(dir, func(pattern, file string) error {
+		sum, err := input.Hash(input.Open(file))
+		name, outside := filepath.Rel(dir, file)
+		if outside != nil {
+			name = file
+		}
+		fmt.Fprintf(all, "%q %q %x\n", pattern, filepath.ToSlash(name), sum)
+		in.files++
+		return err
+	})
+	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, err
+}
+
+// each calls a function for every input file, until it returns an error.
+func (in *Inputs) each(dir string, do func(pattern, file string) error) error {
 	for _, pattern := range in.Patterns {
 		files, err := devicecode.Files(dir, pattern)
-		if err != nil {
-			return "", err
-		}
-		if len(files) == 0 {
-			return "", fmt.Errorf("%s: there is no such file; build it first, or correct the path", pattern)
+		if err == nil && len(files) == 0 {
+			err = fmt.Errorf("%s: there is no such file; build it first, or correct the path", pattern)
 		}
 		for _, file := range files {
-			sum, err := input.Hash(input.Open(file))
-			if err != nil {
-				return "", err
-			}
-			name, err := filepath.Rel(dir, file)
-			if err != nil {
-				name = file
-			}
-			fmt.Fprintf(all, "%q %q %x\n", pattern, filepath.ToSlash(name), sum)
+			err = cmp.Or(err, do(pattern, file))
 		}
-		in.files += len(files)
+		if err != nil {
+			return err
+		}
 	}
-	return hex.EncodeToString(all.Sum(nil)) + " " + in.setup, nil
+	return nil
+}
+
+// mostSearched is how much of an input is searched for names of variables.
+const mostSearched = 64 << 20
+
+// mentioned adds to settings the variables of a job that the command or an input names: by these the program may run.
+func (in *Inputs) mentioned(dir string, command []byte, to map[string]string) error {
+	of := map[string]*regexp.Regexp{}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); perJob(v) && strings.Contains(strings.Trim(name, "_"), "_") {
+			of[name] = regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+		}
+	}
+	find := func(text []byte) {
+		for name, word := range of {
+			if bytes.Contains(text, []byte(name)) && word.Match(text) {
+				to[name] = os.Getenv(name)
+				delete(of, name)
+			}
+		}
+	}
+	find(command)
+	return in.each(dir, func(_, file string) error {
+		f, err := input.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		text, err := input.All(io.LimitReader(f, mostSearched), mostSearched)
+		find(text)
+		return err
+	})
 }
 
 // stored are the hashes for a baseline: "" where the files changed since [Inputs.Begin], or cannot be read.
@@ -103,15 +153,15 @@ func (r Unchanged) String() string {
 }
 
 // unchanged is the report of a check that need not measure; nil where it has to, which it says with the reason.
-func (c *Check) unchanged(ctx context.Context) *result.Judgement {
+func (c *Check) unchanged(ctx context.Context) *result.Report {
 	if !c.SkipUnchanged {
 		return nil
 	}
 	base, kernels, why := c.same(ctx)
 	if why == "" {
 		said := result.Say(Unchanged{len(kernels), c.Code.Inputs.files})
-		r := judged(decide.Input{Baseline: base, Head: []model.Session{{Code: kernels}}, Policy: c.Policy, CodeOnly: true,
-			Unchanged: &said}, nil)
+		r := judged(decide.Input{Baseline: base, Head: []model.Session{{Code: kernels}}, Policy: c.Policy,
+			CodeOnly: true, Unchanged: &said}, nil)
 		if r.Verdict == result.Pass {
 			return r
 		}
@@ -124,7 +174,8 @@ func (c *Check) unchanged(ctx context.Context) *result.Judgement {
 // same are the sessions of the baseline for this GPU and the device code, or why the check has to measure.
 func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devicecode.Kernel, why string) {
 	inputs := &c.Code.Inputs
-	switch m := c.Live; {
+	m := c.Live
+	switch {
 	case m == nil:
 		return nil, nil, "finished profiles are judged"
 	case c.Base != nil || m.Counters != nil || m.GPUMetrics:
@@ -143,7 +194,8 @@ func (c *Check) same(ctx context.Context) (base []model.Session, kernels []devic
 		return nil, nil, why
 	}
 	b, ok := c.Baselines.ForGPU(gpu.Name)
-	if base = c.pick(b.Sessions); !ok || len(base) == 0 {
+	base = c.pick(b.Sessions)
+	if !ok || len(base) == 0 {
 		return nil, nil, "there is no baseline of this GPU"
 	}
 	kernels, err := c.Code.read(ctx)

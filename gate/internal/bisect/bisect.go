@@ -24,7 +24,8 @@ import (
 // Run searches. A [history.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; their
 // report says why. The error is a mistake of the caller or the end of ctx; the next Run goes on from there.
 func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
-	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload, Culprits: []history.Culprit{}}}
+	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload,
+		Culprits: []history.Culprit{}}}
 	if c.MaxTime > 0 {
 		b.until = time.Now().Add(c.MaxTime)
 	}
@@ -33,9 +34,9 @@ func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	}
 	err := b.between(ctx)
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) && b.out.Ends == nil {
-		var refused *result.Judgement
+		var refused *result.Report
 		refused, err = app.Refused(nil, err)
-		b.out.Ends = refused.Report(nil)
+		b.out.Ends = refused.Shown(nil)
 	}
 	b.out.Complete = !errors.Is(err, errTime)
 	if err != nil && b.out.Complete {
@@ -88,10 +89,12 @@ func (b *bisection) findLine(ctx context.Context) error {
 	if good == bad {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
-	lines := ask(ctx, "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
+	lines := ask(ctx, "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s",
+		good+".."+bad)
 	all := ask(ctx, "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
 	if lines == "" {
-		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good, b.Bad)
+		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good,
+			b.Bad)
 	}
 	for line := range strings.SplitSeq(all+"\n"+lines, "\n") {
 		if cells := strings.SplitN(line, "\x00", 4); len(cells) == 4 {
@@ -117,20 +120,22 @@ func (b *bisection) key() (string, error) {
 
 // prove measures both ends and chooses the finding to follow, none if the ends do not differ beyond the limits.
 func (b *bisection) prove(ctx context.Context) (err error) {
-	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
+	b.out.Ends = b.state.Ends
+	if b.out.Ends == nil {
 		b.Begin("measuring both ends")
 		slower := func(f []result.Finding) bool { return b.choose(f) != nil }
 		ends, err := b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, slower)
 		if err != nil {
 			return err
 		}
-		b.out.Ends = ends.Report(nil)
+		b.out.Ends = ends.Shown(nil)
 		b.state.Ends = b.out.Ends
 	}
 	if b.chosen() && len(b.near(b.out.Ends)) == 0 && len(b.out.Ends.Findings) > 0 {
 		return b.unknown(b.out.Ends)
 	}
-	if b.out.Followed = b.choose(b.out.Ends.Findings); b.out.Followed == nil {
+	b.out.Followed = b.choose(b.out.Ends.Findings)
+	if b.out.Followed == nil {
 		b.out.Unproven(b.near(b.out.Ends))
 		return nil
 	}
@@ -205,7 +210,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		c.Report = judged.Report(nil)
+		c.Report = judged.Shown(nil)
 		if f := b.follow(c.Report.Findings); f != nil {
 			c.Reading = reading(f)
 			c.Refuted = !b.shows(c.Report.Findings)
@@ -214,7 +219,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 	return nil
 }
 
-func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Judgement, error) {
+func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Report, error) {
 	base, remove, err := b.at(ctx, before)
 	defer remove()
 	if err != nil {
@@ -239,7 +244,8 @@ func (b *bisection) fill() {
 		x := history.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: known.FromGood, FromBad: known.FromBad}
 		if b.search != nil {
 			if r := b.search.Readings[i+1]; r != nil {
-				x.Change, x.Low, x.High, x.Nearer = &r.Change, &r.Low, &r.High, r.Nearer(*b.search.Readings[len(b.line)-1])
+				x.Change, x.Low, x.High, x.Nearer = &r.Change, &r.Low, &r.High,
+					r.Nearer(*b.search.Readings[len(b.line)-1])
 			}
 		}
 		b.out.Commits = append(b.out.Commits, x)
@@ -251,6 +257,7 @@ func (b *bisection) fill() {
 
 func (b *bisection) blame() {
 	for _, x := range b.search.Found() {
-		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]), Reading: x.Reading})
+		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
+			Reading: x.Reading})
 	}
 }

@@ -62,7 +62,7 @@ func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 
 // beside measures one build interleaved with another, look after look, until enough says so.
 func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []int, explain app.Explain,
-	enough func([]result.Finding) bool) (*result.Judgement, error) {
+	enough func([]result.Finding) bool) (*result.Report, error) {
 	p := b.pair(base, head, explain)
 	for _, runs := range looks {
 		if err := p.UpTo(ctx, runs); err != nil {
@@ -131,7 +131,8 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 			}
 		}
 		var clear bool
-		if x.Reading, clear = history.Between(x.FromGood, x.FromBad, whole); clear {
+		x.Reading, clear = history.Between(x.FromGood, x.FromBad, whole)
+		if clear {
 			x.Skipped = ""
 			break
 		}
@@ -146,7 +147,8 @@ func (b *bisection) unread(x *known) string {
 	case x.FromGood == nil && x.FromBad == nil:
 		return b.out.Followed.Kernel + " is not in it"
 	case x.FromGood != nil && x.FromBad != nil:
-		return fmt.Sprintf("too noisy to tell: %s against the good end, %s against the bad one", within(x.FromGood), within(x.FromBad))
+		return fmt.Sprintf("too noisy to tell: %s against the good end, %s against the bad one", within(x.FromGood),
+			within(x.FromBad))
 	}
 	return "too noisy to tell: " + within(cmp.Or(x.FromGood, x.FromBad))
 }

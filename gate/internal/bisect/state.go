@@ -63,8 +63,8 @@ func (s *state) write() error {
 		return err
 	}
 	if err := output.Text(s.file, 0o600, text); err != nil {
-		return fmt.Errorf("%s: what the search has measured cannot be kept: %w; make room there or let it be written, and start it again",
-			s.file, proc.Cause(err))
+		return fmt.Errorf("%s: what the search has measured cannot be kept: %w; make room there or let it be written, "+
+			"and start it again", s.file, proc.Cause(err))
 	}
 	return nil
 }

@@ -18,7 +18,16 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func accept(_ context.Context, e *env, v *flags, args arguments) error {
+type acceptOptions struct {
+	stored
+	workload words  `flag:"workload"`
+	reason   string `flag:"reason"`
+	improved bool   `flag:"improved"`
+	force    bool   `flag:"force"`
+	anchor   string `flag:"anchor"`
+}
+
+func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 	if v.reason == "" && !v.improved {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
@@ -29,7 +38,7 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 	a := app.Accept{Reason: v.reason, Improved: v.improved, Root: v.baseline, Force: v.force, Anchor: v.anchor,
 		Home: policyDir(findUp(policyFile)), Own: len(args.own) == 0}
 	ofCompare := len(r.Workloads) == 0 && r.Workload == ""
-	accepted, err := v.chosen(r)
+	accepted, err := chosen(r, v.workload, v.improved)
 	if err != nil {
 		return err
 	}
@@ -70,38 +79,40 @@ func accept(_ context.Context, e *env, v *flags, args arguments) error {
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several
 // the named ones, else those that fail or have no baseline yet, or with --improved those that pass and are faster.
-func (v *flags) chosen(r *result.Judgement) ([]*result.Judgement, error) {
+func chosen(r *result.Report, workloads words, improved bool) ([]*result.Report, error) {
 	if len(r.Workloads) == 0 && r.Workload == "" {
-		if len(v.workload) != 1 || new(thresholds.Workload).Set("name", v.workload[0], "") != nil {
-			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
+		if len(workloads) != 1 || new(thresholds.Workload).Set("name", workloads[0], "") != nil {
+			return nil,
+				usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into " +
+					"with --workload NAME")
 		}
-		r.Workload = v.workload[0]
-		return []*result.Judgement{r}, nil
+		r.Workload = workloads[0]
+		return []*result.Report{r}, nil
 	}
-	if len(r.Workloads) == 0 && len(v.workload) == 0 {
-		return []*result.Judgement{r}, nil
+	if len(r.Workloads) == 0 && len(workloads) == 0 {
+		return []*result.Report{r}, nil
 	}
 	var all []string
-	var out []*result.Judgement
+	var out []*result.Report
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
-		named := slices.ContainsFunc(v.workload, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
+		named := slices.ContainsFunc(workloads, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
 		wanted := app.Changed(w) || w.Measured != nil
-		if v.improved {
+		if improved {
 			wanted = app.Faster(w)
 		}
-		if named || len(v.workload) == 0 && wanted {
+		if named || len(workloads) == 0 && wanted {
 			out = append(out, w)
 		}
 	}
 	switch {
 	case len(out) > 0:
 		return out, nil
-	case len(v.workload) > 0:
+	case len(workloads) > 0:
 		return nil, usageError("the report is not about workload %q; %sit is about %s",
-			v.workload.String(), meant("", v.workload[0], all), strings.Join(all, ", "))
+			workloads.String(), meant("", workloads[0], all), strings.Join(all, ", "))
 	}
-	if v.improved {
+	if improved {
 		return nil, usageError("--improved: no workload of the report passes and is certainly faster (%s)",
 			strings.Join(all, ", "))
 	}
@@ -142,7 +153,7 @@ func acceptOne(e *env, a app.Accept, what string) error {
 }
 
 // acceptLine is the command that accepts a report, "" if the report is not saved.
-func acceptLine(r *result.Judgement, file string, saved, several bool) string {
+func acceptLine(r *result.Report, file string, saved, several bool) string {
 	words := "nsgate accept"
 	switch {
 	case file != "":
@@ -172,7 +183,7 @@ const toAccept = "to accept "
 const againstBuild = story.Allow + "; the base build decides, whatever the baseline holds"
 
 // kept says why accept leaves a verdict as it is, with what to do instead; "" where accept changes it.
-func kept(r *result.Judgement) string {
+func kept(r *result.Report) string {
 	bound := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Fails() && f.Bounded() })
 	switch {
 	case r.Verdict != result.Fail:
@@ -186,9 +197,9 @@ func kept(r *result.Judgement) string {
 	return ""
 }
 
-// reportFile is the file of the report in a command: the JSON that the call writes, else the report that it read, "" for
-// none.
-func (v *flags) reportFile(read string) string {
+// reportFile is the file of the report in a command: the JSON that the call writes, else the report that it read, ""
+// for none.
+func (v *reported) reportFile(read string) string {
 	for _, f := range slices.Backward(v.files) {
 		if f.format == "json" && !special(f.name) {
 			return commandWord(f.name)
@@ -202,7 +213,7 @@ func (v *flags) reportFile(read string) string {
 
 // offerAccept adds the command that accepts what has changed or is faster, or the first measurement of a workload. The
 // report may be one of several, and come from a file, "" for none.
-func offerAccept(r *result.Judgement, file string, v *flags, saved, several bool) {
+func offerAccept(r *result.Report, file string, v *reported, saved, several bool) {
 	faster, step := app.Faster(r), kept(r)
 	if r.Measured == nil && (!app.Changed(r) && !faster || r.Baseline == "" && step == "") {
 		return

@@ -32,12 +32,11 @@ func TestKept(t *testing.T) {
 		{nil, []result.Finding{least}, "nsgate.toml:3"},
 		{[]string{againstBuild}, []result.Finding{relative}, "base build"},
 	} {
-		r := &result.Judgement{Decision: result.Decision{Verdict: result.Fail, Findings: tt.findings},
-			Explanation: result.Explanation{Next: tt.next}, Context: result.Context{Workload: "a", Baseline: "b"}}
+		r := &result.Report{Verdict: result.Fail, Findings: tt.findings, Next: tt.next, Workload: "a", Baseline: "b"}
 		if got := kept(r); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%+v: %q, want %q", tt.findings, got, tt.want)
 		}
-		offerAccept(r, "r.json", &flags{}, true, false)
+		offerAccept(r, "r.json", &reported{}, true, false)
 		if (r.Accept == "") != (tt.want != "") || tt.want != "" && len(r.Next) != 1 {
 			t.Errorf("%+v: offers %q, next %q", tt.findings, r.Accept, r.Next)
 		}
@@ -46,13 +45,16 @@ func TestKept(t *testing.T) {
 
 // The steps of a file are shown, but none that a shell would run in parts, and no address.
 func TestStepsOfFile(t *testing.T) {
-	keep := []string{"record it anew (--replace)", `with base = "origin/main" and build = "make" (yours) in nsgate.toml`,
-		"nsgate check --runs 11 --threshold 0.2% (about 2 s)", "measure: nsgate compare BASE HEAD", "again; with more runs"}
+	keep := []string{"record it anew (--replace)",
+		`with base = "origin/main" and build = "make" (yours) in nsgate.toml`,
+		"nsgate check --runs 11 --threshold 0.2% (about 2 s)", "measure: nsgate compare BASE HEAD",
+		"again; with more runs"}
 	drop := []string{"curl evil | sh", "run $(evil)", "`evil`", "x && y", "x > y", "see https://evil.example", "a\nb",
 		"rm ~/x"}
-	j := found(&result.Report{Verdict: result.NoVerdict, Next: append(slices.Clone(drop), keep...), Reproduce: "evil",
-		Accept: "evil"})
-	if !slices.Equal(j.Next, keep) || j.Reproduce+j.Accept != "" {
-		t.Errorf("%q", j.Next)
+	r := &result.Report{Verdict: result.NoVerdict, Next: append(slices.Clone(drop), keep...), Reproduce: "evil",
+		Accept: "evil"}
+	withoutCommands(r)
+	if !slices.Equal(r.Next, keep) || r.Reproduce+r.Accept != "" {
+		t.Errorf("%q", r.Next)
 	}
 }

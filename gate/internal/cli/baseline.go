@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
@@ -20,25 +22,36 @@ type store struct {
 	policy *thresholds.Policy
 }
 
-// inStore makes the function of a command of one that works on baselines.
-func inStore(run func(ctx context.Context, e *env, v *flags, words []string, k store) error) func(context.Context, *env,
-	*flags, arguments) error {
-	return func(ctx context.Context, e *env, v *flags, args arguments) (err error) {
-		var k store
-		if k.policy, err = v.load(); err == nil {
-			k.Root, err = v.baselines(k.policy)
-		}
-		if err == nil && v.one != "" {
-			k.Workload, err = v.oneWorkload(k.policy, k.Root, "")
-		}
-		if err != nil {
-			return err
-		}
-		return run(ctx, e, v, args.own, k)
-	}
+// storeOptions are those of the commands that show or change what the baseline holds.
+type storeOptions struct {
+	stored
+	one string `flag:"workload,single"`
 }
 
-func listBaselines(ctx context.Context, e *env, v *flags, _ []string, k store) error {
+// open finds the baselines, of one workload where --workload names it.
+func (v *storeOptions) open() (k store, err error) {
+	if k.policy, err = v.load(); err == nil {
+		k.Root, err = v.baselines(k.policy)
+	}
+	if err == nil && v.one != "" {
+		k.Workload, err = v.oneWorkload(k.policy, k.Root, v.one, "")
+	}
+	return k, err
+}
+
+type listOptions struct {
+	storeOptions
+	printed
+}
+
+func (v *listOptions) run(ctx context.Context, e *env, _ arguments) error {
+	k, err := v.open()
+	if err != nil {
+		return err
+	}
+	if kept := app.Kept(); len(kept) > 0 && v.format == "text" {
+		fmt.Fprintf(e.Out, "local, for nsgate check --against: %s\n", report.Clean(strings.Join(kept, ", ")))
+	}
 	all, err := k.List(ctx)
 	if err != nil {
 		return err
@@ -47,23 +60,35 @@ func listBaselines(ctx context.Context, e *env, v *flags, _ []string, k store) e
 		return e.encode(all)
 	}
 	for _, b := range all {
-		if err := listBaseline(e, b, k.policy.MaxAge, time.Now(), v); err != nil {
+		if err := listBaseline(e, b, k.policy.MaxAge, time.Now(), &v.printed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func showSession(ctx context.Context, e *env, v *flags, words []string, k store) error {
-	summary, err := k.Session(ctx, words[0])
+type sessionOptions struct{ listOptions }
+
+func (v *sessionOptions) run(ctx context.Context, e *env, args arguments) error {
+	k, err := v.open()
+	if err != nil {
+		return err
+	}
+	summary, err := k.Session(ctx, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return render(e, v, summary)
+	return render(e, &v.printed, summary)
 }
 
-func diffSessions(ctx context.Context, e *env, v *flags, words []string, k store) error {
-	r, err := k.Diff(ctx, words[0], words[1], func(dir string) *thresholds.Resolved {
+type diffOptions struct{ listOptions }
+
+func (v *diffOptions) run(ctx context.Context, e *env, args arguments) error {
+	k, err := v.open()
+	if err != nil {
+		return err
+	}
+	r, err := k.Diff(ctx, args.own[0], args.own[1], func(dir string) *thresholds.Resolved {
 		for _, w := range k.policy.Workloads {
 			if filepath.Base(app.BaselinesOf("", w.Name)) == dir {
 				dir = w.Name
@@ -74,14 +99,31 @@ func diffSessions(ctx context.Context, e *env, v *flags, words []string, k store
 	if err != nil {
 		return err
 	}
-	return render(e, v, r.Report(nil))
+	return render(e, &v.printed, r.Shown(nil))
 }
 
-func removeSession(ctx context.Context, e *env, v *flags, words []string, k store) error {
+type removeOptions struct {
+	storeOptions
+	reason string `flag:"reason"`
+}
+
+func (v *removeOptions) run(ctx context.Context, e *env, args arguments) error {
+	k, err := v.open()
+	if err != nil {
+		return err
+	}
+	if name := args.own[0]; slices.Contains(app.Kept(), name) {
+		root, err := app.KeptRoot(name)
+		if err == nil {
+			err = os.RemoveAll(root)
+		}
+		fmt.Fprintf(e.Out, "removed the local baseline %s\n", name)
+		return err
+	}
 	if v.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
-	file, err := k.Remove(ctx, words[0], v.reason, time.Now())
+	file, err := k.Remove(ctx, args.own[0], v.reason, time.Now())
 	if err != nil {
 		return err
 	}
@@ -89,8 +131,14 @@ func removeSession(ctx context.Context, e *env, v *flags, words []string, k stor
 	return nil
 }
 
-func renameBaselines(ctx context.Context, e *env, _ *flags, words []string, k store) error {
-	before, after, err := k.Rename(ctx, words[0], words[1])
+type renameOptions struct{ storeOptions }
+
+func (v *renameOptions) run(ctx context.Context, e *env, args arguments) error {
+	k, err := v.open()
+	if err != nil {
+		return err
+	}
+	before, after, err := k.Rename(ctx, args.own[0], args.own[1])
 	if err != nil {
 		return err
 	}
@@ -99,7 +147,7 @@ func renameBaselines(ctx context.Context, e *env, _ *flags, words []string, k st
 	return nil
 }
 
-func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, v *flags) error {
+func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, v *printed) error {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string
 	var newest app.StoredSession

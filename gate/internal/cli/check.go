@@ -10,15 +10,68 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
-func check(ctx context.Context, e *env, v *flags, args arguments) (failed error) {
-	r := (*result.Judgement)(nil)
+type checkOptions struct {
+	running
+	launches
+	reported
+	baseCommand string `flag:"base-cmd,single"`
+	baseRef     string `flag:"base-ref,single"`
+	script      string `flag:"build,single"`
+	baseDir     string `flag:"base-dir,single"`
+	paired      bool   `flag:"paired"`
+	profiler    string `flag:"profiler" words:"profilers"`
+	explain     string `flag:"explain" words:"auto always never"`
+	noGPU       string `flag:"no-gpu" words:"fail code skip"`
+	noBaseline  string `flag:"no-baseline" words:"show pass fail"`
+	bisecting   bool   `flag:"bisect"`
+	shadow      bool   `flag:"shadow"`
+	skip        bool   `flag:"skip-unchanged"`
+	save        string `flag:"save,single"`
+	against     string `flag:"against,single"`
+}
+
+// last is the local baseline of the last check or comparison.
+const last = "last"
+
+// check takes a local baseline in place of the committed ones.
+func (v *checkOptions) check(e *env, g *given) error {
+	err := v.reported.check(e, g)
+	if v.save != "" && err == nil {
+		err = new(thresholds.Workload).Set("name", v.save, "")
+	}
+	if err != nil || v.against == "" {
+		return err
+	}
+	if v.baseline != "" {
+		return usageError("--against takes a local baseline: leave out %s", source(v.fs, "baseline"))
+	}
+	if v.against == last {
+		r, _, err := e.savedReport(arguments{})
+		if err == nil {
+			_, err = app.Keep(last, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if kept := app.Kept(); !slices.Contains(kept, v.against) {
+		return usageError("--against: nothing is kept as %q; %snsgate check --save NAME keeps a measurement", v.against,
+			meant("", v.against, kept))
+	}
+	v.baseline, err = app.KeptRoot(v.against)
+	return err
+}
+
+func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed error) {
+	r := (*result.Report)(nil)
 	if v.bisecting {
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
@@ -33,27 +86,28 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 		}
 		return err
 	}
-	v.root = checks[0].Root
+	x := publication{root: checks[0].Root}
 	if v.posts() {
 		models, _ := checks[0].Live.Models(ctx)
-		v.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
+		x.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
 	}
 	keep := v.shadowed(e, checks[0]) // before the code of the change runs
-	lacking := (*result.Judgement)(nil)
-	if v.noGPU != "fail" && v.from == "" {
+	lacking := (*result.Report)(nil)
+	if v.noGPU != "fail" && v.origin() != ofFiles {
 		lacking = app.NoGPU(ctx)
 	}
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
-		if len(checks) == 1 {
-			lacking.Workload = checks[0].Workload
-		}
-		lacking.Gate.Way = result.NotMeasured
-		lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
-		return v.publish(e, lacking)
+		return v.skipped(e, lacking, checks, x)
 	}
-	var all []*result.Judgement
+	var all []*result.Report
 	for _, c := range checks {
-		if c.CodeOnly = lacking != nil && v.noGPU == "code"; len(checks) > 1 && !c.CodeOnly {
+		if c == checks[len(checks)-1] {
+			c.Decided = func(ctx context.Context, r *result.Report) (context.Context, func()) {
+				return v.decided(ctx, e, r, len(checks) > 1)
+			}
+		}
+		c.CodeOnly = lacking != nil && v.noGPU == "code"
+		if len(checks) > 1 && !c.CodeOnly {
 			c.Begin("workload " + c.Workload)
 		}
 		if r, err = c.Run(ctx); err != nil {
@@ -69,22 +123,50 @@ func check(ctx context.Context, e *env, v *flags, args arguments) (failed error)
 	}
 	v.excused(e, r, checks[0])
 	keep(r)
-	v.complete(e, r, checks)
-	return v.publish(e, r)
+	if err := v.saved(r); err != nil {
+		return err
+	}
+	v.complete(e, r, checks, &x)
+	return v.publish(e, &v.judging, r, x)
+}
+
+// skipped publishes a gate that passes unmeasured on a machine without a GPU.
+func (v *checkOptions) skipped(e *env, lacking *result.Report, checks []*app.Check, x publication) error {
+	if len(checks) == 1 {
+		lacking.Workload = checks[0].Workload
+	}
+	lacking.Gate.Way = result.NotMeasured
+	lacking.Warnings = append(lacking.Warnings, "the gate passes with exit code 0 (--no-gpu skip)")
+	if err := v.saved(lacking); err != nil {
+		return err
+	}
+	return v.publish(e, &v.judging, lacking, x)
+}
+
+// saved keeps what was measured under the name of --save. A report without a measurement says that nothing is kept.
+func (v *checkOptions) saved(r *result.Report) error {
+	if v.save == "" {
+		return nil
+	}
+	kept, err := app.Keep(v.save, r)
+	if err == nil && kept == 0 {
+		r.Warnings = append(r.Warnings, "nothing was measured, so nothing is kept as "+v.save+" (--save)")
+	}
+	return err
 }
 
 // shadowed takes the exit code from a verdict, and keeps the verdict where the job is of the default branch. A program
 // that failed keeps its exit code and does not count.
-func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
+func (v *checkOptions) shadowed(e *env, c *app.Check) func(*result.Report) {
 	if v.bisecting || !v.shadow && (!c.Policy.Shadow || v.fs.Changed("shadow")) {
-		return func(*result.Judgement) {}
+		return func(*result.Report) {}
 	}
 	commit, unknown := app.DefaultCommit(e.ctx, e.getenv)
-	return func(r *result.Judgement) {
+	return func(r *result.Report) {
 		if e.ctx.Err() != nil {
 			return
 		}
-		code := r.Report(nil).Gate.Code
+		code := r.Shown(nil).Gate.Code
 		for _, w := range r.Each() {
 			w.Gate.Way = result.InShadow
 		}
@@ -103,7 +185,8 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 		if err != nil {
 			r.Warnings = append(r.Warnings, "the score of the gate in shadow is not kept: "+err.Error())
 		}
-		said := result.Say(app.InShadow{Failed: score.Failed, Commits: score.Commits, Bound: result.Number(score.Bound())})
+		said := result.Say(app.InShadow{Failed: score.Failed, Commits: score.Commits,
+			Bound: result.Number(score.Bound())})
 		if code == ExitPass {
 			r.Note(said)
 		} else {
@@ -112,8 +195,7 @@ func (v *flags) shadowed(e *env, c *app.Check) func(*result.Judgement) {
 	}
 }
 
-func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
-	v.by = model.Profiler(v.profiler)
+func (v *checkOptions) request(ctx context.Context, e *env, workload []string) ([]*app.Check, error) {
 	if err := v.checkCounts(); err != nil {
 		return nil, err
 	}
@@ -127,28 +209,35 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 	var checks []*app.Check
 	for _, j := range jobs {
 		c := &app.Check{
-			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Profiler: v.by, Kernels: v.counts.Kernels,
-			Explain: app.Explain(v.explain), Draw: v.draws(),
+			Job: j.Job, Looks: j.looks, Budget: j.set.Budget, Profiler: model.Profiler(v.profiler),
+			Kernels: v.counts.Kernels,
+			Explain: app.Explain(v.explain), ExplainTime: j.set.ExplainTime, Draw: v.draws(),
+			ExplainLess: "leave it out with --explain never", ExplainMore: "allow more with --explain-time",
 		}
 		v.skips(e, c, j)
 		if c.Base, err = v.baseOf(ctx, e, j); err != nil {
 			return nil, err
 		}
 		c.Paired = v.paired && c.Base != nil
-		if v.from != "" && !v.fs.Changed("profiler") {
+		if v.origin() == ofFiles && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
 		j.Policy.Alpha /= float64(len(jobs)) // they are one gate
-		if m := j.Live; m != nil {
+		m := j.Live
+		switch v.origin() {
+		case ofTimes:
 			m.Partial = len(jobs) == 1
-			if !v.by.ByLaunch() && !m.NoProfiler && m.Gather == "" && m.Head.Server == nil {
+			if c.Base == nil {
+				m.Step, m.Warmup = j.Baselines.Alike(j.Rule)
+			}
+			if !m.NoProfiler && m.Gather == "" && m.Head.Server == nil {
 				m.Bounds, m.Selection = j.Policy.Bounds(measure.ByCounters), v.counts
 				m.Selection.Metrics = j.Policy.RawMetrics()
 			}
-			if v.by.ByLaunch() {
-				if err := v.counted(ctx, c, j); err != nil {
-					return nil, err
-				}
+		case ofCounters:
+			m.Partial = len(jobs) == 1
+			if err := v.counted(ctx, c, j); err != nil {
+				return nil, err
 			}
 		}
 		if err := cmp.Or(v.asked(c, j), v.judgeable(ctx, c)); err != nil {
@@ -160,7 +249,7 @@ func (v *flags) request(ctx context.Context, e *env, workload []string) ([]*app.
 }
 
 // skips says whether a check measures nothing where nothing changed, and notes what flags loosen in its settings.
-func (v *flags) skips(e *env, c *app.Check, j *job) {
+func (v *checkOptions) skips(e *env, c *app.Check, j *job) {
 	of := "workload " + j.Workload
 	if !v.fs.Changed("skip-unchanged") {
 		v.skip = j.set.SkipUnchanged
@@ -186,7 +275,7 @@ func (v *flags) skips(e *env, c *app.Check, j *job) {
 }
 
 // counted makes a check one of counters, with the rules that they can judge.
-func (v *flags) counted(ctx context.Context, c *app.Check, j *job) error {
+func (v *checkOptions) counted(ctx context.Context, c *app.Check, j *job) error {
 	policy, without := j.Policy.OfCounters()
 	if len(without) > 0 {
 		c.Warn(strings.Join(without, ", ") + ": not judged by counters, a check without " + counting + " judges it")
@@ -196,11 +285,11 @@ func (v *flags) counted(ctx context.Context, c *app.Check, j *job) error {
 }
 
 // complete adds what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
+func (v *checkOptions) complete(e *env, r *result.Report, checks []*app.Check, x *publication) {
 	several := len(checks) > 1
 	var committed []string // baselines that decide; in a review ownEdits looks at them
 	for i, w := range r.Each() {
-		if w.Baseline != "" && checks[i].Base == nil && e.reviewed() == nil {
+		if w.Baseline != "" && v.against == "" && checks[i].Base == nil && e.reviewed() == nil {
 			committed = append(committed, w.Baseline)
 		}
 		if w.Measured != nil && v.patch != "" && len(w.Next) > 0 {
@@ -216,27 +305,33 @@ func (v *flags) complete(e *env, r *result.Judgement, checks []*app.Check) {
 		}
 	}
 	showWays(r)
-	if r.Reproduce = e.again(""); !several {
-		r.Reproduce, v.reproduce = e.repeat(checks[0])
+	if several {
+		r.Reproduce = e.again("")
+	} else {
+		r.Reproduce, x.reproduce = e.repeat(checks[0])
 		p := checks[0].Policy
-		r.Calls, v.calls = v.settling(e, r.Reproduce, p, r.Workload), v.settling(e, v.reproduce, p, r.Workload)
+		r.Calls, x.calls = v.settling(e, r.Reproduce, p, r.Workload), v.settling(e, x.reproduce, p, r.Workload)
 	}
 	if warning := app.Uncommitted(e.ctx, committed); warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
 	for _, w := range r.Each() {
 		w.Baseline = app.Placed(w.Baseline) // the report does not depend on where nsgate was started
+		if v.against != "" {
+			w.Baseline, w.Basis = "", nil // it goes nowhere: accept is about the committed ones
+		}
 	}
-	saved := saveLast(e.ctx, r)
-	v.saved = saved
+	x.saved = saveLast(e.ctx, r)
 	for _, w := range r.Each() {
-		offerAccept(w, "", v, saved, several)
+		if v.against == "" {
+			offerAccept(w, "", &v.reported, x.saved, several)
+		}
 	}
 }
 
 // excused sets why the gate does something else than the verdicts say: a signal, --no-baseline, a label. A missing
 // baseline is not the first where the change under review has deleted or renamed one.
-func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
+func (v *checkOptions) excused(e *env, r *result.Report, c *app.Check) {
 	var known []string // directories of baselines
 	for _, w := range c.Policy.Workloads {
 		known = append(known, app.BaselinesOf(c.Root, w.Name))
@@ -262,7 +357,7 @@ func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 			v.patchReason = cmp.Or(v.patchReason, label)
 		}
 	}
-	if slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return w.Gate.Way == result.Accepted }) {
+	if slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Gate.Way == result.Accepted }) {
 		r.Warnings = append(r.Warnings, "accepted ("+label+
 			"): the gate passes with exit code 0, and its patch takes the change into the baseline")
 	}
@@ -271,7 +366,7 @@ func (v *flags) excused(e *env, r *result.Judgement, c *app.Check) {
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
 // missing refuses a directory of baselines that was named and is not there.
-func (v *flags) missing() error {
+func (v *stored) missing() error {
 	if _, err := os.Stat(v.baseline); v.baseline == "" || err == nil {
 		return nil
 	}
@@ -281,21 +376,22 @@ func (v *flags) missing() error {
 
 // asked refuses a check whose baseline was asked for, by its directory or by a name that the policy lacks, and is not
 // there. What is measured then is of use only where a patch or --no-baseline wants it.
-func (v *flags) asked(c *app.Check, j *job) error {
+func (v *checkOptions) asked(c *app.Check, j *job) error {
 	if c.Base != nil || c.Screens() {
 		return nil
 	}
 	if err := v.missing(); err != nil && (v.patch == "" || v.noBaseline == "pass") {
 		return err
 	}
-	switch unknown := len(v.workload) > 0 && j.set.Where == ""; {
+	unknown := len(v.workload) > 0 && j.set.Where == ""
+	switch {
 	case v.dryRun, v.from != "" || v.patch != "" || v.fs.Changed("no-baseline"), v.baseline == "" && !unknown:
 		return nil
-	case c.Profiler.ByLaunch() && len(c.Baselines) > 0: // it holds times alone
+	case v.origin() == ofCounters && len(c.Baselines) > 0: // it holds times alone
 		return nil
 	case len(c.Baselines) > 0:
-		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record one of "+
-			"times with nsgate record", j.Workload, j.Root, c.Baselines.Profilers())
+		return usageError("the baseline of workload %q in %s is of %s alone: check with --profiler %[3]s, or record "+
+			"one of times with nsgate record", j.Workload, j.Root, c.Baselines.Profilers())
 	}
 	others := ""
 	if have := app.WorkloadsIn(j.Root); len(have) > 0 {
@@ -306,31 +402,32 @@ func (v *flags) asked(c *app.Check, j *job) error {
 }
 
 // judgeable refuses a check that cannot have a verdict, before anything is measured.
-func (v *flags) judgeable(ctx context.Context, c *app.Check) error {
+func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 	if err := c.Valid(ctx); err != nil {
 		return usageError("--kernel: %w", err)
 	}
-	lone := c.Looks[0] == 1 && !c.Profiler.ByLaunch() && v.from == ""
-	switch first := c.Base == nil && !c.Screens(); {
-	case first && c.Profiler.ByLaunch() && v.from == "" && len(c.Kernels) == 0:
+	lone := c.Looks[0] == 1 && v.origin() == ofTimes
+	first := c.Base == nil && !c.Screens()
+	switch {
+	case first && v.origin() == ofCounters && len(c.Kernels) == 0:
 		lacks := "no baseline"
 		if len(c.Baselines) > 0 {
 			lacks = "no counters in the baseline"
 		}
-		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, or name "+
-			"kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
+		return usageError("%s of workload %q in %s; write one with nsgate record --%s, on the code to compare with, "+
+			"or name kernels with --kernel", lacks, c.Workload, c.Root, countFlag)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	}
 	if few := c.Spread(ctx); lone && c.Base == nil && few != "" {
-		return usageError("one run is judged by the spread of %d or more baseline runs, and %s has fewer: measure at least 2 runs (--runs)",
-			decide.SpreadRuns, few)
+		return usageError("one run is judged by the spread of %d or more baseline runs, and %s has fewer: measure at "+
+			"least 2 runs (--runs)", decide.SpreadRuns, few)
 	}
 	return nil
 }
 
 // others names the workloads that have a baseline if the checked one has none.
-func others(r *result.Judgement, c *app.Check) []string {
+func others(r *result.Report, c *app.Check) []string {
 	have := app.WorkloadsIn(c.Root)
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
@@ -342,8 +439,9 @@ func others(r *result.Judgement, c *app.Check) []string {
 const untestable = 125
 
 // forGit gives an error the exit code for git bisect run, which skips everything but a pass and a regression.
-func forGit(ctx context.Context, r *result.Judgement, err error) error {
-	switch failed := (*exit)(nil); {
+func forGit(ctx context.Context, r *result.Report, err error) error {
+	failed := (*exit)(nil)
+	switch {
 	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
 		return err
 	case err == nil && (r == nil || !r.Undecided):

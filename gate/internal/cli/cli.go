@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/codehost"
-	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -54,8 +54,13 @@ func (e *env) listen(parent context.Context) (stop func()) {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		first := interrupted{(<-signals).(syscall.Signal)}
+		if end := e.explaining.Swap(nil); end != nil { // it leaves the verdict; the next signal ends the command
+			(*end)(first)
+			first = interrupted{(<-signals).(syscall.Signal)}
+		}
 		cancel(first)
-		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears up.
+		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears
+		// up.
 		signal.Stop(signals)
 		select {
 		case s := <-signals: // it came before that
@@ -128,7 +133,9 @@ type env struct {
 	event    codehost.Review    // pull request of the job, where a flag asks for it
 	failed   error              // of a help page, whose printer returns none
 	std      Streams            // where these two end
-	follows  atomic.Bool        // the command ends with a program, however long that takes after a signal
+	// explaining ends the explanation of a verdict, nil where none is under way.
+	explaining atomic.Pointer[context.CancelCauseFunc]
+	follows    atomic.Bool // the command ends with a program, however long that takes after a signal
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ import (
 func TestHelpHasExamples(t *testing.T) {
 	for _, c := range commands() {
 		var out bytes.Buffer
-		if code := Main(t.Context(), []string{c.name, "--help"}, Streams{Out: &out, Err: io.Discard}); code != ExitPass {
+		if code := Main(t.Context(), []string{c.name, "--help"},
+			Streams{Out: &out, Err: io.Discard}); code != ExitPass {
 			t.Errorf("%s --help ends with %d", c.name, code)
 		}
 		_, examples, found := strings.Cut(out.String(), "\nExamples")
@@ -40,7 +42,8 @@ func TestFlagTexts(t *testing.T) {
 		for _, c := range commands {
 			page := above + c.name
 			family, _, _ := strings.Cut(page, "-")
-			values := c.bindFlags(page, pflag.NewFlagSet(c.name, pflag.ContinueOnError)).table()
+			values := map[string]field{}
+			fields(reflect.ValueOf(c.bindFlags(page, pflag.NewFlagSet(c.name, pflag.ContinueOnError))).Elem(), values)
 			for _, name := range strings.Fields(c.flags + " help") {
 				for _, key := range []string{page + " " + name, family + " " + name, name} {
 					delete(unused, key)
@@ -48,7 +51,7 @@ func TestFlagTexts(t *testing.T) {
 				if texts[name].meaning == "" {
 					t.Errorf("help/flags.txt has no text of --%s", name)
 				}
-				if values[name] == nil && values[family+" "+name] == nil && name != "help" && !slices.Contains(keys, name) {
+				if values[name].value == nil && name != "help" && !slices.Contains(keys, name) {
 					t.Errorf("--%s of %s has no value and is no key", name, c.name)
 				}
 			}

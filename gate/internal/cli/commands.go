@@ -25,8 +25,9 @@ import (
 
 // Names of flags that several commands have, in the order of the help.
 const (
-	cutNames     = "warmup step"                                    // keys of a workload, of how traces are cut
-	keyNames     = cutNames + " timeout starts gather ranks budget" // keys of a workload
+	// keys of a workload, of how traces are cut
+	cutNames     = "warmup step"
+	keyNames     = cutNames + " timeout starts gather ranks budget explain-time" // keys of a workload
 	readNames    = " " + cutNames + " " + exeFlag
 	measureNames = "workload baseline runs unprofiled timeout starts" + readNames + " " + argFlag +
 		" memory-usage allow-busy keep-profiles gather ranks dry-run"
@@ -45,53 +46,63 @@ const (
 func commands() []*command {
 	schemas, shells := manual.Schemas(), []string{"bash", "zsh", "fish", "powershell"}
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
-	list := inStore(listBaselines)
 	return []*command{
-		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag + launchNames +
-			" reason replace if-due anchor policy quiet", run: record},
-		{name: "check", workload: true, flags: measureNames + " from budget gpu-metrics base-cmd base-ref build base-dir" +
-			" paired profiler" + launchNames + " explain no-gpu no-baseline bisect shadow skip-unchanged" + policyNames +
-			reportNames + patchNames + postNames + " accept-label", formats: reports, run: check},
+		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag +
+			launchNames + " reason replace if-due anchor policy quiet", options: fresh[recordOptions]},
+		{name: "check", workload: true, flags: measureNames +
+			" from budget gpu-metrics base-cmd base-ref build base-dir" +
+			" paired save against profiler" + launchNames + " other-host explain explain-time no-gpu no-baseline" +
+			" bisect shadow" +
+			" skip-unchanged" + policyNames +
+			reportNames + patchNames + postNames + " accept-label", formats: reports, options: fresh[checkOptions]},
 		{name: "compare", own: 2, wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
-			flags: policyNames + readNames + " " + pagesFlag + reportNames + postNames, formats: reports,
-			run: compare},
+			flags:   policyNames + readNames + " rows other-host " + pagesFlag + reportNames + postNames,
+			formats: reports, options: fresh[compareOptions]},
 		{name: "accept", own: 1, optional: true, wants: "one saved report",
-			flags: "reason improved baseline force anchor workload", run: accept},
-		{name: "baseline", flags: storeNames + lookNames, formats: sessions, run: list, parts: []*command{
-			{name: "list", flags: storeNames + lookNames, formats: sessions, run: list},
-			{name: "show", own: 1, wants: "one session", flags: storeNames + lookNames, formats: sessions,
-				run: inStore(showSession)},
-			{name: "diff", own: 2, wants: "two sessions", flags: storeNames + lookNames, formats: sessions,
-				run: inStore(diffSessions)},
-			{name: "rename", own: 2, wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"},
-				flags: "baseline policy", run: inStore(renameBaselines)},
-			{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason", run: inStore(removeSession)},
-		}},
+			flags: "reason improved baseline force anchor workload", options: fresh[acceptOptions]},
+		{name: "baseline", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions],
+			parts: []*command{
+				{name: "list", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions]},
+				{name: "show", own: 1, wants: "one session", flags: storeNames + lookNames, formats: sessions,
+					options: fresh[sessionOptions]},
+				{name: "diff", own: 2, wants: "two sessions", flags: storeNames + lookNames, formats: sessions,
+					options: fresh[diffOptions]},
+				{name: "rename", own: 2, wants: "two names, OLD and NEW,", sides: []string{"OLD", "NEW"},
+					flags: "baseline policy", options: fresh[renameOptions]},
+				{name: "remove", own: 1, wants: "one session", flags: storeNames + " reason",
+					options: fresh[removeOptions]},
+			}},
 		{name: "calibrate", workload: true, fewest: app.FewestCalibrated,
 			flags:   measureNames + " from host policy" + boundNames + shownNames,
-			formats: report.Formats(report.Calibration), run: calibrate},
+			formats: report.Formats(report.Calibration), options: fresh[calibrateOptions]},
 		{name: "history", own: maxReports, optional: true, wants: "saved JSON reports or files of a benchmark harness",
 			flags: "workload baseline policy" + lookNames, formats: report.Formats(report.History),
-			run: showHistory},
-		{name: "bisect", own: 2, workload: true, wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"},
+			options: fresh[historyOptions]},
+		{name: "bisect", own: 2, workload: true, wants: "two git revisions, GOOD and BAD,",
+			sides:   []string{"GOOD", "BAD"},
 			flags:   measureNames + " build kernel metric max-time explain policy" + boundNames + shownNames,
-			formats: report.Formats(report.Bisection), run: findCommit},
-		{name: "show", own: 1, wants: "one recording", flags: readNames + lookNames,
-			formats: report.Formats(report.Summary), run: show},
-		{name: "scrub", own: 1, wants: "one recording", flags: readNames + " output", run: scrub},
+			formats: report.Formats(report.Bisection), options: fresh[bisectOptions]},
+		{name: "show", own: 1, wants: "one recording", flags: readNames + " rows" + lookNames,
+			formats: report.Formats(report.Summary), options: fresh[showOptions]},
+		{name: "scrub", own: 1, wants: "one recording", flags: readNames + " output", options: fresh[scrubOptions]},
 		{name: "report", own: 1, optional: true, wants: "at most one saved report",
 			flags:   policyNames + reportNames + postNames + patchNames + " open workload",
-			formats: reports, run: showReport},
-		{name: "rank", workload: true, flags: "gather job ranks step keep " + exeFlag + " " + argFlag, run: runRank},
+			formats: reports, options: fresh[reportOptions]},
+		{name: "rank", workload: true, flags: "gather job ranks step warmup keep " + exeFlag + " " + argFlag,
+			options: fresh[rankOptions]},
 		{name: "policy", own: maxReports, optional: true, wants: "policy files",
-			flags: policyNames + " promote target baseline", run: showPolicy},
-		{name: "explain", own: 1, wants: "one word", run: explainWord},
-		{name: "demo", flags: reportNames, formats: reports, run: runDemo},
-		{name: "init", workload: true, flags: "ci fork-comments dry-run force", run: initialize},
-		{name: "doctor", flags: exeFlag + " baseline policy json", run: examine},
-		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas, run: printSchema},
-		{name: "completion", own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells, run: printCompletion},
-		{name: "version", flags: "json", run: printVersion},
+			flags: policyNames + " promote target baseline all format json", formats: sessions,
+			options: fresh[policyOptions]},
+		{name: "explain", own: 1, wants: "one word", flags: "format json", formats: sessions,
+			options: fresh[explainOptions]},
+		{name: "demo", flags: reportNames, formats: reports, options: fresh[demoOptions]},
+		{name: "init", workload: true, flags: "ci action fork-comments dry-run force", options: fresh[initOptions]},
+		{name: "doctor", flags: exeFlag + " baseline policy json", options: fresh[doctorOptions]},
+		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
+			options: fresh[schemaOptions]},
+		{name: "completion", own: 1, wants: "one of " + strings.Join(shells, ", "), words: shells,
+			options: fresh[completionOptions]},
+		{name: "version", flags: "json", options: fresh[versionOptions]},
 	}
 }
 
@@ -133,7 +144,8 @@ func root(e *env) *cobra.Command {
 	root.SetErr(e.Err)
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		switch words := c.Flags().Args(); {
+		words := c.Flags().Args()
+		switch {
 		case c != root:
 			fmt.Fprint(e.Out, commandHelp(c, max(width(e), 40), len(words) == 1 && words[0] == "all"))
 		case len(words) > 0:
@@ -147,12 +159,25 @@ func root(e *env) *cobra.Command {
 }
 
 func unknownCommand(root *cobra.Command, word string) error {
+	if way := elsewhere(strings.ToLower(word)); way != "" {
+		return usageError("there is no command %q: %s", word, way)
+	}
 	known := measure.Map(root.Commands(), (*cobra.Command).Name)
 	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, known))
 }
 
+// elsewhere is the answer to a name that other tools have for a command or flag, "" for any other.
+func elsewhere(name string) string {
+	_, text, _ := strings.Cut("\n"+helpText("elsewhere"), "\n"+name+": ")
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
 func unknownFlag(c *cobra.Command, err error) error {
 	near := ""
+	if strings.HasSuffix(err.Error(), "in -V") {
+		return usageError("there is no flag -V: %s", elsewhere("-V"))
+	}
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
@@ -176,16 +201,17 @@ type command struct {
 	fewest   int      // runs that it takes
 	parts    []*command
 	formats  []string // of what it prints, nil where there is no choice
-	run      func(ctx context.Context, e *env, v *flags, args arguments) error
+	options  func() options
 }
 
 func (a arguments) check(c *command) error {
 	name := c.name
-	switch n := len(a.own); {
+	n := len(a.own)
+	switch {
 	case n > 0 && len(c.parts) > 0:
 		known := measure.Map(c.parts, func(p *command) string { return p.name })
-		return usageError("nsgate %s does not know %q; %sit knows %s",
-			name, a.own[0], meant("", a.own[0], known), strings.Join(known, ", "))
+		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known),
+			strings.Join(known, ", "))
 	case n > c.own && c.workload:
 		return c.misplaced(a.own)
 	case n == 1 && c.sides != nil:
@@ -224,6 +250,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	fs.SortFlags = false
 	c.page = above + c.name
 	v := c.bindFlags(c.page, fs)
+	g := v.line()
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's
@@ -240,29 +267,34 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 			a.own, a.workload = words[:at], words[at:]
 		}
 		e.command, e.args = out, a
-		if err := c.fromEnvironment(v, a.own, e.getenv); err != nil {
+		if err := c.fromEnvironment(g, a.own, e.getenv); err != nil {
 			return e.misused(err)
 		}
 		if err := a.check(c); err != nil {
 			return err
 		}
-		if err := v.idle(e, c.modes(v, a.own)); err != nil {
+		if err := g.idle(e, c.modes(g, a.own)); err != nil {
 			return e.misused(err)
 		}
-		e.findHost(v)
-		if c.formats != nil {
-			if err := v.check(e); err != nil && v.bisecting {
+		e.findHost(g)
+		if p, ok := v.(interface{ check(*env, *given) error }); ok {
+			if err := p.check(e, g); err != nil && g.is("bisect") {
 				return forGit(out.Context(), nil, err)
 			} else if err != nil {
 				return err
 			}
 		}
-		return c.run(out.Context(), e, v, a)
+		return v.run(out.Context(), e, a)
 	}
 	return out
 }
 
-func printVersion(_ context.Context, e *env, v *flags, _ arguments) error {
+type versionOptions struct {
+	given
+	json bool `flag:"json"`
+}
+
+func (v *versionOptions) run(_ context.Context, e *env, _ arguments) error {
 	if v.json {
 		return json.NewEncoder(e.Out.As(terminal.JSON)).Encode(thisBuild())
 	}

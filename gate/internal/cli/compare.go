@@ -6,14 +6,22 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/demo"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func compare(ctx context.Context, e *env, v *flags, args arguments) error {
+type compareOptions struct {
+	judging
+	reading
+	filtered
+	paged
+	reported
+}
+
+func (v *compareOptions) run(ctx context.Context, e *env, args arguments) error {
 	p, err := v.load()
 	if err != nil {
 		return err
@@ -21,6 +29,9 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: v.resolved(p, ""), Home: policyDir(p.File),
 		Draw: v.draws(), Observe: newProgress(e, false).event}
 	c.Tools = v.tools(p)
+	if c.Tools.Rows, err = filterOf(".", v.rows); err != nil {
+		return usageError("--rows: %v", err)
+	}
 	if c.Rule, err = v.rule(); err != nil {
 		return err
 	}
@@ -36,17 +47,22 @@ func compare(ctx context.Context, e *env, v *flags, args arguments) error {
 	verdict.Alone(r)
 	r.Reproduce = e.again("")
 	r.Calls = v.settling(e, r.Reproduce, p.For(""), "")
-	offerAccept(r, "", v, false, false)
+	offerAccept(r, "", &v.reported, false, false)
 	showWays(r)
-	return v.publish(e, r)
+	return v.publish(e, &v.judging, r, publication{})
 }
 
-func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
+type demoOptions struct {
+	judging
+	reported
+}
+
+func (v *demoOptions) run(ctx context.Context, e *env, _ arguments) error {
 	files, err := demo.Files()
 	if err != nil {
 		return err
 	}
-	var r *result.Judgement
+	var r *result.Report
 	err = proc.InPrivate(func(dir string) error {
 		if err := output.Tree(dir, files); err != nil {
 			return err
@@ -63,6 +79,6 @@ func runDemo(ctx context.Context, e *env, v *flags, _ arguments) error {
 	r.Workload, r.Reproduce = "demo", e.again("")
 	r.Next = append(r.Next, "see the page of this report: nsgate demo --output page.html",
 		"in your repository, on a machine with a GPU: nsgate init")
-	r.Gate.Way, v.silent = result.OfDemo, true
-	return v.publish(e, r)
+	r.Gate.Way = result.OfDemo
+	return v.publish(e, &v.judging, r, publication{silent: true})
 }

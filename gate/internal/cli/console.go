@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -97,6 +98,9 @@ func WayOut(kind model.Kind, next string) string {
 			return withWay(way, next)
 		}
 	}
+	if next == verdict.IdleGPU {
+		return next + " (doctor names the programs on it; --allow-busy measures beside them)"
+	}
 	return withWay(ways[kind], next)
 }
 
@@ -115,7 +119,7 @@ func withWay(way, next string) string {
 }
 
 // showWays adds the way out to the first step of a judgement, which is about its refusal.
-func showWays(j *result.Judgement) {
+func showWays(j *result.Report) {
 	for _, w := range j.Each() {
 		if len(w.Next) > 0 {
 			w.Next[0] = WayOut(model.Kind(w.ReasonKey), w.Next[0])

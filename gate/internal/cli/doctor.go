@@ -4,17 +4,24 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/doctor"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/run/doctor"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
-	seen, models := app.Examine(ctx, v.Exe)
+type doctorOptions struct {
+	stored
+	reading
+	json bool `flag:"json"`
+}
+
+func (v *doctorOptions) run(ctx context.Context, e *env, _ arguments) error {
+	seen, models := app.Examine(ctx, v.exe)
 	seen = append(seen, examineRepository(ctx, v, models)...)
 	healthy := true
 	for i := range seen {
@@ -27,7 +34,7 @@ func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 			return err
 		}
 	} else {
-		printObservations(e.Out, seen, healthy)
+		printObservations(e.Out, max(width(e), 40), seen, healthy)
 	}
 	if !healthy {
 		return &exit{code: ExitNoVerdict}
@@ -35,10 +42,12 @@ func examine(ctx context.Context, e *env, v *flags, _ arguments) error {
 	return nil
 }
 
-func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
+func printObservations(w io.Writer, columns int, seen doctor.Observations, healthy bool) {
+	const indent = 21
 	for _, o := range seen {
 		mark := map[doctor.Mark]string{doctor.Good: "✓", doctor.Note: "–", doctor.Bad: "✗"}[o.Mark]
-		fmt.Fprintf(w, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(o.Detail))
+		detail := strings.Join(wrapped(report.Clean(o.Detail), columns-indent), "\n"+strings.Repeat(" ", indent))
+		fmt.Fprintf(w, "%s  %-16s  %s\n", mark, report.Clean(o.What), detail)
 		for _, command := range o.Do {
 			fmt.Fprintf(w, "%23s%s\n", "", report.Clean(command))
 		}
@@ -51,7 +60,7 @@ func printObservations(w io.Writer, seen doctor.Observations, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(ctx context.Context, v *flags, models []string) (out doctor.Observations) {
+func examineRepository(ctx context.Context, v *doctorOptions, models []string) (out doctor.Observations) {
 	policy, err := v.load()
 	switch {
 	case err != nil:
@@ -78,11 +87,13 @@ func examineRepository(ctx context.Context, v *flags, models []string) (out doct
 		usable := len(baselines.Here(models, false)) > 0
 		for _, b := range baselines {
 			dirs = append(dirs, b.Dir)
-			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
+			out.Add(doctor.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"),
+				b.Sessions[0].GPU))
 		}
 		if len(baselines) > 0 && len(models) > 0 && !usable {
-			out.Add(doctor.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
-				"nsgate record writes one beside it", model.Models(models)))
+			out.Add(doctor.Note, what,
+				fmt.Sprintf("none on %s, which is here: check has nothing to compare with before "+
+					"nsgate record writes one beside it", model.Models(models)))
 		}
 	}
 	if warning := app.Uncommitted(ctx, dirs); warning != "" {

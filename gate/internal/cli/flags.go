@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -10,134 +12,85 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/codehost"
-	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// flags are the values of the flags of one command, see [flags.table]. Those that it does not take have no value.
-type flags struct {
-	fs *pflag.FlagSet
-	run.Options
-	counts profiler.Selection // launches to count, and what
-
-	// Measurement and decision.
-	workload                           words
-	baseline, from, policy, one        string // one is a workload or kernel alone
-	baseCommand, baseRef, baseDir      string
-	script                             string // that builds a base build
-	profiler, explain, pages, metric   string
-	noGPU, noBaseline, target, jobName string
-	runs                               runPlan
-	unprofiled                         int
-	most                               time.Duration
-	dryRun, count, skip, host, paired  bool
-	bisecting, shadow, promote         bool
-
-	// Reports and files.
-	format, color, annotations, comment string
-	reports, outputs                    []string // reports are FORMAT=FILE
-	patch, patchReason, label           string
-	reason, anchor, dir, ci             string
-	json, summary, verbose, quiet       bool // json is short for --format json
-	checkRun, opens, forks              bool
-	replace, due, improved, force, keep bool
-
-	formats   []string           // that the command knows
-	acts      map[string]acting  // where its flags act
-	usual     thresholds.Runs    // where neither --runs nor the policy says
-	by        model.Profiler     // "" for the usual one
-	file      *thresholds.Policy // without the flags, nil where none was read
-	looser    []string           // limits that flags and variables loosen, in words
-	suggested []measure.Output   // of the last workload that was recorded
-	root      string             // of the baselines, where the first one goes
-	ready     string             // the patch of a report from a file, whose sessions were judged again
-	files     []file             // that --output and --report name
-	gpu       string             // model of this machine, where a report is posted
-	reproduce string             // on a terminal, "" for what the report says
-	calls     *result.Calls      // likewise
-	saved     bool               // nsgate report finds the report again
-	silent    bool               // in GitHub Actions
+// options are those of one command, which runs with them: fields with the tag flag:"NAME", in groups that several
+// commands share. A field with the further word "single" takes one value, the tag words lists the only values, and
+// default is the usual one.
+type options interface {
+	line() *given
+	run(ctx context.Context, e *env, args arguments) error
 }
 
-// table has the value of each flag, of one that is another in some commands behind their name. Flags without a value
-// are keys of the policy or a workload, see [flags.lay].
-func (v *flags) table() map[string]any {
-	return map[string]any{
-		"accept-label":      &v.label,
-		"allow-busy":        &v.AllowBusy,
-		"anchor":            &v.anchor,
-		"annotations":       word{&v.annotations, autoAlwaysNever},
-		"base-cmd":          (*single)(&v.baseCommand),
-		"base-dir":          (*single)(&v.baseDir),
-		"base-ref":          (*single)(&v.baseRef),
-		"baseline":          (*single)(&v.baseline),
-		"baseline workload": (*single)(&v.one),
-		"bisect":            &v.bisecting,
-		"bisect kernel":     &v.one,
-		"build":             (*single)(&v.script),
-		"check":             &v.checkRun,
-		"ci":                word{&v.ci, []string{"auto", "github", "gitlab", "none"}},
-		"color":             word{&v.color, autoAlwaysNever},
-		"comment":           word{&v.comment, []string{"false", "true", "always", "failures"}},
-		"dry-run":           &v.dryRun,
-		"explain":           word{&v.explain, autoAlwaysNever},
-		"force":             &v.force,
-		"fork-comments":     &v.forks,
-		"format":            &v.format,
-		"from":              (*single)(&v.from),
-		"gpu-metrics":       &v.GPUMetrics,
-		"history workload":  (*single)(&v.one),
-		"host":              &v.host,
-		"if-due":            &v.due,
-		"improved":          &v.improved,
-		"job":               &v.jobName,
-		"json":              &v.json,
-		"keep":              &v.keep,
-		"keep-profiles":     &v.KeepProfiles,
-		"kernel":            &v.counts.Kernels,
-		"launch-count":      &v.counts.Count,
-		"launch-skip":       &v.counts.Skip,
-		"max-time":          &v.most,
-		"memory-usage":      &v.MemoryUsage,
-		"metric":            &v.metric,
-		"no-baseline":       word{&v.noBaseline, []string{"show", "pass", "fail"}},
-		"no-gpu":            word{&v.noGPU, []string{"fail", "code", "skip"}},
-		"nvtx-range":        &v.counts.Range,
-		"open":              &v.opens,
-		"output":            &v.outputs,
-		"paired":            &v.paired,
-		"patch":             &v.patch,
-		"patch-reason":      &v.patchReason,
-		"policy":            (*single)(&v.policy),
-		"profiler":          word{&v.profiler, tools.Names()},
-		"promote":           &v.promote,
-		"quiet":             &v.quiet,
-		"rank gather":       &v.Gather,
-		"reason":            &v.reason,
-		"replace":           &v.replace,
-		"report":            &v.reports,
-		"runs":              &v.runs,
-		"scrub output":      &v.dir,
-		"section":           &v.counts.Sections,
-		"set":               &v.counts.Set,
-		"shadow":            &v.shadow,
-		"skip-unchanged":    &v.skip,
-		"summary":           &v.summary,
-		"target":            &v.target,
-		"unprofiled":        &v.unprofiled,
-		"verbose":           &v.verbose,
-		"workload":          &v.workload,
-		argFlag:             &v.TraceArgs,
-		countFlag:           &v.count,
-		exeFlag:             &v.Exe,
-		pagesFlag:           &v.pages,
+// given are the flags of a command as a call has them.
+type given struct {
+	fs      *pflag.FlagSet
+	acts    map[string]acting // where its flags act
+	formats []string          // that the command knows
+	usual   thresholds.Runs   // where neither --runs nor the policy says
+}
+
+func (v *given) line() *given { return v }
+
+// value is the text of a flag, "" where the command does not have it.
+func (v *given) value(flag string) string {
+	if f := v.fs.Lookup(flag); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// is reports whether a flag without a value is set.
+func (v *given) is(flag string) bool { return v.value(flag) == "true" }
+
+// by is the profiler of a check, "" for the usual one of another command.
+func (v *given) by() model.Profiler { return model.Profiler(v.value("profiler")) }
+
+// fresh makes the options of a command.
+func fresh[O any, P interface {
+	*O
+	options
+}]() options {
+	return P(new(O))
+}
+
+// field is an option: where its value goes, and the usual value where that is not the first of its type.
+type field struct {
+	value any
+	usual string
+}
+
+// fields collects the options in a struct and in those that it embeds. A group of another package's values lists them.
+func fields(in reflect.Value, out map[string]field) {
+	for i := range in.NumField() {
+		f := in.Type().Field(i)
+		p := reflect.NewAt(f.Type, in.Field(i).Addr().UnsafePointer()).Interface()
+		if list, ok := p.(interface{ values() map[string]any }); ok {
+			for name, value := range list.values() {
+				out[name] = field{value: value}
+			}
+		} else if f.Anonymous {
+			fields(in.Field(i), out)
+		}
+		name, once, _ := strings.Cut(f.Tag.Get("flag"), ",")
+		known := f.Tag.Get("words")
+		switch {
+		case once != "":
+			p = (*single)(p.(*string))
+		case known == "profilers":
+			p = word{p.(*string), tools.Names()}
+		case known != "":
+			p = word{p.(*string), strings.Fields(known)}
+		}
+		if name != "" {
+			out[name] = field{p, f.Tag.Get("default")}
+		}
 	}
 }
 
@@ -167,21 +120,21 @@ var flagTexts = sync.OnceValues(func() (texts map[string]flagText, sections []st
 })
 
 // bindFlags declares the flags of a command; page is its name with those of the commands above it.
-func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
-	v := &flags{fs: fs, usual: thresholds.FixedRuns(app.DefaultRuns), target: "1%", acts: map[string]acting{}}
+func (c *command) bindFlags(page string, fs *pflag.FlagSet) options {
+	v, all := c.options(), map[string]field{}
+	g := v.line()
+	*g = given{fs, map[string]acting{}, c.formats, thresholds.FixedRuns(app.DefaultRuns)}
 	if page == "check" {
-		v.usual = checkRuns
+		g.usual = checkRuns
 	}
-	v.formats, v.format, v.summary = c.formats, "text", true
-	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
-	values, family := v.table(), strings.Split(page, "-")[0]
+	fields(reflect.ValueOf(v).Elem(), all)
 	texts, _ := flagTexts()
-	fill := strings.NewReplacer("{formats}", strings.Join(c.formats, ", "), "{runs}", v.usual.String())
+	family := strings.Split(page, "-")[0]
+	fill := strings.NewReplacer("{formats}", strings.Join(c.formats, ", "), "{runs}", g.usual.String())
 	for _, name := range strings.Fields(c.flags) {
-		value := cmp.Or(values[family+" "+name], values[name])
 		text := cmp.Or(texts[page+" "+name], texts[family+" "+name], texts[name])
-		v.acts[name] = text.acts
-		bindFlag(fs, name, value, fill.Replace(text.meaning))
+		g.acts[name] = text.acts
+		bindFlag(fs, name, all[name], fill.Replace(text.meaning))
 	}
 	fs.SetAnnotation("format", completed, c.formats)
 	for _, name := range strings.Fields(map[string]string{"report": policyNames, "scrub": "output"}[page]) {
@@ -194,18 +147,19 @@ func (c *command) bindFlags(page string, fs *pflag.FlagSet) *flags {
 	return v
 }
 
-// bindFlag declares a flag. Its default is what the value holds, or the first of some words.
-func bindFlag(fs *pflag.FlagSet, name string, value any, usage string) {
+// bindFlag declares a flag. Its default is what the value holds, or the first of some words. One without a value is a
+// key of the policy or a workload, see [given.lay].
+func bindFlag(fs *pflag.FlagSet, name string, o field, usage string) {
 	short := shorthands[name]
-	switch x := value.(type) {
+	switch x := o.value.(type) {
 	case nil:
 		fs.StringP(name, short, "", usage)
 	case *string:
-		fs.StringVarP(x, name, short, *x, usage)
+		fs.StringVarP(x, name, short, o.usual, usage)
 	case *[]string:
 		fs.StringArrayVarP(x, name, short, nil, usage)
 	case *bool:
-		fs.BoolVarP(x, name, short, *x, usage)
+		fs.BoolVarP(x, name, short, o.usual != "", usage)
 	case *int:
 		fs.IntVarP(x, name, short, *x, usage)
 	case *time.Duration:
@@ -228,7 +182,7 @@ const (
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
 // NSGATE_KEEP_PROFILES, except those that are [typed] only, that do nothing in this call, or whose value only another
 // command takes. An empty variable counts as unset.
-func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) string) (wrong error) {
+func (c *command) fromEnvironment(v *given, args []string, getenv func(string) string) (wrong error) {
 	fs := v.fs
 	set := func(f *pflag.Flag) {
 		name := variable(f.Name)
@@ -246,7 +200,8 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 		}
 		for _, one := range values {
 			one = strings.TrimSpace(one)
-			if !c.takes(f.Name, one) && slices.ContainsFunc(commands(), func(o *command) bool { return o.takes(f.Name, one) }) {
+			if !c.takes(f.Name, one) && slices.ContainsFunc(commands(),
+				func(o *command) bool { return o.takes(f.Name, one) }) {
 				return
 			}
 			if err := fs.Set(f.Name, one); err != nil {
@@ -268,18 +223,19 @@ func (c *command) fromEnvironment(v *flags, args []string, getenv func(string) s
 // takes reports whether the value is one of a flag of the command.
 func (c *command) takes(flag, value string) bool {
 	fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
-	v := c.bindFlags(cmp.Or(c.page, c.name), fs)
+	c.bindFlags(cmp.Or(c.page, c.name), fs)
 	f := fs.Lookup(flag)
 	if f == nil || fs.Set(flag, value) != nil {
 		return false
 	}
-	switch _, one := f.Value.(*single); flag {
+	_, one := f.Value.(*single)
+	switch flag {
 	case "format":
-		return slices.Contains(v.formats, value)
+		return slices.Contains(c.formats, value)
 	case "kernel":
-		return !strings.HasPrefix(v.one, profiler.Regex)
+		return f.Value.Type() != "string" || !strings.HasPrefix(value, profiler.Regex)
 	case "runs":
-		return v.runs.Most >= c.fewest
+		return f.Value.(*runPlan).Most >= c.fewest
 	case "workload":
 		return !one || !strings.ContainsAny(value, "*?,\n")
 	}
@@ -287,7 +243,7 @@ func (c *command) takes(flag, value string) bool {
 }
 
 // onLine reports whether the command line itself, and not a variable, has a flag.
-func (v *flags) onLine(flag string) bool {
+func (v *given) onLine(flag string) bool {
 	return v.fs.Changed(flag) && len(v.fs.Lookup(flag).Annotations[from]) == 0
 }
 

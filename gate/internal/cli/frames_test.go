@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/nsysrun"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
 // TestMain runs the children of nsgate, which measurements start from this executable.
@@ -35,7 +35,8 @@ func (t traced) Commands(task profiler.Task) [][]string {
 	*t.frames = nil
 	for more := true; more; {
 		var f runtime.Frame
-		if f, more = frames.Next(); strings.HasPrefix(f.Function, "github.com/") {
+		f, more = frames.Next()
+		if strings.HasPrefix(f.Function, "github.com/") {
 			*t.frames = append(*t.frames, f.Function)
 		}
 	}
@@ -67,7 +68,8 @@ func TestFrames(t *testing.T) {
 			t.Fatalf("%s: the profiler was not started by %q", name, frames)
 		}
 		frames = frames[:len(frames)-1] // without this test, and with the callers of Main in the binary
-		if frames = append(frames, "gate/command.Main", "main.main"); len(frames) > most {
+		frames = append(frames, "gate/command.Main", "main.main")
+		if len(frames) > most {
 			t.Errorf("%s: %d functions lead to the profiler, more than %d:\n%s", name, len(frames), most,
 				strings.Join(frames, "\n"))
 		}

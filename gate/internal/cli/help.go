@@ -19,10 +19,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/manual"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
@@ -51,16 +51,6 @@ func helpText(page string, further ...string) string {
 // lists are the lines such as {inputs} of a help text, each with the function that makes its replacement: every start
 // of nsgate reads all help texts, and few have such a line.
 var lists = map[string]func() string{
-	"{topics}\n": func() string {
-		return strings.Join(measure.Map(manual.Groups, func(g manual.Group) string {
-			text := "  " + g.Title + "\n"
-			for _, name := range g.Topics {
-				t, _ := manual.Lookup(name)
-				text += fmt.Sprintf("    %-18s \t%s\n", t.Name, t.Title)
-			}
-			return text
-		}), "\n")
-	},
 	"{inputs}\n": func() string {
 		return strings.Join(measure.Map(profile.Formats(), func(f profile.Format) string {
 			if f.Needs != "" {
@@ -76,12 +66,30 @@ var lists = map[string]func() string{
 	},
 }
 
+// overview is the help of nsgate alone. A line such as "start: demo init" of its text lists commands with their
+// summaries, "rare: …" without.
 func overview(root *cobra.Command, e *env) string {
-	var commands strings.Builder
-	for _, c := range root.Commands() {
-		fmt.Fprintf(&commands, "    nsgate %-11s \t%s\n", c.Name(), c.Short)
+	var b strings.Builder
+	for line := range strings.Lines(helpText("nsgate")) {
+		title, names, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		list := measure.Map(strings.Fields(names), func(name string) *cobra.Command {
+			c, _, _ := root.Find([]string{name})
+			return c
+		})
+		switch {
+		case title == "rare":
+			fmt.Fprintf(&b, "  %-9s  \t%s\n", title, strings.ReplaceAll(names, " ", ", "))
+			continue
+		case len(list) == 0 || slices.Contains(list, root):
+			b.WriteString(line)
+			continue
+		}
+		for _, c := range list {
+			fmt.Fprintf(&b, "  %-9s  %-9s  \t%s\n", title, c.Name(), c.Short)
+			title = ""
+		}
 	}
-	return reflow(helpText("nsgate", "{commands}\n", commands.String()), max(width(e), 40))
+	return reflow(b.String(), max(width(e), 40))
 }
 
 // few is up to how many flags --help shows all of them.
@@ -135,47 +143,46 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = input.Pattern(` +\n`)
 
-// reflow breaks paragraphs and lists to a width. Indented lines, such as examples, headings, tables and blocks of code
-// stay; the text of an indented line after a tab is broken below itself.
+// reflow breaks paragraphs and lists to a width. Indented lines, such as examples, stay; the text of an indented line
+// after a tab is broken below itself.
 func reflow(text string, width int) string {
-	var out, line []string
-	used, code := 0, false
+	var out, words []string
 	flush := func() {
-		if len(line) > 0 {
-			out = append(out, strings.Join(line, " "))
-		}
-		line, used = nil, 0
+		out, words = append(out, wrapped(strings.Join(words, " "), width)...), nil
 	}
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\n")
-		if fence := strings.HasPrefix(l, "```"); l == "" || fence || code || strings.IndexByte(" |#", l[0]) >= 0 {
+		if l == "" || l[0] == ' ' {
 			flush()
-			lead, text, listed := strings.Cut(l, "\t")
-			if listed && !code {
+			if lead, text, listed := strings.Cut(l, "\t"); listed {
 				indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
-				text = strings.TrimSuffix(reflow(text, width-len(indent)), "\n")
-				l = lead + strings.ReplaceAll(text, "\n", "\n"+indent)
+				l = lead + strings.Join(wrapped(text, width-len(indent)), "\n"+indent)
 			}
-			out, code = append(out, l), code != fence
+			out = append(out, l)
 			continue
 		}
 		if strings.HasPrefix(l, "- ") {
 			flush()
 		}
-		for _, word := range strings.Fields(l) {
-			n := utf8.RuneCountInString(word)
-			if used > 0 && used+1+n > width {
-				flush()
-			}
-			line = append(line, word)
-			used += n + min(used, 1)
-		}
+		words = append(words, strings.Fields(l)...)
 	}
 	flush()
 	return strings.Join(out, "\n") + "\n"
 }
 
-// helpCommand explains a command, or prints a page of the manual as it is written, in Markdown.
+// topics lists the pages of the manual in their groups.
+func topics() string {
+	return strings.Join(measure.Map(manual.Groups, func(g manual.Group) string {
+		text := g.Title + "\n"
+		for _, name := range g.Topics {
+			t, _ := manual.Lookup(name)
+			text += fmt.Sprintf("  %-18s \t%s\n", t.Name, t.Title)
+		}
+		return text
+	}), "\n") + "\nnsgate help TOPIC prints a page, nsgate help --search WORD the lines with a word.\n"
+}
+
+// helpCommand explains a command, or prints a page of the manual.
 func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: "help [TOPIC|COMMAND]", Short: "read the manual, or what a command does"}
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -187,24 +194,23 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			return search(e, *word)
 		}
 		if len(args) == 0 {
-			return root.Help()
+			_, err := io.WriteString(e.Out, reflow(topics(), max(width(e), 40)))
+			return err
 		}
 		found, rest, err := root.Find(args)
 		command := err == nil && found != root && len(rest) == 0
 		if t, ok := manual.Lookup(args[0]); ok && len(args) == 1 {
-			text := string(t.Text)
+			text := typeset(string(t.Text), min(max(width(e), 40), 120))
 			if command {
 				text += "\nThe command of this name: nsgate " + found.Name() + " --help\n"
-			}
-			if e.Out.Columns() > 0 {
-				text = reflow(text, min(max(width(e), 40), 120))
 			}
 			return e.paged(text)
 		}
 		if command {
 			return found.Help()
 		}
-		return usageError("there is no topic or command %q; %snsgate help lists them", strings.Join(args, " "), meant("", args[0], subjects(root)))
+		return usageError("there is no topic or command %q; %snsgate help lists them", strings.Join(args, " "),
+			meant("", args[0], subjects(root)))
 	}
 	return c
 }
@@ -235,7 +241,9 @@ func subjects(root *cobra.Command) (names []string) {
 	return slices.Compact(names)
 }
 
-func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
+type schemaOptions struct{ given }
+
+func (*schemaOptions) run(_ context.Context, e *env, args arguments) error {
 	text, err := manual.Schema(args.own[0])
 	var indented bytes.Buffer
 	err = cmp.Or(err, json.Indent(&indented, text, "", "  "))
@@ -245,12 +253,20 @@ func printSchema(_ context.Context, e *env, _ *flags, args arguments) error {
 	return err
 }
 
-func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
+type explainOptions struct {
+	given
+	printed
+}
+
+func (v *explainOptions) run(_ context.Context, e *env, args arguments) error {
 	word := args.own[0]
 	found := manual.Explain(word)
 	if len(found) == 0 {
 		return usageError("the manual has no table with %q; %snsgate help --search %s looks in its text", word,
 			meant("", word, manual.Words()), thresholds.JoinCommand(args.own))
+	}
+	if v.format == "json" {
+		return e.encode(found)
 	}
 	width := max(width(e), 40)
 	for i, x := range found {
@@ -259,11 +275,11 @@ func explainWord(_ context.Context, e *env, _ *flags, args arguments) error {
 		}
 		fmt.Fprintf(e.Out, "%s  (nsgate help %s)\n", strings.ReplaceAll(x.Word, "`", ""), x.Topic)
 		for _, c := range x.Cells {
-			text := c[1]
-			if len(x.Cells) > 1 && c[0] != "" {
-				text = c[0] + ": " + text
+			text := c.Text
+			if len(x.Cells) > 1 && c.Name != "" {
+				text = c.Name + ": " + text
 			}
-			fmt.Fprint(e.Out, behind(reflow(text, width-2)))
+			fmt.Fprint(e.Out, behind(strings.Join(wrapped(text, width-2), "\n")))
 		}
 	}
 	return nil
@@ -301,9 +317,12 @@ func search(e *env, word string) error {
 	return nil
 }
 
-func printCompletion(_ context.Context, e *env, _ *flags, args arguments) error {
+type completionOptions struct{ given }
+
+func (*completionOptions) run(_ context.Context, e *env, args arguments) error {
 	out := e.Out.As(terminal.Data)
-	switch tree := e.command.Root(); args.own[0] {
+	tree := e.command.Root()
+	switch args.own[0] {
 	case "bash":
 		return tree.GenBashCompletionV2(out, true)
 	case "zsh":

@@ -10,14 +10,16 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
+type historyOptions struct{ listOptions }
+
+func (v *historyOptions) run(ctx context.Context, e *env, args arguments) error {
 	p, err := v.load()
 	if err != nil {
 		return err
@@ -25,7 +27,7 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 	root := baselineRoot(v.baseline, p.File)
 	all, of, gpu := app.BaselineAt(root)
 	root = cmp.Or(all, root)
-	workload, err := v.oneWorkload(p, root, of)
+	workload, err := v.oneWorkload(p, root, v.one, of)
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,8 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		return gpu != "" && filepath.Base(dir) != gpu
 	})
 	if shallow {
-		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
+		fmt.Fprintln(e.Err,
+			"nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
 	}
 	switch {
 	case len(histories) == 0:
@@ -60,7 +63,7 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := render(e, v, h); err != nil {
+		if err := render(e, &v.printed, h); err != nil {
 			return err
 		}
 	}
@@ -69,14 +72,15 @@ func showHistory(ctx context.Context, e *env, v *flags, args arguments) error {
 
 // oneWorkload is the workload that a command is about: that which --workload names, that of a directory of its
 // baselines (of, "" for none), or the only one.
-func (v *flags) oneWorkload(p *thresholds.Policy, root, of string) (string, error) {
-	if of != "" && v.one == "" {
+func (v *stored) oneWorkload(p *thresholds.Policy, root, one, of string) (string, error) {
+	var names words
+	switch {
+	case one != "":
+		names = words{one}
+	case of != "":
 		return of, nil
 	}
-	if v.one != "" {
-		v.workload = words{v.one}
-	}
-	chosen, err := v.choose(p, true)
+	chosen, err := v.choose(p, names, true)
 	if err != nil {
 		return "", err
 	}

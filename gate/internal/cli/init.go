@@ -36,19 +36,23 @@ type starter struct {
 	others bool
 }
 
-func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
+type initOptions struct {
+	given
+	ci     string `flag:"ci" words:"auto github gitlab none"`
+	forks  bool   `flag:"fork-comments"`
+	dryRun bool   `flag:"dry-run"`
+	force  bool   `flag:"force"`
+	action string `flag:"action"` // revision of nsgate that CI files name
+	anew   bool   // the policy is the template, with no key changed
+}
+
+func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
 	policy := here(filepath.Join(root, policyFile))
 	if args.workload != nil {
-		c, err := named(root, args.workload)
-		if err != nil {
+		if err := v.take(args.workload, found, root, policy); err != nil {
 			return err
-		}
-		found.workloads = []candidate{c}
-		if _, err := os.Lstat(policy); err == nil && !v.force {
-			return usageError("%s exists: name the program in it, or record without it: nsgate record -- %s", policy,
-				thresholds.JoinCommand(args.workload))
 		}
 	}
 	if v.ci == "auto" {
@@ -58,20 +62,8 @@ func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
 	} else {
 		found.github, found.gitlab = v.ci == "github", v.ci == "gitlab"
 	}
-	starters := []starter{{name: policyFile, template: "nsgate.toml.tmpl"}}
-	if found.github {
-		starters = append(starters, starter{name: ".github/workflows/nsgate.yml", template: "github.yml.tmpl"})
-	}
-	if v.forks {
-		starters = append(starters,
-			starter{name: ".github/workflows/nsgate-comment.yml", template: "github-comment.yml.tmpl"})
-	}
-	if found.gitlab {
-		starters = append(starters, starter{name: ".gitlab/nsgate.yml", template: "gitlab.yml.tmpl"},
-			starter{name: ".gitlab-ci.yml", template: "gitlab-ci.yml.tmpl", others: true})
-	}
 	fresh := false // the policy is new
-	for _, f := range starters {
+	for _, f := range v.starters(found) {
 		written, err := v.write(e, root, f, found)
 		if err != nil {
 			return err
@@ -90,11 +82,48 @@ func initialize(ctx context.Context, e *env, v *flags, args arguments) error {
 		fmt.Fprintln(e.Out)
 		failed = found.record(ctx, e, policy)
 	}
+	if !released().MatchString(thisBuild().Version) && v.action == "" && (found.github || found.gitlab) {
+		fmt.Fprintf(e.Err, "nsgate: this build is of no release: the CI files name %s; --action REF names another "+
+			"revision\n", cmp.Or(thisBuild().Commit, "main"))
+	}
 	fmt.Fprint(e.Out, "\nNext:\n")
 	for n, step := range found.next(fresh, measure && failed == nil, policy) {
 		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
 	return failed
+}
+
+// take makes a command the only workload. A policy with changed keys is an error without --force.
+func (v *initOptions) take(command []string, found *finds, root, policy string) error {
+	c, err := named(root, command)
+	if err != nil {
+		return err
+	}
+	untouched := []string{v.fill("nsgate.toml.tmpl", found), v.fill("nsgate.toml.tmpl", &finds{})}
+	found.workloads = []candidate{c}
+	text, err := input.Read(policy, maxPolicy)
+	v.anew = err == nil && slices.Contains(untouched, string(text))
+	if !errors.Is(err, fs.ErrNotExist) && !v.force && !v.anew {
+		return usageError("%s exists: name the program in it, or record without it: nsgate record -- %s", policy,
+			thresholds.JoinCommand(command))
+	}
+	return nil
+}
+
+// starters are the files that are written: the policy, and those of the CI hosts.
+func (v *initOptions) starters(found *finds) []starter {
+	out := []starter{{name: policyFile, template: "nsgate.toml.tmpl"}}
+	if found.github {
+		out = append(out, starter{name: ".github/workflows/nsgate.yml", template: "github.yml.tmpl"})
+	}
+	if v.forks {
+		out = append(out, starter{name: ".github/workflows/nsgate-comment.yml", template: "github-comment.yml.tmpl"})
+	}
+	if found.gitlab {
+		out = append(out, starter{name: ".gitlab/nsgate.yml", template: "gitlab.yml.tmpl"},
+			starter{name: ".gitlab-ci.yml", template: "gitlab-ci.yml.tmpl", others: true})
+	}
+	return out
 }
 
 // named is the workload of a command: its name that of the script or program, its directory the working directory.
@@ -133,13 +162,28 @@ func here(file string) string {
 	return file
 }
 
-// write writes a file, unless there is one that is to be kept, and says so. In a dry run it prints it.
-func (v *flags) write(e *env, root string, f starter, found *finds) (written bool, err error) {
-	template, err := templates.ReadFile("init/" + f.template)
+// fill is a template with the workloads, and with the revision of nsgate.
+func (v *initOptions) fill(template string, found *finds) string {
+	text, err := templates.ReadFile("init/" + template)
 	if err != nil {
-		return false, err
+		panic(err) // of a file that is compiled in
 	}
-	text := strings.ReplaceAll(string(template), "{workloads}\n", found.tables())
+	release, b := "unreleased", thisBuild()
+	if released().MatchString(b.Version) {
+		release = b.Version
+	}
+	major, _, _ := strings.Cut(release, ".")
+	ref := cmp.Or(v.action, strings.TrimPrefix(major, "unreleased"), b.Commit, "main")
+	return strings.NewReplacer("{workloads}\n", found.tables(), "{action}", ref, "{schema}", cmp.Or(v.action, "main"),
+		"{version}", release).Replace(string(text))
+}
+
+// released is the version of a release: v1.2.3.
+var released = input.Pattern(`^v\d+\.\d+\.\d+$`)
+
+// write writes a file, unless there is one that is to be kept, and says so. In a dry run it prints it.
+func (v *initOptions) write(e *env, root string, f starter, found *finds) (written bool, err error) {
+	text := v.fill(f.template, found)
 	name := filepath.Join(root, filepath.FromSlash(f.name))
 	shown := report.Clean(here(name))
 	old, err := input.Read(name, maxPolicy)
@@ -148,7 +192,7 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 	case exists && err == nil && string(old) == text:
 		fmt.Fprintf(e.Out, "kept   %s, which is the same\n", shown)
 		return false, nil
-	case exists && (f.others || !v.force):
+	case exists && (f.others || !v.force && !(v.anew && f.name == policyFile)):
 		fmt.Fprintf(e.Out, "kept   %s, which exists\n", shown)
 		return false, nil
 	case v.dryRun:
@@ -171,8 +215,10 @@ func (v *flags) write(e *env, root string, f starter, found *finds) (written boo
 
 // record records the baseline, and writes numbers that every run printed as comments into the new policy.
 func (f *finds) record(ctx context.Context, e *env, policy string) error {
-	v := (&command{flags: measureNames}).bindFlags("record", pflag.NewFlagSet("record", pflag.ContinueOnError))
-	if err := record(ctx, e, v, arguments{}); err != nil || len(v.suggested) == 0 {
+	c := &command{flags: measureNames, options: fresh[recordOptions]}
+	v := c.bindFlags("record", pflag.NewFlagSet("record", pflag.ContinueOnError)).(*recordOptions)
+	suggested, err := v.all(ctx, e, nil)
+	if err != nil || len(suggested) == 0 {
 		return err
 	}
 	text, err := input.Read(policy, maxPolicy)
@@ -180,7 +226,7 @@ func (f *finds) record(ctx context.Context, e *env, policy string) error {
 		return err
 	}
 	before := f.tables()
-	f.outputs = v.suggested
+	f.outputs = suggested
 	if err := writeText(policy, strings.Replace(string(text), before, f.tables(), 1)); err != nil {
 		return err
 	}
@@ -196,19 +242,21 @@ var indented = input.Pattern(`(?m)^(.)`)
 // tables are the workloads of the policy: the first that was found, and the others as comments.
 func (f *finds) tables() string {
 	if len(f.workloads) == 0 {
-		return "# [[workload]]\n# name = \"app\"\n# command = \"./app --steps 60\"   # your program: some seconds, fixed input, fixed number of steps\n"
+		return "# [[workload]]\n# name = \"app\"\n# command = \"./app --steps 60\"   # your program: some seconds, " +
+			"fixed input, fixed number of steps\n"
 	}
 	var b strings.Builder
 	mark := ""
 	for _, w := range f.workloads {
-		fmt.Fprintf(&b, "%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.why, w.name, w.command)
+		fmt.Fprintf(&b, "%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.why,
+			w.name, w.command)
 		if w.dir != "" && w.dir != "." {
 			fmt.Fprintf(&b, "%sdir = %q\n", mark, filepath.ToSlash(w.dir))
 		}
 		for _, o := range f.outputs {
 			better := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[o.Better]
-			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# better "+
-				"= %q         # higher or lower\n", o.Name, o.Pattern, better)
+			fmt.Fprintf(&b, "\n# [[workload.output]]   # printed once by every run\n# name = %q\n# pattern = '%s'\n# "+
+				"better = %q         # higher or lower\n", o.Name, o.Pattern, better)
 		}
 		mark = "# "
 	}
@@ -232,7 +280,8 @@ func (f *finds) next(fresh, recorded bool, policy string) (steps []string) {
 	steps = append(steps, "nsgate check      before a merge")
 	switch {
 	case f.github:
-		return append(steps, "build the program and set the runner's labels in .github/workflows/nsgate.yml, and commit it")
+		return append(steps,
+			"build the program and set the runner's labels in .github/workflows/nsgate.yml, and commit it")
 	case f.gitlab:
 		step := "build the program and set the runner's tags in .gitlab/nsgate.yml, and commit it"
 		if f.pipeline {
@@ -275,13 +324,15 @@ func look(root string) *finds {
 	filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
 		file, _ := filepath.Rel(root, at)
 		file = filepath.ToSlash(file)
-		switch base := path.Base(file); {
+		base := path.Base(file)
+		switch {
 		case err != nil:
 			return nil
 		case entry.IsDir():
 			found.github = found.github || file == ".github"
 			found.gitlab = found.gitlab || file == ".gitlab"
-			if base != "." && strings.HasPrefix(base, ".") || strings.Count(file, "/") > 4 || slices.Contains(thirdParty, base) {
+			if base != "." && strings.HasPrefix(base, ".") || strings.Count(file, "/") > 4 ||
+				slices.Contains(thirdParty, base) {
 				return fs.SkipDir
 			}
 			return nil

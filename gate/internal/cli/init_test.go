@@ -29,7 +29,8 @@ func TestNamedReadsBack(t *testing.T) {
 	t.Chdir(root)
 	accepted := 0
 	for _, word := range []string{"a\tb", "a\nb", "a\rb", "a\x1b[31mb", "a\x00b", "\xff", "\u2028", "\u202e", "#x",
-		"::error::", "##[x", "é", "it's", "", "$HOME", "`id`", `a\b`, `a"b`, "a b", "*", "~", "\ufeff", "\x7f", "{run-dir}"} {
+		"::error::", "##[x", "é", "it's", "", "$HOME", "`id`", `a\b`, `a"b`, "a b", "*", "~", "\ufeff", "\x7f",
+		"{run-dir}"} {
 		for _, command := range [][]string{{"./app", word}, {"./app", "--x=" + word, "z"}} {
 			c, err := named(root, command)
 			if err != nil {

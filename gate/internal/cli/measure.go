@@ -10,28 +10,69 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/bisect"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
+	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
 	"github.com/nsgate/nsgate/gate/internal/run"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
-	"github.com/nsgate/nsgate/gate/internal/tools"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // rule is how traces are cut by the flags alone.
-func (v *flags) rule() (profile.Rule, error) {
+func (v *given) rule() (profile.Rule, error) {
 	var w thresholds.Workload
 	err := v.lay(cutNames, w.Set)
 	return profile.Rule{Warmup: w.Warmup, Step: w.Step}, err
 }
 
-func (v *flags) tools(p *thresholds.Policy) profile.Tools {
-	return profile.Tools{Exe: v.Exe, Metrics: p.RawMetrics()}
+// filtered is the option of a command whose files the filter of the user may read.
+type filtered struct {
+	rows string `flag:"rows,single"` // filter of jq, or its file
+}
+
+// filterOf is the text of a filter, which may be the name of a file relative to a directory; "" for none.
+func filterOf(dir, text string) (string, error) {
+	if filter.IsFile(text) {
+		file := text
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		data, err := input.Read(file, filter.MaxText)
+		if err != nil {
+			return "", err
+		}
+		text = string(data)
+		if filter.Check(text) != nil {
+			return "", fmt.Errorf("%s: %w", file, filter.Check(text))
+		}
+	}
+	if text == "" {
+		return "", nil
+	}
+	return text, filter.Check(text)
+}
+
+// running are the options of a command that measures workloads.
+type running struct {
+	stored
+	profiling
+	workload     words   `flag:"workload"`
+	from         string  `flag:"from,single"`
+	runs         runPlan `flag:"runs"`
+	unprofiled   int     `flag:"unprofiled"`
+	memoryUsage  bool    `flag:"memory-usage"`
+	gpuMetrics   bool    `flag:"gpu-metrics"`
+	allowBusy    bool    `flag:"allow-busy"`
+	keepProfiles string  `flag:"keep-profiles"`
+	dryRun       bool    `flag:"dry-run"`
 }
 
 // job is a workload that is about to be measured.
@@ -40,11 +81,12 @@ type job struct {
 	set      thresholds.Workload // its settings: the flags over the policy file
 	build    app.Build           // with its launcher; no command with --from
 	launcher []string            // in front of a command where the profiler runs around both
+	rows     string              // filter of jq of its results, "" for the format of a harness
 	looks    []int               // numbers of runs after which to judge
 }
 
 // resolve returns the workloads to measure and their policies: the command after "--", or those of the policy file.
-func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
+func (v *running) resolve(e *env, workload []string) ([]*job, error) {
 	p, err := v.load()
 	if err != nil {
 		return nil, err
@@ -52,15 +94,14 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	if v.from != "" && workload != nil {
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
 	}
-	chosen, err := v.choose(p, workload != nil || v.from != "")
+	chosen, err := v.choose(p, v.workload, workload != nil || v.from != "")
 	if err != nil {
 		return nil, err
 	}
-	shown := newProgress(e, v.quiet)
-	v.Live = shown.live && !v.quiet
+	shown := newProgress(e, v.is("quiet"))
 	var jobs []*job
 	for _, w := range chosen {
-		j, err := v.job(e.ctx, p, w, workload, shown.event)
+		j, err := v.job(e.ctx, p, w, workload, shown)
 		if err != nil {
 			return nil, err
 		}
@@ -73,21 +114,22 @@ func (v *flags) resolve(e *env, workload []string) ([]*job, error) {
 	return jobs, nil
 }
 
-func (v *flags) single(e *env, workload []string) (*job, error) {
+func (v *running) single(e *env, workload []string) (*job, error) {
 	jobs, err := v.resolve(e, workload)
 	if err != nil {
 		return nil, err
 	}
 	if len(jobs) > 1 {
 		of := measure.Map(jobs, func(j *job) string { return j.Workload })
-		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)", strings.Join(of, ", "))
+		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)",
+			strings.Join(of, ", "))
 	}
 	return jobs[0], nil
 }
 
 // job is a workload of the policy file, or of this name alone, with the flags over its settings.
-func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
-	progress func(app.Event)) (*job, error) {
+func (v *running) job(ctx context.Context, p *thresholds.Policy, w thresholds.Workload, command []string,
+	shown *progress) (*job, error) {
 	if err := v.lay(keyNames, w.Set); err != nil {
 		return nil, err
 	}
@@ -103,9 +145,12 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if err != nil {
 		return nil, err
 	}
-	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: progress,
+	j := &job{set: w, Job: app.Job{Workload: w.Name, Root: root, Observe: shown.event,
 		Policy: v.resolved(p, w.Name), Rule: profile.Rule{Warmup: w.Warmup, Step: w.Step},
 		Code: app.CodeFiles{Dir: w.Dir, Patterns: w.Code, Where: w.Places["code"]}}}
+	if j.rows, err = filterOf(policyDir(p.File), w.Rows()); err != nil {
+		return nil, fmt.Errorf("%s: rows: %w", w.Results[0].Where, err)
+	}
 	if j.build, err = v.build(&w, command); err != nil {
 		return nil, err
 	}
@@ -115,28 +160,31 @@ func (v *flags) job(ctx context.Context, p *thresholds.Policy, w thresholds.Work
 	if j.looks, err = v.plan(&j.set); err != nil {
 		return nil, err
 	}
-	if v.from != "" {
+	if v.origin() == ofFiles {
 		j.looks = j.looks[:1]
 		rule, err := v.rule()
-		j.Measurer = &app.Saved{Path: v.from, Tools: v.tools(p), Rule: rule}
+		t := v.tools(p)
+		t.Rows = j.rows
+		j.Measurer = &app.Saved{Path: v.from, Tools: t, Rule: rule}
 		return j, err
 	}
-	return j, v.live(ctx, j, written)
+	return j, v.live(ctx, j, written, shown)
 }
 
 // live makes the job one whose workload is run. written are its settings as the file and the flags give them.
-func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (err error) {
-	w, own := &j.set, v.Options
-	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by)), w.Ranks, w.ResultFiles()
-	own.Step = w.Step
-	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && !v.by.ByLaunch()
-	if v.fs.Lookup("gpu-metrics") != nil && w.Gather == "" && w.Profiled() && !v.by.ByLaunch() {
+func (v *running) live(ctx context.Context, j *job, written thresholds.Workload, shown *progress) (err error) {
+	w := &j.set
+	own := run.Options{Live: shown.live && !shown.quiet, Exe: v.exe, TraceArgs: v.traceArgs, MemoryUsage: v.memoryUsage,
+		GPUMetrics: v.gpuMetrics, AllowBusy: v.allowBusy, KeepProfiles: v.keepProfiles}
+	own.Profiler, own.Ranks, own.Results = tools.Profiler(string(v.by())), w.Ranks, w.ResultFiles()
+	own.Rows, own.Step, own.Warmup = j.rows, w.Step, w.Warmup
+	times := v.origin() == ofTimes
+	own.MemoryUsage = own.MemoryUsage || j.Policy.Wants(measure.ByMemory) && times
+	if v.fs.Lookup("gpu-metrics") != nil && w.Gather == "" && w.Profiled() && times {
 		own.GPUMetrics = own.GPUMetrics || j.Policy.Wants(measure.BySampling)
 	}
 	own.Usual = j.Baselines.Longest()
-	if own.Timeout = max(w.Timeout, 0); w.Timeout == 0 { // that of none is negative
-		own.Timeout = j.Baselines.Timeout()
-	}
+	own.Timeout = j.timeout()
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
@@ -151,28 +199,45 @@ func (v *flags) live(ctx context.Context, j *job, written thresholds.Workload) (
 	} else {
 		j.launcher, j.build.Command = w.Launcher, slices.Concat(w.Launcher, j.build.Command)
 	}
-	if s := w.Server; s != nil {
-		if v.by.ByLaunch() {
-			return timeOnly(s.Where)
-		}
-		signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
-		own.Server = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: signals[s.Stop]}
-		j.build.Server = s.Command
+	if s := w.Server; s != nil && !times {
+		return timeOnly(s.Where)
 	}
-	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && !v.by.ByLaunch(),
+	own.Server = j.server(w.Server)
+	j.Live = &app.Live{Options: own, Head: j.build, Observe: j.Observe, NoProfiler: !w.Profiled() && times,
 		ExplainRows: w.Profile == "explain" && !w.Profiled(), Filter: w.Filter(), Limit: w.Timeout,
-		MayLackSamples: !v.GPUMetrics}
-	j.Live.NoNVTX = j.Baselines.Near(ctx, j.Live).NoNVTX()
+		MayLackSamples: !v.gpuMetrics}
+	near := j.Baselines.Near(ctx, j.Live)
+	j.Live.NoNVTX, j.Live.Dump = near.NoNVTX(), near.Operations()
 	j.Measurer = j.Live
-	if j.Code.Inputs.Patterns = w.Inputs; w.Inputs != nil && !v.dryRun {
+	j.Code.Inputs.Patterns = w.Inputs
+	if w.Inputs != nil && !v.dryRun {
 		written.Command = j.build.Command
-		more := []any{v.Exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, w.Starts}
+		more := []any{v.exe, v.unprofiled, own.MemoryUsage, own.TraceArgs, w.Starts}
 		if err := j.Code.Inputs.Begin(w.Dir, written, more); err != nil {
-			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " + err.Error())
+			j.Warn("the inputs of workload " + j.Workload + " are not known, and no check of it is skipped: " +
+				err.Error())
 		}
 	}
 	j.Live.Unprofiled, err = v.share(w, j.Policy, cmp.Or(v.runs.First, j.looks[0]))
 	return err
+}
+
+// timeout is that of a run, as the workload says or the baseline has taught; 0 for none, which is negative there.
+func (j *job) timeout() time.Duration {
+	if j.set.Timeout == 0 {
+		return j.Baselines.Timeout()
+	}
+	return max(j.set.Timeout, 0)
+}
+
+// server is how the server of a workload is started and stopped; the job's build gets its command.
+func (j *job) server(s *thresholds.Server) (out run.Server) {
+	if s != nil {
+		signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM}
+		out = run.Server{Ready: s.Ready, Timeout: max(s.Timeout, 0), Stop: signals[s.Stop]}
+		j.build.Server = s.Command
+	}
+	return out
 }
 
 // timeOnly says that launches of a server are not profiled one by one.
@@ -191,27 +256,30 @@ func starts(w *thresholds.Workload, p *thresholds.Resolved) (int, error) {
 		return r.Metric != "" && r.Severity != thresholds.Ignore &&
 			(r.Metric.Match(measure.WallTime.Name) || w.Starts == 0 && r.Metric.Match(measure.Elapsed.Name))
 	})
-	switch cpus := runtime.GOMAXPROCS(0); {
+	cpus := runtime.GOMAXPROCS(0)
+	switch {
 	case w.Starts == 1 || len(w.Launcher) > 0:
 		return 1, nil
 	case w.Starts == 0 && (cpus < fewCPUs || at >= 0 || len(w.Outputs) > 0):
 		return 1, nil
 	case at >= 0:
-		return 0, usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
-			"it: leave out one of them", w.Places["starts"], p.Rules[at].Where)
+		return 0,
+			usageError("%s: the wall time of runs that start together is not measured, and the rule of %s is for "+
+				"it: leave out one of them", w.Places["starts"], p.Rules[at].Where)
 	case w.Starts == 0:
 		return cpus / 2, nil
 	}
 	return w.Starts, nil
 }
 
-func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
+func (v *running) build(w *thresholds.Workload, command []string) (b app.Build, err error) {
 	switch {
 	case command != nil:
 		b.Command = command
 	case v.from != "":
 	case w.Command != nil:
-		if b.Command = w.Command; w.Dir != "." {
+		b.Command = w.Command
+		if w.Dir != "." {
 			b.Dir = w.Dir
 		}
 	case w.Where != "":
@@ -224,16 +292,16 @@ func (v *flags) build(w *thresholds.Workload, command []string) (b app.Build, er
 }
 
 // plan are the numbers of runs after which to judge. A budget applies to a check of times that are measured here.
-func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
+func (v *running) plan(w *thresholds.Workload) ([]int, error) {
 	policy := w.Runs
 	if v.usual.First == v.usual.Most { // no check
 		policy.First, v.runs.First = policy.Most, v.runs.Most
 	}
 	usual := cmp.Or(policy, v.usual, thresholds.FixedRuns(app.DefaultRuns))
-	if v.by.ByLaunch() {
+	if v.by().ByLaunch() {
 		usual = thresholds.FixedRuns(app.CounterRuns)
 	}
-	if v.fs.Lookup("budget") == nil || v.from != "" || v.by.ByLaunch() {
+	if v.fs.Lookup("budget") == nil || v.origin() != ofTimes {
 		w.Budget = 0
 	}
 	if w.Budget > 0 {
@@ -243,20 +311,21 @@ func (v *flags) plan(w *thresholds.Workload) ([]int, error) {
 }
 
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
-func (v *flags) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) (float64, error) {
-	switch flag := source(v.fs, "unprofiled"); {
+func (v *running) share(w *thresholds.Workload, p *thresholds.Resolved, runs int) (float64, error) {
+	flag := source(v.fs, "unprofiled")
+	switch {
 	case v.unprofiled < 0 || v.unprofiled > thresholds.MaxRuns:
 		return 0, usageError("%s: %d is not between 0 and %d", flag, v.unprofiled, thresholds.MaxRuns)
 	case v.fs.Changed("unprofiled"):
 		return float64(v.unprofiled) / float64(runs), nil
-	case (len(w.Outputs)+len(w.Results) > 0 || p.Wants(measure.ByWall)) && !v.by.ByLaunch():
+	case (len(w.Outputs)+len(w.Results) > 0 || p.Wants(measure.ByWall)) && v.origin() == ofTimes:
 		return 1, nil
 	}
 	return 0, nil
 }
 
 // gather is the directory for the recordings of ranks, made where missing; "" if the profiler runs around the workload.
-func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
+func (v *running) gather(w *thresholds.Workload) (dir string, err error) {
 	switch {
 	case w.Gather == "" && (w.Ranks == nil || v.fs.Changed("ranks") && !v.onLine("ranks")):
 		return "", nil
@@ -264,18 +333,20 @@ func (v *flags) gather(w *thresholds.Workload) (dir string, err error) {
 		return "", usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
 	case w.Server != nil:
 		return "", usageError("--gather records ranks: leave it out with [workload.server]")
-	case v.by.ByLaunch():
+	case v.origin() == ofCounters:
 		return "", usageError("counters are of one process alone: leave out --gather with %s", counting)
-	case v.KeepProfiles != "":
-		return "", usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
-			"keeps their exports")
-	case v.GPUMetrics:
+	case v.keepProfiles != "":
+		return "",
+			usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather " +
+				"keeps their exports")
+	case v.gpuMetrics:
 		return "", usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
 	}
 	if !v.dryRun {
 		err = os.Mkdir(w.Gather, 0o700)
 	}
-	switch info, wrong := os.Stat(w.Gather); {
+	info, wrong := os.Stat(w.Gather)
+	switch {
 	case wrong != nil:
 		return "", usageError("--gather: %v; name a directory on a file system that all hosts of the job see",
 			cmp.Or(err, wrong))
@@ -294,15 +365,21 @@ func printCommands(e *env, several bool, workload string, lines []string) error 
 	return err
 }
 
-func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
+type calibrateOptions struct {
+	running
+	printed
+	host bool `flag:"host"`
+}
+
+func (v *calibrateOptions) run(ctx context.Context, e *env, args arguments) error {
 	j, err := v.single(e, args.workload)
 	if err != nil {
 		return err
 	}
 	switch {
-	case v.onLine("allow-busy") && v.AllowBusy:
+	case v.onLine("allow-busy") && v.allowBusy:
 		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
-	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && v.from == "":
+	case v.runs.First > 0 && v.runs.First < app.FewestCalibrated && v.origin() != ofFiles:
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d",
 			source(v.fs, "runs"), v.runs.First, app.FewestCalibrated)
 	}
@@ -320,7 +397,7 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	if len(answer.Next) > 0 {
 		answer.Next[0] = WayOut(model.Kind(answer.ReasonKey), answer.Next[0])
 	}
-	if err := render(e, v, answer); err != nil {
+	if err := render(e, &v.printed, answer); err != nil {
 		return err
 	}
 	if !answer.Sound {
@@ -329,7 +406,17 @@ func calibrate(ctx context.Context, e *env, v *flags, args arguments) error {
 	return nil
 }
 
-func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
+type bisectOptions struct {
+	running
+	printed
+	script  string        `flag:"build,single"`
+	kernel  string        `flag:"kernel"`
+	metric  string        `flag:"metric"`
+	maxTime time.Duration `flag:"max-time"`
+	explain string        `flag:"explain" words:"auto always never"`
+}
+
+func (v *bisectOptions) run(ctx context.Context, e *env, args arguments) error {
 	if _, known := measure.MetricByName(v.metric); v.metric != "" && !known {
 		return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", v.metric)
 	}
@@ -342,13 +429,14 @@ func findCommit(ctx context.Context, e *env, v *flags, args arguments) error {
 	}
 	b, err := bisect.Bisect{
 		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.script, Looks: j.looks,
-		Kernel: v.one, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
+		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.maxTime, 0), Explain: app.Explain(v.explain),
+		Getenv:  e.getenv,
 		Version: versionLine(),
 	}.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if err := render(e, v, b); err != nil {
+	if err := render(e, &v.printed, b); err != nil {
 		return err
 	}
 	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {

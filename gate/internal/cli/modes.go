@@ -49,25 +49,45 @@ func (a acting) idle(flag string, fs *pflag.FlagSet, in []string) string {
 	return modes[in[0]]
 }
 
-// modes are those of a call.
-func (c *command) modes(v *flags, args []string) []string {
+// origin is where the sessions of a call come from.
+type origin int
+
+// Times and counters are measured here, files were recorded before.
+const (
+	ofTimes origin = iota
+	ofCounters
+	ofFiles
+)
+
+func (v *given) origin() origin {
 	switch {
-	case v.from != "" && v.profiler == countFlag:
+	case v.value("from") != "":
+		return ofFiles
+	case v.by().ByLaunch():
+		return ofCounters
+	}
+	return ofTimes
+}
+
+// modes are those of a call.
+func (c *command) modes(v *given, args []string) []string {
+	switch {
+	case v.value("from") != "" && v.by() == countFlag:
 		return []string{"files", "pages"}
 	case c.name == "show" && len(args) == 1 && app.HoldsDeviceCode(args[0]):
 		return []string{"code"}
-	case v.from != "" || c.name == "compare" || c.name == "show" || c.name == "scrub":
+	case v.value("from") != "" || c.name == "compare" || c.name == "show" || c.name == "scrub":
 		return []string{"files"}
-	case v.profiler == countFlag:
+	case v.by() == countFlag:
 		return []string{"counters"}
-	case v.count:
+	case v.is(countFlag):
 		return []string{"times", "counters", "unprofiled"}
 	}
 	return []string{"times", "unprofiled"}
 }
 
 // idle refuses a flag that does nothing in these modes. It names those that a dry run does not show.
-func (v *flags) idle(e *env, in []string) (wrong error) {
+func (v *given) idle(e *env, in []string) (wrong error) {
 	var unseen []string
 	v.fs.Visit(func(f *pflag.Flag) {
 		a := v.acts[f.Name]
@@ -81,8 +101,9 @@ func (v *flags) idle(e *env, in []string) (wrong error) {
 			unseen = append(unseen, "--"+f.Name)
 		}
 	})
-	if wrong == nil && v.dryRun && in[0] != "unprofiled" && v.fs.Lookup("runs") != nil && len(unseen) > 0 {
-		fmt.Fprintf(e.Err, "nsgate: --dry-run prints commands, in which %s cannot be seen\n", strings.Join(unseen, ", "))
+	if wrong == nil && v.is("dry-run") && in[0] != "unprofiled" && v.fs.Lookup("runs") != nil && len(unseen) > 0 {
+		fmt.Fprintf(e.Err, "nsgate: --dry-run prints commands, in which %s cannot be seen\n",
+			strings.Join(unseen, ", "))
 	}
 	return wrong
 }

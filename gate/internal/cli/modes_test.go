@@ -12,12 +12,12 @@ import (
 )
 
 // everyCommand calls f with each command and part of one, and its flags.
-func everyCommand(f func(page string, c *command, v *flags)) {
+func everyCommand(f func(page string, c *command, v *given)) {
 	var visit func(above string, commands []*command)
 	visit = func(above string, commands []*command) {
 		for _, c := range commands {
 			fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
-			f(above+c.name, c, c.bindFlags(above+c.name, fs))
+			f(above+c.name, c, c.bindFlags(above+c.name, fs).line())
 			visit(c.name+"-", c.parts)
 		}
 	}
@@ -31,7 +31,7 @@ func TestFlagsDeclareModes(t *testing.T) {
 		words = append(words, mode)
 	}
 	texts, _ := flagTexts()
-	everyCommand(func(page string, c *command, v *flags) {
+	everyCommand(func(page string, c *command, v *given) {
 		v.fs.VisitAll(func(f *pflag.Flag) {
 			count++
 			if f.Name == "help" {
@@ -56,12 +56,14 @@ func TestFlagsDeclareModes(t *testing.T) {
 
 // sample is a value of a flag that is not its default.
 func sample(f *pflag.Flag) string {
-	known := map[string]string{"starts": "2", "timeout": "1s", "budget": "60s", "runs": "4", "warmup": "1", "step": "step",
-		"kernel": "saxpy", "nsys-arg": "--foo", "ranks": "0", "threshold": "9%", "step-threshold": "9%", "alpha": "2%",
-		"cost": "1%", "undecided": "fail", "set": "basic", "nvtx-range": "a/", "gather": "gathered", "output": "x.json",
-		"report": "json=y.json", "patch": "p.patch", "workload": "app", "format": "json", "profiler": "ncu",
-		"from": os.Getenv("TEST_HEAD"), "max-time": "1h", "target": "5%", "nsys": "nsys", "base-cmd": "true"}
-	switch values := f.Annotations[completed]; {
+	known := map[string]string{"starts": "2", "timeout": "1s", "budget": "60s", "runs": "4", "warmup": "1",
+		"step": "step", "kernel": "saxpy", "nsys-arg": "--foo", "ranks": "0", "threshold": "9%",
+		"step-threshold": "9%", "alpha": "2%", "cost": "1%", "undecided": "fail", "set": "basic", "nvtx-range": "a/",
+		"gather": "gathered", "output": "x.json", "report": "json=y.json", "patch": "p.patch", "workload": "app",
+		"format": "json", "profiler": "ncu", "from": os.Getenv("TEST_HEAD"), "max-time": "1h", "target": "5%",
+		"nsys": "nsys", "base-cmd": "true"}
+	values := f.Annotations[completed]
+	switch {
 	case known[f.Name] != "":
 		return known[f.Name]
 	case f.Value.Type() == "bool":
@@ -127,7 +129,7 @@ func TestIdleFlags(t *testing.T) {
 		}
 		called(t, slices.Concat(args, workload)...) // a second record has nothing new
 		code, out, _ := called(t, slices.Concat(args, workload)...)
-		everyCommand(func(page string, c *command, v *flags) {
+		everyCommand(func(page string, c *command, v *given) {
 			if page != args[0] {
 				return
 			}
@@ -165,7 +167,7 @@ func TestVariablesOfOtherCommands(t *testing.T) {
 	head := atBaseline(t)
 	tried := 0
 	var formats []string
-	everyCommand(func(_ string, c *command, _ *flags) { formats = append(formats, c.formats...) })
+	everyCommand(func(_ string, c *command, _ *given) { formats = append(formats, c.formats...) })
 	for _, line := range []string{"show " + head, "history -w app", "baseline", "baseline list", "policy", "doctor",
 		"version", "init --dry-run", "compare " + head + " " + head, "check -w app --from " + head,
 		"calibrate -w app --from " + head, "explain time", "record -w app --dry-run -- true"} {
@@ -180,9 +182,9 @@ func TestVariablesOfOtherCommands(t *testing.T) {
 		}
 		t.Setenv("NSGATE_FORMAT", "")
 		for _, v := range []string{"NSGATE_RUNS=3..5", "NSGATE_RUNS=2..2", "NSGATE_RUNS=1", "NSGATE_WORKLOAD=app,other",
-			"NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x",
-			"NSGATE_ACCEPT_LABEL=x", "NSGATE_PAIRED=true", "NSGATE_KERNEL=regex:x", "NSGATE_TARGET=2%", "NSGATE_RANKS=0",
-			"NSGATE_JSON=true", "NSGATE_QUIET=true", "NSGATE_VERBOSE=true", "NSGATE_ALLOW_BUSY=true", "NSGATE_OUTPUT=o.json"} {
+			"NSGATE_BUILD=make", "NSGATE_PATCH_REASON=x", "NSGATE_ACCEPT_LABEL=x", "NSGATE_PAIRED=true",
+			"NSGATE_KERNEL=regex:x", "NSGATE_TARGET=2%", "NSGATE_RANKS=0", "NSGATE_JSON=true", "NSGATE_QUIET=true",
+			"NSGATE_VERBOSE=true", "NSGATE_ALLOW_BUSY=true", "NSGATE_OUTPUT=o.json"} {
 			name, value, _ := strings.Cut(v, "=")
 			t.Setenv(name, value)
 			if got, _, said := called(t, args...); got != code {

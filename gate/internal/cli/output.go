@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"io"
@@ -14,19 +15,56 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/terminal"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
+// printed are the options of a command that prints in several formats.
+type printed struct {
+	format  string `flag:"format" default:"text"`
+	json    bool   `flag:"json"`
+	color   string `flag:"color" words:"auto always never"`
+	verbose bool   `flag:"verbose"`
+	quiet   bool   `flag:"quiet"`
+}
+
+// reported are the options of a command that publishes reports.
+type reported struct {
+	printed
+	outputs     []string `flag:"output"`
+	reports     []string `flag:"report"` // FORMAT=FILE
+	annotations string   `flag:"annotations" words:"auto always never"`
+	summary     bool     `flag:"summary" default:"true"`
+	comment     string   `flag:"comment" words:"false true always failures"`
+	checkRun    bool     `flag:"check"`
+	patch       string   `flag:"patch"`
+	patchReason string   `flag:"patch-reason"`
+	label       string   `flag:"accept-label"`
+	files       []file   // of outputs and reports
+	told        string   // of the report, before it was explained
+}
+
+// publication is what a command knows of the report that it publishes.
+type publication struct {
+	root      string        // of the baselines, where the first one goes
+	ready     string        // the patch of a report from a file, whose sessions were judged again
+	gpu       string        // model of this machine
+	reproduce string        // on a terminal, "" for what the report says
+	calls     *result.Calls // likewise
+	saved     bool          // nsgate report finds the report again
+	silent    bool          // in GitHub Actions
+}
+
 type file struct{ format, name, flag string }
 
-var autoAlwaysNever = []string{"auto", "always", "never"}
+var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit",
+	"prometheus": "openmetrics", "gitlab": "codequality"}
 
-var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
-
-func (v *flags) known(source, format string) error {
+func (v *given) known(source, format string) error {
 	if slices.Contains(v.formats, format) {
 		return nil
 	}
@@ -38,42 +76,50 @@ func (v *flags) known(source, format string) error {
 }
 
 // check refuses values that would only come to light after the measurement.
-func (v *flags) check(e *env) error {
+func (v *printed) check(e *env, g *given) error {
+	flag := source(g.fs, "format")
 	switch {
-	case v.onLine("json") && v.onLine("format") && v.json && v.format != "json":
+	case g.onLine("json") && g.onLine("format") && v.json && v.format != "json":
 		return usageError("--json and --format %s contradict each other", v.format)
-	case v.json && (v.onLine("json") || !v.fs.Changed("format")):
+	case v.json && (g.onLine("json") || !g.fs.Changed("format")):
 		v.format = "json"
 	}
-	if err := v.known(source(v.fs, "format"), v.format); err != nil {
+	if err := g.known(flag, v.format); err != nil {
 		return err
 	}
 	if v.format == "html" && e.Out.Columns() > 0 {
 		return usageError("%s html: a page is for a browser, not for a terminal; write it with --output page.html, or "+
-			"open the last one with nsgate report --open", source(v.fs, "format"))
+			"open the last one with nsgate report --open", flag)
+	}
+	return nil
+}
+
+func (v *reported) check(e *env, g *given) error {
+	if err := v.printed.check(e, g); err != nil {
+		return err
 	}
 	for _, name := range v.outputs {
 		format := report.FormatOf(name)
 		if format == "" {
 			return usageError("%s: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s",
-				source(v.fs, "output"), name, strings.Join(v.formats, ", "))
+				source(g.fs, "output"), name, strings.Join(g.formats, ", "))
 		}
-		v.files = append(v.files, file{format, name, source(v.fs, "output")})
+		v.files = append(v.files, file{format, name, source(g.fs, "output")})
 	}
 	for _, f := range v.reports {
-		flag := source(v.fs, "report")
+		flag := source(g.fs, "report")
 		format, name, ok := strings.Cut(f, "=")
 		if !ok || name == "" {
-			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(v.formats, ", "))
+			return usageError("%s: %q is not FORMAT=FILE with a format of %s", flag, f, strings.Join(g.formats, ", "))
 		}
-		if err := v.known(flag, format); err != nil {
+		if err := g.known(flag, format); err != nil {
 			return err
 		}
 		v.files = append(v.files, file{format, name, flag})
 	}
 	written := v.files
 	if v.patch != "" {
-		written = append(slices.Clone(written), file{name: v.patch, flag: source(v.fs, "patch")})
+		written = append(slices.Clone(written), file{name: v.patch, flag: source(g.fs, "patch")})
 	}
 	for _, f := range written {
 		if err := cmp.Or(git.Outward(e.ctx, f.name), writable(f.name)); err != nil {
@@ -83,28 +129,24 @@ func (v *flags) check(e *env) error {
 	return nil
 }
 
-func render[V report.Value](e *env, o *flags, value V) error {
+func render[V report.Value](e *env, o *printed, value V) error {
 	return report.Render(o.format, e.Out, value, o.options(e))
 }
 
-func (v *flags) draws() bool {
+func (v *reported) draws() bool {
 	return v.format == "html" || slices.ContainsFunc(v.files, func(f file) bool { return f.format == "html" })
 }
 
-func (v *flags) options(e *env) report.Options {
-	o := report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1",
+func (v *printed) options(e *env) report.Options {
+	return report.Options{Width: width(e), Color: v.coloured(e), Verbose: v.verbose || e.getenv("RUNNER_DEBUG") == "1",
 		Quiet: v.quiet, ASCII: ascii(e.getenv), ShowAll: "--verbose", Version: thisBuild().Version}
-	if v.saved {
-		o.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
-	}
-	return o
 }
 
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
-func (v *flags) publish(e *env, j *result.Judgement) error {
-	notices := append(ownEdits(e, j, v.policy, v.root), v.eased(e, j)...)
-	said := slices.Concat(v.looser, measure.Map(notices, func(n github.Notice) string { return n.Message }))
+func (v *reported) publish(e *env, by *judging, j *result.Report, x publication) error {
+	notices := append(ownEdits(e, j, append(policiesOf(by.policy), by.filterFiles()...), x.root), by.eased(e, j)...)
+	said := slices.Concat(by.looser, measure.Map(notices, func(n github.Notice) string { return n.Message }))
 	for _, text := range said {
 		if !slices.Contains(j.Warnings, text) { // a report of a file may say it already
 			j.Warnings = append(j.Warnings, text)
@@ -112,19 +154,22 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 	}
 	options := v.options(e)
 	if e.Out.Columns() > 0 {
-		options.Reproduce = v.reproduce
+		options.Reproduce = x.reproduce
+	}
+	if x.saved {
+		options.Ways = [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --open"}}
 	}
 	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
-	printed, stored := j.Report(nil), j.Report(e.elided().Replace)
-	if e.Out.Columns() > 0 && v.calls != nil {
-		printed.Calls = v.calls
+	printed, stored := j.Shown(nil), j.Shown(e.elided().Replace)
+	if e.Out.Columns() > 0 && x.calls != nil {
+		printed.Calls = x.calls
 	}
 	shown := printed
 	if v.format != "text" {
 		shown = stored
 	}
-	if err := report.Render(v.format, e.Out, shown, options); err != nil {
+	if err := v.print(e, shown, options); err != nil {
 		failed = err
 	}
 	failed = cmp.Or(failed, v.writeFiles(stored, options))
@@ -134,24 +179,25 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 		}
 	}
 	if v.patch != "" && offered(j) {
-		err := error(nil)
-		if v.ready == "" {
-			v.ready, err = v.patchOf(e, j, v.root, policyDir(v.policy), nil)
+		patch, err := x.ready, error(nil)
+		if patch == "" {
+			patch, err = v.patchOf(e, j, x.root, policyDir(by.policy), nil)
 		}
 		if err == nil {
-			err = writeText(v.patch, v.ready)
+			err = writeText(v.patch, patch)
 		}
 		if err != nil {
-			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(v.fs, "patch"), err))
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(by.fs, "patch"), err))
 		}
 	}
 	verdict := &exit{code: printed.Gate.Code, err: failed}
-	if err := v.annotate(e, printed, github.Options{Getenv: e.getenv, Locate: options.Locate,
-		Notices: notices}); err != nil {
+	if !x.silent {
+		err := v.annotate(e, printed, github.Options{Getenv: e.getenv, Locate: options.Locate, Notices: notices})
 		verdict.err = cmp.Or(verdict.err, err)
 	}
-	v.posted(e, stored, options)
-	switch passed := verdict.code == ExitPass; {
+	v.posted(e, stored, options, by.policy, x.gpu)
+	passed := verdict.code == ExitPass
+	switch {
 	case passed && verdict.err == nil:
 		return nil
 	case passed:
@@ -160,8 +206,47 @@ func (v *flags) publish(e *env, j *result.Judgement) error {
 	return verdict
 }
 
+// decided shows the headline of a verdict that is about to be explained: on a terminal as the beginning of the report,
+// else as progress. Until stop a signal ends the context alone.
+func (v *reported) decided(ctx context.Context, e *env, j *result.Report, part bool) (context.Context, func()) {
+	here := v.format == "text" && e.Out.Columns() > 0 && !part
+	options := v.options(e)
+	options.Quiet, options.Color = true, options.Color && here
+	var line strings.Builder
+	err := report.Render("text", &line, j.Shown(nil), options)
+	switch {
+	case err != nil:
+	case here:
+		v.told = line.String()
+		io.WriteString(printer(e, options), v.told)
+	case !v.quiet:
+		fmt.Fprintln(e.Err, "nsgate:", strings.TrimSpace(line.String()))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	e.explaining.Store(&cancel)
+	return ctx, func() { e.explaining.Store(nil); cancel(nil) }
+}
+
+// print prints the report without the lines that the terminal shows already.
+func (v *reported) print(e *env, shown *result.Report, options report.Options) error {
+	if v.told == "" {
+		return report.Render(v.format, e.Out, shown, options)
+	}
+	var whole strings.Builder
+	if err := report.Render(v.format, &whole, shown, options); err != nil {
+		return err
+	}
+	_, err := io.WriteString(printer(e, options), strings.TrimPrefix(whole.String(), v.told))
+	return err
+}
+
+// printer prints a rendered text.
+func printer(e *env, o report.Options) io.Writer {
+	return terminal.New(e.Out, terminal.Form{ASCII: o.ASCII, Colour: o.Color})
+}
+
 // writeFiles writes the report to the files that were asked for, whole where it prints a part; the error is the first.
-func (v *flags) writeFiles(stored *result.Report, printed report.Options) (failed error) {
+func (v *reported) writeFiles(stored *result.Report, printed report.Options) (failed error) {
 	whole := report.Options{Verbose: true, Locate: printed.Locate, Source: printed.Source, Version: printed.Version}
 	for _, f := range v.files {
 		err := writeFile(f.name, func(w io.Writer) error { return report.Render(f.format, w, stored, whole) })
@@ -180,8 +265,8 @@ func refused(kind string) int {
 }
 
 // annotate publishes the verdict in GitHub Actions: outputs, and annotations and job summary if they are asked for.
-func (v *flags) annotate(e *env, r *result.Report, options github.Options) error {
-	if v.silent || v.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
+func (v *reported) annotate(e *env, r *result.Report, options github.Options) error {
+	if v.annotations != "always" && e.getenv("GITHUB_ACTIONS") != "true" {
 		return nil
 	}
 	var summary strings.Builder
@@ -206,16 +291,16 @@ func (v *flags) annotate(e *env, r *result.Report, options github.Options) error
 	return github.Publish(r, summary.String(), options)
 }
 
-func (v *flags) apply() string { return thresholds.JoinCommand([]string{"git", "apply", v.patch}) }
+func (v *reported) apply() string { return thresholds.JoinCommand([]string{"git", "apply", v.patch}) }
 
 // offered reports whether the baseline could take something of a report: a change, or its first session.
-func offered(r *result.Judgement) bool {
-	return slices.ContainsFunc(r.Each(), func(w *result.Judgement) bool { return app.Changed(w) || w.Measured != nil })
+func offered(r *result.Report) bool {
+	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return app.Changed(w) || w.Measured != nil })
 }
 
 // patchOf is the patch of the baselines that accept would make. again is nil, or the policy to judge a report file
 // again.
-func (v *flags) patchOf(e *env, r *result.Judgement, root, home string, again *thresholds.Policy) (string, error) {
+func (v *reported) patchOf(e *env, r *result.Report, root, home string, again *thresholds.Policy) (string, error) {
 	var all strings.Builder
 	for _, w := range r.Each() {
 		a := app.Accept{Judgement: w, Reason: v.patchReason, Home: home, Own: again == nil}
@@ -252,17 +337,17 @@ func locate(e *env) story.Locator {
 }
 
 // sourceHost is where the CI host shows the repository, or else where its remote lies.
-func sourceHost(e *env) story.Source {
+func sourceHost(e *env) codehost.Source {
 	if server, name := e.getenv("GITHUB_SERVER_URL"), e.getenv("GITHUB_REPOSITORY"); server != "" && name != "" {
-		return story.Source{URL: server + "/" + name}
+		return codehost.Source{URL: server + "/" + name}
 	}
 	if project := e.getenv("CI_PROJECT_URL"); project != "" {
-		return story.Source{URL: project, GitLab: true}
+		return codehost.Source{URL: project, GitLab: true}
 	}
-	return story.SourceOf(app.Origin(e.ctx, app.Repository()))
+	return codehost.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
-func (v *flags) coloured(e *env) bool {
+func (v *printed) coloured(e *env) bool {
 	forced := e.getenv("FORCE_COLOR")
 	switch {
 	case v.color != "auto":

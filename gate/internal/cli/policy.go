@@ -20,8 +20,16 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// showPolicy shows each of the policy files, also behind one that is wrong.
-func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
+type policyOptions struct {
+	stored
+	printed
+	whole   bool   `flag:"all"`
+	promote bool   `flag:"promote"`
+	target  string `flag:"target" default:"1%"`
+}
+
+// run shows each of the policy files, also behind one that is wrong.
+func (v *policyOptions) run(_ context.Context, e *env, args arguments) error {
 	files := args.own
 	if len(files) == 0 || v.onLine("policy") {
 		files = append(files, v.policy)
@@ -37,8 +45,9 @@ func showPolicy(_ context.Context, e *env, v *flags, args arguments) error {
 	return &exit{code: code}
 }
 
-// showPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
-func (v *flags) showPolicy(e *env) error {
+// showPolicy prints the settings of a file, or all that hold, with the place that each comes from, those of a workload
+// or rule under its name.
+func (v *policyOptions) showPolicy(e *env) error {
 	p, err := v.load()
 	if err != nil {
 		return err
@@ -46,11 +55,18 @@ func (v *flags) showPolicy(e *env) error {
 	if v.promote {
 		return v.promoted(e, p)
 	}
+	if v.format == "json" {
+		return e.encode(map[string]any{"policy": p.File, "settings": p.Settings()})
+	}
 	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
 	line("policy", cmp.Or(p.File, "none, the defaults hold"))
-	last, rule := "", 0
+	last, rule, defaults := "", 0, 0
 	for _, s := range p.Settings() {
+		if s.Where == thresholds.Unset && !v.whole {
+			defaults++
+			continue
+		}
 		label, value := s.Name, s.Value+" ("+s.Where+")"
 		if s.Table != "" {
 			label = "  " + label
@@ -80,16 +96,20 @@ func (v *flags) showPolicy(e *env) error {
 		line(label, value)
 	}
 	t.Flush()
+	if defaults > 0 {
+		fmt.Fprintf(e.Out, "%s more as by default: nsgate policy --all\n", measure.Count(defaults, "setting"))
+	}
 	return nil
 }
 
 var shadowKey = input.Pattern(`^(\s*shadow\s*=\s*)true\b`)
 
 // promoted turns shadow off in the policy file where the bound of its failures is at most the target.
-func (v *flags) promoted(e *env, p *thresholds.Policy) error {
+func (v *policyOptions) promoted(e *env, p *thresholds.Policy) error {
 	target, err := measure.ParsePercent(v.target)
 	if err != nil || !(target > 0 && target < 1) {
-		return usageError("%s: %q is no rate between 0%% and 100%%; the default is 1%%", source(v.fs, "target"), v.target)
+		return usageError("%s: %q is no rate between 0%% and 100%%; the default is 1%%", source(v.fs, "target"),
+			v.target)
 	}
 	place := p.Places.Of("shadow")
 	if !p.Shadow {
@@ -101,8 +121,8 @@ func (v *flags) promoted(e *env, p *thresholds.Policy) error {
 		return err
 	}
 	if more := score.More(target); more > 0 {
-		fmt.Fprintf(e.Out, "shadow stays on: %s, which is over %s; %s without a failure would bring it there\n", score.Text(),
-			measure.Percent(target), measure.Count(more, "further commit"))
+		fmt.Fprintf(e.Out, "shadow stays on: %s, which is over %s; %s without a failure would bring it there\n",
+			score.Text(), measure.Percent(target), measure.Count(more, "further commit"))
 		return &exit{code: ExitNoVerdict}
 	}
 	text, err := input.Read(p.File, maxPolicy)
@@ -132,7 +152,8 @@ const maxPolicy = 1 << 20
 
 // readPolicy reads a policy file, "" for the one that there is; without one it is the default.
 func readPolicy(file string) (*thresholds.Policy, error) {
-	if file = cmp.Or(file, findUp(policyFile)); file == "" {
+	file = cmp.Or(file, findUp(policyFile))
+	if file == "" {
 		return thresholds.Default(), nil
 	}
 	err := foreign(file)
@@ -146,19 +167,35 @@ func readPolicy(file string) (*thresholds.Policy, error) {
 	return thresholds.Parse(file, data)
 }
 
-func (v *flags) load() (*thresholds.Policy, error) {
+// judging are the options of a command that judges, or says by which policy.
+type judging struct {
+	given
+	policy    string             `flag:"policy,single"`
+	otherHost bool               `flag:"other-host"` // the files may come from different hosts
+	file      *thresholds.Policy // without the flags, nil where none was read
+	looser    []string           // limits that flags and variables loosen, in words
+}
+
+// stored are the options of a command that knows the baselines.
+type stored struct {
+	judging
+	baseline string `flag:"baseline,single"`
+}
+
+func (v *judging) load() (*thresholds.Policy, error) {
 	policy, err := readPolicy(v.policy)
 	if err != nil {
 		return nil, err
 	}
 	laid := *policy
 	v.policy, v.file = policy.File, policy
+	laid.OtherHost = laid.OtherHost || v.otherHost
 	return &laid, v.lay(limitNames, laid.Set)
 }
 
 // resolved is the policy for a workload, and notes what flags and variables loosen in it. A flag may loosen defaults in
 // silence.
-func (v *flags) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
+func (v *judging) resolved(p *thresholds.Policy, workload string) *thresholds.Resolved {
 	r := p.For(workload)
 	v.loosened(r, v.file.For(workload), nil)
 	return r
@@ -169,7 +206,7 @@ func looser(flag, value, key, of, was string) string {
 }
 
 // loosened notes the keys by which a policy lets more pass than another, of rules those for what was measured.
-func (v *flags) loosened(r, was *thresholds.Resolved, measured []thresholds.Measured) {
+func (v *judging) loosened(r, was *thresholds.Resolved, measured []thresholds.Measured) {
 	for _, x := range r.Looser(was, measured) {
 		name := strings.ReplaceAll(x.Key, "_", "-")
 		if f := v.fs.Lookup(name); f == nil || f.Value.String() == "" {
@@ -196,7 +233,8 @@ func findUp(name string) string {
 	found := ""
 	for at := "."; ; at = filepath.Join(at, "..") {
 		if _, err := os.Lstat(filepath.Join(at, name)); err == nil && found == "" {
-			if found = filepath.Join(at, name); at == "." {
+			found = filepath.Join(at, name)
+			if at == "." {
 				return found
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Outside of a checkout a policy above the working directory is another's, and one of another user is refused everywhere.
+// Outside of a checkout a policy above the working directory is another's, and one of another user is refused
+// everywhere.
 func TestPolicyOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	below := filepath.Join(dir, "a", "b")
@@ -63,15 +64,19 @@ func TestForeignPolicy(t *testing.T) {
 		says   string // "" for none
 	}{
 		{"own link", func(*testing.T) error { return nil }, ""},
-		{"link of another user", func(*testing.T) error { return os.Lchown(link, 4711, -1) }, "nsgate.toml belongs to another user (uid 4711)"},
-		{"directory of another user", func(*testing.T) error { return os.Chown(planted, 4711, -1) }, "planted belongs to another user (uid 4711)"},
+		{"link of another user", func(*testing.T) error { return os.Lchown(link, 4711, -1) },
+			"nsgate.toml belongs to another user (uid 4711)"},
+		{"directory of another user", func(*testing.T) error { return os.Chown(planted, 4711, -1) },
+			"planted belongs to another user (uid 4711)"},
 		{"repository of another user", func(*testing.T) error {
-			return errors.Join(os.Mkdir(filepath.Join(planted, ".git"), 0o755), os.Chown(filepath.Join(planted, ".git"), 4711, -1))
+			return errors.Join(os.Mkdir(filepath.Join(planted, ".git"), 0o755),
+				os.Chown(filepath.Join(planted, ".git"), 4711, -1))
 		}, ".git belongs to another user (uid 4711)"},
 		{"checkout of a CI job", func(t *testing.T) error {
 			t.Setenv("GITHUB_ACTIONS", "true")
 			t.Setenv("GITHUB_WORKSPACE", planted)
-			return errors.Join(exec.Command("git", "init", "-q", planted).Run(), os.Chown(planted, 4711, -1), os.Chown(filepath.Join(planted, ".git"), 4711, -1))
+			return errors.Join(exec.Command("git", "init", "-q", planted).Run(), os.Chown(planted, 4711, -1),
+				os.Chown(filepath.Join(planted, ".git"), 4711, -1))
 		}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -8,20 +8,24 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/codehost"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func (v *flags) posts() bool { return v.checkRun || v.comment != "false" && v.comment != "" }
+// posts reports whether a report goes to the code host.
+func (v *given) posts() bool {
+	comment := v.value("comment")
+	return v.is("check") || comment != "false" && comment != ""
+}
 
 // findHost finds the code host for a report that is posted, before any code of the change runs, and hides its tokens
 // from that. An error is a warning: it changes no verdict.
-func (e *env) findHost(v *flags) {
-	if v.posts() || v.label != "" {
+func (e *env) findHost(v *given) {
+	if v.posts() || v.value("accept-label") != "" {
 		e.event = codehost.ReviewOf(e.getenv)
 	}
 	token := proc.Secret(codehost.Descriptor)
@@ -48,19 +52,19 @@ func (e *env) findHost(v *flags) {
 }
 
 // posted posts a report, and warns about what was not posted. The verdict stays.
-func (v *flags) posted(e *env, r *result.Report, options report.Options) {
+func (v *reported) posted(e *env, r *result.Report, options report.Options, policy, gpu string) {
 	if e.host == nil {
 		return
 	}
-	for _, err := range e.host.Send(e.ctx, v.postOf(e, r, options)) {
+	for _, err := range e.host.Send(e.ctx, v.postOf(e, r, options, policy, gpu)) {
 		fmt.Fprintln(e.Err, "nsgate:", report.Clean(err.Error()))
 	}
 }
 
-func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehost.Post {
+func (v *reported) postOf(e *env, r *result.Report, options report.Options, policy, gpu string) codehost.Post {
 	whole := report.Options{Locate: options.Locate, Source: options.Source}
-	p := codehost.Post{Subject: r.Workload, GPU: v.gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}
-	if file := git.Within(app.Repository(), v.policy); file != policyFile {
+	p := codehost.Post{Subject: r.Workload, GPU: gpu, Update: v.comment == "failures" && r.Gate.Code == ExitPass}
+	if file := git.Within(app.Repository(), policy); file != policyFile {
 		p.Policy = file
 	}
 	for _, w := range slices.Backward(r.Each()) {
@@ -99,7 +103,7 @@ func (v *flags) postOf(e *env, r *result.Report, options report.Options) codehos
 }
 
 // labelled is the label with which the pull request passes, and who has set it; "" where it has none.
-func (v *flags) labelled(e *env) string {
+func (v *reported) labelled(e *env) string {
 	by, ok := e.event.Labelled(v.label)
 	if v.label == "" || !ok {
 		return ""

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -20,6 +21,36 @@ const (
 	// counting is how a check is asked for counters of single launches.
 	counting = "--profiler ncu"
 )
+
+// reading are the options of a command that reads recordings.
+type reading struct {
+	exe string `flag:"nsys"`
+}
+
+func (v *reading) tools(p *thresholds.Policy) profile.Tools {
+	return profile.Tools{Exe: v.exe, Metrics: p.RawMetrics()}
+}
+
+// profiling are the options of a command that starts the profiler.
+type profiling struct {
+	reading
+	traceArgs []string `flag:"nsys-arg"`
+	count     bool     `flag:"ncu"`
+}
+
+// paged is the option of a command that explains by pages of counters.
+type paged struct {
+	pages string `flag:"ncu-pages"`
+}
+
+// launches say which launches are counted.
+type launches struct{ counts profiler.Selection }
+
+func (v *launches) values() map[string]any {
+	v.counts.Skip, v.counts.Count = profiler.LaunchSkip, profiler.LaunchCount
+	return map[string]any{"kernel": &v.counts.Kernels, "launch-skip": &v.counts.Skip, "launch-count": &v.counts.Count,
+		"nvtx-range": &v.counts.Range, "set": &v.counts.Set, "section": &v.counts.Sections}
+}
 
 // bothPages are the pages of baseline and head in the value of [pagesFlag].
 func bothPages(value string) (pages [2]string, err error) {
@@ -37,7 +68,7 @@ func secretArg(flag, value string) bool {
 }
 
 // checkCounts refuses a selection of launches that cannot be counted.
-func (v *flags) checkCounts() error {
+func (v *launches) checkCounts() error {
 	f := &v.counts
 	switch {
 	case f.Skip < 0:
@@ -56,7 +87,7 @@ func (v *flags) checkCounts() error {
 }
 
 // countPolicy adds the raw metrics of the policy, and refuses those that the profiler of this host does not know.
-func (v *flags) countPolicy(ctx context.Context, p *thresholds.Resolved, query bool) error {
+func (v *launches) countPolicy(ctx context.Context, p *thresholds.Resolved, query bool) error {
 	v.counts.Metrics = p.RawMetrics()
 	if len(v.counts.Metrics) == 0 || !query {
 		return nil

@@ -58,11 +58,13 @@ func (p *progress) event(ev run.Event) {
 	case run.Done:
 		p.done()
 	case run.Spent:
-		if p.done(); !p.quiet {
+		p.done()
+		if !p.quiet {
 			p.say(ev.Text)
 		}
 	case run.Begun:
-		if text := report.Clean(ev.Text); !p.quiet {
+		text := report.Clean(ev.Text)
+		if !p.quiet {
 			p.say(text)
 			p.now(text, ev)
 		}
@@ -180,7 +182,8 @@ func (p *progress) step(ev run.Event) {
 }
 
 var steps = map[run.Stage]string{
-	run.Starting: "starting %s", run.Finishing: "%s writes its report", run.Exporting: "%s exports", run.Reading: "reading what %s recorded",
+	run.Starting: "starting %s", run.Finishing: "%s writes its report", run.Exporting: "%s exports",
+	run.Reading: "reading what %s recorded",
 }
 
 func runOf(ev run.Event) string {

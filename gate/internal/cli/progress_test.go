@@ -14,15 +14,18 @@ import (
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var err strings.Builder
-		p := newProgress(&env{Err: terminal.New(&err, terminal.Form{}), getenv: func(string) string { return "" }}, false)
+		p := newProgress(&env{Err: terminal.New(&err, terminal.Form{}), getenv: func(string) string { return "" }},
+			false)
 		for _, s := range []struct {
 			ev   run.Event
 			then time.Duration
 		}{
 			{run.Event{Stage: run.Starting, Profiler: "nsys"}, 70 * time.Second},
 			{run.Event{Stage: run.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
-			{run.Event{Stage: run.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
-			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
+			{run.Event{Stage: run.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second,
+				Expected: 220 * time.Second}, 0},
+			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second},
+				time.Second},
 			{run.Event{Stage: run.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
 			{run.Event{Stage: run.Done}, time.Hour},
 			{run.Event{Stage: run.Begun, Text: "profiling what got slower with ncu: head"}, 31 * time.Second},

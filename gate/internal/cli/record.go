@@ -11,51 +11,68 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func record(ctx context.Context, e *env, v *flags, args arguments) error {
+type recordOptions struct {
+	running
+	launches
+	reason  string `flag:"reason"`
+	replace bool   `flag:"replace"`
+	due     bool   `flag:"if-due"`
+	anchor  string `flag:"anchor"`
+	quiet   bool   `flag:"quiet"`
+}
+
+func (v *recordOptions) run(ctx context.Context, e *env, args arguments) error {
+	_, err := v.all(ctx, e, args.workload)
+	return err
+}
+
+// all records the workloads, and suggests outputs of the last one.
+func (v *recordOptions) all(ctx context.Context, e *env, workload []string) (suggested []measure.Output, err error) {
 	if err := v.checkCounts(); err != nil {
-		return err
+		return nil, err
 	}
-	jobs, err := v.resolve(e, args.workload)
+	jobs, err := v.resolve(e, workload)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, j := range jobs {
 		if j.set.Server != nil && v.count {
-			return timeOnly(j.set.Server.Where)
+			return nil, timeOnly(j.set.Server.Where)
 		}
-		if j.looks[0] == 1 && v.from == "" {
-			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
+		if j.looks[0] == 1 && v.origin() != ofFiles {
+			return nil,
+				usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
 		if err := v.countPolicy(ctx, j.Policy, v.count && !v.dryRun); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	// A workload that cannot be recorded does not keep the others from being recorded.
 	failed := &exit{}
 	for _, j := range jobs {
-		err := v.record(ctx, e, j, len(jobs) > 1)
+		suggested, err = v.record(ctx, e, j, len(jobs) > 1)
 		if x := (*exit)(nil); errors.As(err, &x) && x.code >= ExitNoVerdict {
 			failed.code = max(failed.code, x.code)
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if failed.code == ExitPass {
-		return nil
+		return suggested, nil
 	}
-	return failed
+	return nil, failed
 }
 
 // record records one workload; several is true if it is one of several.
-func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error {
+func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool) ([]measure.Output, error) {
 	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
 		c.Counters = &v.counts
@@ -65,12 +82,12 @@ func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error 
 		if why == "" {
 			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n",
 				report.Clean(cmp.Or(j.Workload, "default")))
-			return nil
+			return nil, nil
 		}
 		c.Reason = cmp.Or(c.Reason, why)
 	}
 	if v.dryRun {
-		return printCommands(e, several, j.Workload, c.Commands())
+		return nil, printCommands(e, several, j.Workload, c.Commands())
 	}
 	if several {
 		j.Begin("workload " + j.Workload)
@@ -78,17 +95,17 @@ func (v *flags) record(ctx context.Context, e *env, j *job, several bool) error 
 	done, err := c.Run(ctx)
 	if err != nil {
 		saved := done != nil && done.Unwritten != nil && saveLast(e.ctx, done.Unwritten)
-		if err = noVerdict(e, "recorded", err); saved {
+		err = noVerdict(e, "recorded", err)
+		if saved {
 			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Unwritten, "", true, false))
 		}
-		return err
+		return nil, err
 	}
 	if several && !v.quiet {
 		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}
 	printRecorded(e.Out, done, width(e), v.quiet)
-	v.suggested = done.Suggested
-	return nil
+	return done.Suggested, nil
 }
 
 func recorded(sessions []model.Session) string {
@@ -136,7 +153,8 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	}
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
 	if done.Ignored != "" {
-		fmt.Fprintf(w, "! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
+		fmt.Fprintf(w,
+			"! git ignores it (%s), so that a checkout has no baseline: add the line !**/%s/** to .gitignore\n",
 			report.Clean(done.Ignored), report.Clean(input.Quote(filepath.Base(filepath.Dir(filepath.Dir(done.Dir))))))
 	}
 }
@@ -144,7 +162,8 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 func printDifferences(w io.Writer, done *app.Recorded, width int) {
 	if len(done.Noise) > 0 {
 		times := done.Sessions[0]
-		fmt.Fprintln(w, strings.TrimPrefix(report.NoiseTable(done.Noise, times[len(times)-1].Step, app.DefaultRuns, report.Options{Width: width}), "\n"))
+		fmt.Fprintln(w, strings.TrimPrefix(report.NoiseTable(done.Noise, times[len(times)-1].Step, app.DefaultRuns,
+			report.Options{Width: width}), "\n"))
 	}
 	tell := func(format string, args ...any) { fmt.Fprintln(w, report.Clean(fmt.Sprintf(format, args...))) }
 	if len(done.Sessions) > 0 {
@@ -162,6 +181,7 @@ func printDifferences(w io.Writer, done *app.Recorded, width int) {
 		tell("gone: %s", report.Elide(strings.Join(done.Gone, ", "), 300))
 	}
 	for _, o := range done.Replaced {
-		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), result.Given(o.Reason, " (", o.Reason, ")"))
+		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"),
+			result.Given(o.Reason, " (", o.Reason, ")"))
 	}
 }

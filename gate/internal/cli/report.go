@@ -16,24 +16,31 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func showReport(_ context.Context, e *env, v *flags, args arguments) error {
-	v.saved = len(args.own) == 0
+type reportOptions struct {
+	stored
+	reported
+	workload words `flag:"workload"`
+	opens    bool  `flag:"open"`
+}
+
+func (v *reportOptions) run(_ context.Context, e *env, args arguments) error {
+	x := publication{saved: len(args.own) == 0}
 	r, file, err := e.savedReport(args)
 	if err != nil {
 		return err
 	}
 	share := float64(len(r.Each())) // of the chance of a false alarm: the workloads are one gate
 	if len(v.workload) > 0 {
-		chosen, err := v.chosen(r)
+		chosen, err := chosen(r, v.workload, false)
 		if err != nil {
 			return err
 		}
@@ -57,30 +64,31 @@ func showReport(_ context.Context, e *env, v *flags, args arguments) error {
 		if err != nil {
 			return err
 		}
-		if v.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
+		if x.ready, err = v.patchOf(e, r, "", policyDir(p.File), p); err != nil {
 			return noVerdict(e, "patched", fmt.Errorf("--patch: %w; leave it out to render the report alone", err))
 		}
 	}
-	v.resume(e, r, args)
+	v.resume(e, r, args, x.saved)
 	if v.opens {
-		return v.open(e, r)
+		return v.open(e, r, x)
 	}
-	return v.publish(e, r)
+	return v.publish(e, &v.judging, r, x)
 }
 
-func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
+func (v *reportOptions) resume(e *env, r *result.Report, args arguments, saved bool) {
 	file := ""
 	if len(args.own) > 0 {
 		file = args.own[0]
 	}
 	for _, w := range r.Each() {
 		own := len(w.Next) // of a report that was judged again
-		offerAccept(w, file, v, v.saved, len(r.Workloads)+len(v.workload) > 0)
+		offerAccept(w, file, &v.reported, saved, len(r.Workloads)+len(v.workload) > 0)
 		switch {
 		case len(w.HeadSessions) == 0:
 			w.Accept, w.Next = "", w.Next[:own]
 		case w.Measured != nil:
-			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " + w.Accept}
+			w.Next = []string{"take what was measured as the first baseline, if this is the code to compare with: " +
+				w.Accept}
 		}
 		if w.Verdict == result.NoVerdict && len(w.Next) == 0 && !w.Undecided {
 			w.Next = append(w.Next, "check again: the report names no next step")
@@ -91,8 +99,8 @@ func (v *flags) resume(e *env, r *result.Judgement, args arguments) {
 
 // again judges a saved report by other limits, each workload under the policy that held with the given keys over it, or
 // under that of --policy. Workloads that were not compared with anything stay as they are beside others.
-func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (*result.Judgement, error) {
-	var all []*result.Judgement
+func (v *reportOptions) again(e *env, r *result.Report, share float64, file string) (*result.Report, error) {
+	var all []*result.Report
 	var refused error
 	for _, w := range r.Each() {
 		if err := unjudged(w, file); err != nil {
@@ -138,8 +146,9 @@ func (v *flags) again(e *env, r *result.Judgement, share float64, file string) (
 }
 
 // unjudged refuses to judge a saved report again that lacks what it was judged by.
-func unjudged(w *result.Judgement, file string) error {
-	switch b := w.Basis; {
+func unjudged(w *result.Report, file string) error {
+	b := w.Basis
+	switch {
 	case len(w.HeadSessions) == 0:
 		return usageError("%s holds no measured sessions to judge again: check again with --threshold …", file)
 	case b == nil || b.Policy == nil:
@@ -153,10 +162,11 @@ func unjudged(w *result.Judgement, file string) error {
 }
 
 // open writes the page of a report beside the last report, shows it in a browser, and prints the verdict and the file.
-func (v *flags) open(e *env, r *result.Judgement) error {
+func (v *reportOptions) open(e *env, r *result.Report, x publication) error {
 	dir := filepath.Dir(lastFile(e.ctx))
 	if dir == "." {
-		return usageError("--open keeps the page in git's own directory, and here is no git repository: write it with " +
+		return usageError("--open keeps the page in git's own directory, and here is no git repository: write it " +
+			"with " +
 			"--output page.html")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -164,7 +174,7 @@ func (v *flags) open(e *env, r *result.Judgement) error {
 	}
 	page := filepath.Join(dir, "last.html")
 	v.files, v.quiet = append(v.files, file{"html", page, "--open"}), true
-	verdict := v.publish(e, r)
+	verdict := v.publish(e, &v.judging, r, x)
 	if _, err := os.Stat(page); err != nil {
 		return verdict
 	}
@@ -202,7 +212,7 @@ func lastFile(ctx context.Context) string {
 }
 
 // saveLast keeps a report for accept, and reports whether accept will find it. A repository may be read-only.
-func saveLast(ctx context.Context, r *result.Judgement) bool {
+func saveLast(ctx context.Context, r *result.Report) bool {
 	file := lastFile(ctx)
 	if file == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
@@ -211,7 +221,7 @@ func saveLast(ctx context.Context, r *result.Judgement) bool {
 		return false
 	}
 	err := writeFile(file, func(w io.Writer) error {
-		return report.Render("json", w, r.Report(nil), report.Options{Verbose: true})
+		return report.Render("json", w, r.Shown(nil), report.Options{Verbose: true})
 	})
 	if err != nil {
 		os.Remove(file)
@@ -221,35 +231,32 @@ func saveLast(ctx context.Context, r *result.Judgement) bool {
 }
 
 // savedReport reads the report that the arguments name, or the last one of this repository, without the commands in it.
-func (e *env) savedReport(args arguments) (r *result.Judgement, file string, err error) {
+func (e *env) savedReport(args arguments) (r *result.Report, file string, err error) {
 	if len(args.own) > 0 {
-		read, err := e.readReport(args.own[0])
-		return found(read), args.own[0], err
+		r, err = e.readReport(args.own[0])
+		return r, args.own[0], err
 	}
-	if file = lastFile(e.ctx); file == "" {
+	file = lastFile(e.ctx)
+	if file == "" {
 		return nil, "", usageError("%s wants one saved report here: outside of a git repository none is kept",
 			e.command.Name())
 	}
-	read, err := e.readReport(file)
+	r, err = e.readReport(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = usageError("no report was kept in this repository; check first, or name a saved report")
 	case err != nil:
 		err = fmt.Errorf("%w; check again, or name a saved report", err)
 	}
-	return found(read), file, err
+	return r, file, err
 }
 
 // harmlessStep matches a step of a file that may be shown: without addresses, and operators of a shell but in quotes.
 var harmlessStep = input.Pattern(`^(?:"(?:[^"':$\x60\\\x00-\x1f]|:[^/"'])*"|[^"|&$<>\x60\\~*\x00-\x1f:]|:[^/"])*$`)
 
-// found is the judgement of a saved report, without what the command adds and steps that a shell would run.
-func found(r *result.Report) *result.Judgement {
-	if r == nil {
-		return nil
-	}
-	j := r.Judgement()
-	for _, x := range append(j.Workloads, j) {
+// withoutCommands takes from a saved report what the command adds, and steps that a shell would run.
+func withoutCommands(r *result.Report) {
+	for _, x := range append(slices.Clip(r.Workloads), r) {
 		x.Reproduce, x.Accept = "", ""
 		x.Calls = x.Calls.Shown(func(call string) string {
 			if harmlessStep().MatchString(call) {
@@ -261,12 +268,12 @@ func found(r *result.Report) *result.Judgement {
 			return strings.HasPrefix(s, toAccept) || !harmlessStep().MatchString(s)
 		})
 	}
-	return j
 }
 
 func (e *env) readReport(file string) (r *result.Report, err error) {
 	err = app.ReadSaved(e.ctx, []string{file}, false, func(_ string, _ *model.Session, read *result.Report) {
 		r = read
+		withoutCommands(r)
 	})
 	if model.KindOf(err) != "" {
 		err = noVerdict(e, "read", err)

@@ -15,9 +15,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// unrepeated are the flags that say only where output goes.
+// unrepeated are the flags that say only where output goes, or what a CI job does about the verdict.
 var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch",
-	"patch-reason", "keep-profiles", "base-dir"}
+	"patch-reason", "keep-profiles", "base-dir", "comment", "check", "summary", "accept-label", "no-baseline", "no-gpu",
+	"explain", "explain-time", "shadow"}
 
 // again is the command line that repeats this command, for one workload where that is not "": its flags and variables
 // without those of output. Command lines of builds and workloads, which may hold secrets, are left out.
@@ -92,7 +93,8 @@ func (e *env) repeat(c *app.Check) (stored, shown string) {
 }
 
 // harmless are variables whose values say only where something is and who is there.
-var harmless = []string{"PWD", "OLDPWD", "HOME", "TMPDIR", "PATH", "SHELL", "TERM", "LANG", "USER", "LOGNAME", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"}
+var harmless = []string{"PWD", "OLDPWD", "HOME", "TMPDIR", "PATH", "SHELL", "TERM", "LANG", "USER", "LOGNAME",
+	"GITHUB_WORKSPACE", "CI_PROJECT_DIR"}
 
 // carries reports whether a word of a command line holds the value of a variable that may be a secret.
 func (e *env) carries(command []string) bool {
@@ -135,7 +137,7 @@ func callsOf(line string, policy *thresholds.Resolved, hidden []string) *result.
 }
 
 // settling are the calls of this command, which line repeats.
-func (v *flags) settling(e *env, line string, policy *thresholds.Resolved, workload string) *result.Calls {
+func (v *given) settling(e *env, line string, policy *thresholds.Resolved, workload string) *result.Calls {
 	var hidden []string
 	for _, flag := range []string{"base-cmd", "build"} {
 		if v.fs.Changed(flag) && !strings.Contains(line, " --"+flag) {
@@ -156,7 +158,7 @@ var (
 )
 
 // limiting is a call with the limits of this command in place of its own.
-func (v *flags) limiting(call string) string {
+func (v *given) limiting(call string) string {
 	call = limits().ReplaceAllStringFunc(call, func(own string) string {
 		if v.fs.Changed(limits().FindStringSubmatch(own)[1]) {
 			return ""

@@ -37,7 +37,8 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.line, got, c.want)
 		}
 	}
-	if got := callsOf("nsgate check --base-ref main", based.For(""), []string{"--build", "command behind --"}); got.With !=
+	if got := callsOf("nsgate check --base-ref main", based.For(""),
+		[]string{"--build", "command behind --"}); got.With !=
 		"the same --build and command behind --" {
 		t.Errorf("hidden commands: %+v", got)
 	}

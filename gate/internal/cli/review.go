@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
@@ -26,6 +27,19 @@ func (e *env) editsBaselines(root string) bool {
 	return !known || len(edits) > 0
 }
 
+// filterFiles are the files of filters that the policy names.
+func (v *judging) filterFiles() (files []string) {
+	if v.file == nil {
+		return nil
+	}
+	for i := range v.file.Workloads {
+		if name := v.file.Workloads[i].Rows(); filter.IsFile(name) {
+			files = append(files, filepath.Join(policyDir(v.file.File), name))
+		}
+	}
+	return files
+}
+
 const ownTitle = "nsgate: the change edits what it is judged by"
 
 // policiesOf are the files that may be the policy on either side of a change that judges by one, "" for none.
@@ -37,7 +51,7 @@ func policiesOf(policy string) []string {
 }
 
 // eased says by which keys the policy file lets more pass than before the change under review.
-func (v *flags) eased(e *env, r *result.Judgement) (notices []github.Notice) {
+func (v *judging) eased(e *env, r *result.Report) (notices []github.Notice) {
 	review := e.reviewed()
 	if review == nil || v.file == nil {
 		return nil
@@ -62,7 +76,7 @@ func (v *flags) eased(e *env, r *result.Judgement) (notices []github.Notice) {
 	return notices
 }
 
-func measured(r *result.Judgement) (out []thresholds.Measured) {
+func measured(r *result.Report) (out []thresholds.Measured) {
 	for i := range r.HeadSessions {
 		for _, x := range r.HeadSessions[i].Series {
 			out = append(out, thresholds.Measured{Subject: x.Subject, Metric: x.Metric})
@@ -72,7 +86,7 @@ func measured(r *result.Judgement) (out []thresholds.Measured) {
 }
 
 // ownEdits says whether the pull or merge request edits the baselines, below root, or the policy that it is judged by.
-func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice {
+func ownEdits(e *env, r *result.Report, policies []string, root string) []github.Notice {
 	review := e.reviewed()
 	if review == nil {
 		return nil
@@ -86,11 +100,12 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
-	edits, known := review.Edits(e.ctx, baselines, policiesOf(policy))
+	edits, known := review.Edits(e.ctx, baselines, policies)
 	if !known {
 		return []github.Notice{{
-			Title:   ownTitle,
-			Message: "cannot tell whether this change edits its own baseline or policy: check out the base too (fetch-depth: 2)",
+			Title: ownTitle,
+			Message: "cannot tell whether this change edits its own baseline or policy: check out the base too " +
+				"(fetch-depth: 2)",
 		}}
 	}
 	var notices []github.Notice
@@ -106,8 +121,8 @@ func ownEdits(e *env, r *result.Judgement, policy, root string) []github.Notice 
 		file, line := x.File, 1
 		switch x.How {
 		case "untracked":
-			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and "+
-				"nobody reviewed it", x.What, x.File)
+			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, "+
+				"and nobody reviewed it", x.What, x.File)
 		case "submodule":
 			message = fmt.Sprintf("the %s that this change is judged by lies in the submodule %s, which "+
 				"this change moves or adds: review its commits too", x.What, x.File)

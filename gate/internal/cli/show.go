@@ -8,26 +8,37 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/read/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func show(ctx context.Context, e *env, v *flags, args arguments) error {
+type showOptions struct {
+	given
+	reading
+	filtered
+	printed
+}
+
+func (v *showOptions) run(ctx context.Context, e *env, args arguments) error {
 	if app.HoldsDeviceCode(args.own[0]) {
-		return showCode(ctx, e, args.own[0], v)
+		return showCode(ctx, e, args.own[0], &v.printed)
 	}
 	rule, err := v.rule()
 	if err != nil {
 		return err
 	}
-	summary, err := app.Show(ctx, profile.Tools{Exe: v.Exe}, rule, args.own[0])
+	t := profile.Tools{Exe: v.exe}
+	if t.Rows, err = filterOf(".", v.rows); err != nil {
+		return usageError("--rows: %v", err)
+	}
+	summary, err := app.Show(ctx, t, rule, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return render(e, v, summary)
+	return render(e, &v.printed, summary)
 }
 
-func showCode(ctx context.Context, e *env, path string, v *flags) error {
+func showCode(ctx context.Context, e *env, path string, v *printed) error {
 	code, err := app.ShowDeviceCode(ctx, path)
 	if err != nil {
 		return noVerdict(e, "shown", err)
@@ -62,7 +73,8 @@ func firstKernels(all []devicecode.Kernel) (title string, listed []devicecode.Ke
 	return fmt.Sprintf("%s, of which %d are listed (--format json: all)", title, most), all[:most]
 }
 
-var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash", "kernel"}
+var codeTitles = []string{"arch", "registers", "stack B", "spill B", "shared B", "constant B", "code B", "hash",
+	"kernel"}
 
 func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 	rows := make([][]string, len(kernels))
@@ -75,13 +87,19 @@ func codeRows(kernels []devicecode.Kernel, verbose bool) [][]string {
 		if !verbose {
 			name = measure.ShortName(name)
 		}
-		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores), strconv.Itoa(k.Shared),
-			strconv.Itoa(k.Constant), strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
+		rows[i] = []string{k.Arch, strconv.Itoa(k.Registers), stack, strconv.Itoa(k.SpillStores),
+			strconv.Itoa(k.Shared), strconv.Itoa(k.Constant), strconv.Itoa(k.Code), k.Hash[:min(8, len(k.Hash))], name}
 	}
 	return rows
 }
 
-func scrub(ctx context.Context, e *env, v *flags, args arguments) error {
+type scrubOptions struct {
+	given
+	reading
+	dir string `flag:"output"`
+}
+
+func (v *scrubOptions) run(ctx context.Context, e *env, args arguments) error {
 	if v.dir == "" {
 		return usageError("--output is needed: name a directory that is not there yet")
 	}
@@ -89,7 +107,7 @@ func scrub(ctx context.Context, e *env, v *flags, args arguments) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := app.Scrub(ctx, profile.Tools{Exe: v.Exe}, rule, args.own[0], v.dir)
+	sessions, err := app.Scrub(ctx, profile.Tools{Exe: v.exe}, rule, args.own[0], v.dir)
 	if err != nil {
 		return noVerdict(e, "scrubbed", err)
 	}

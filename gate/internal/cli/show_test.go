@@ -18,7 +18,8 @@ func TestFirstKernels(t *testing.T) {
 	} {
 		title, listed := firstKernels(make([]devicecode.Kernel, c.kernels))
 		if title != c.title || len(listed) != c.listed {
-			t.Errorf("%d kernels: %d listed under %q, want %d under %q", c.kernels, len(listed), title, c.listed, c.title)
+			t.Errorf("%d kernels: %d listed under %q, want %d under %q", c.kernels, len(listed), title, c.listed,
+				c.title)
 		}
 	}
 }

@@ -15,7 +15,8 @@ type words []string
 
 func (w *words) Set(s string) error {
 	for _, x := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == '\n' }) {
-		if x = strings.TrimSpace(x); x != "" {
+		x = strings.TrimSpace(x)
+		if x != "" {
 			*w = append(*w, x)
 		}
 	}
@@ -81,7 +82,7 @@ func meant(mark, word string, known []string) string {
 type runPlan struct{ thresholds.Runs }
 
 // checkRuns are the default runs of a check. An unchanged program takes 3.0 to 4.2 on average; changes are found as
-// often as with 5 (error-rates.md).
+// often as with 5 (limits.md).
 var checkRuns = thresholds.Runs{First: 3, Most: 5}
 
 // Set reads "5" or "5..12".

@@ -12,7 +12,7 @@ import (
 )
 
 // lay sets the keys for which flags of their names were given. Errors name the flag or its variable.
-func (v *flags) lay(names string, set func(key, value, flag string) error) error {
+func (v *given) lay(names string, set func(key, value, flag string) error) error {
 	for _, name := range strings.Fields(names) {
 		f := v.fs.Lookup(name)
 		if f == nil || f.Value.String() == "" {
@@ -28,16 +28,17 @@ func (v *flags) lay(names string, set func(key, value, flag string) error) error
 
 // choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all
 // that can be run. A command line or finished profiles (given) are of one; a name that the file lacks has no settings.
-func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Workload, err error) {
-	switch runnable := slices.DeleteFunc(slices.Clone(p.Workloads),
-		func(w thresholds.Workload) bool { return w.Command == nil }); {
-	case len(v.workload) > 0:
+func (v *stored) choose(p *thresholds.Policy, workloads words, given bool) (chosen []thresholds.Workload, err error) {
+	runnable := slices.DeleteFunc(slices.Clone(p.Workloads),
+		func(w thresholds.Workload) bool { return w.Command == nil })
+	switch {
+	case len(workloads) > 0:
 	case !given && len(p.Workloads) > 1 && len(runnable) > 0:
 		return runnable, nil
 	default:
 		return v.only(p)
 	}
-	for _, pattern := range v.workload {
+	for _, pattern := range workloads {
 		found := false
 		for _, w := range p.Workloads {
 			if !thresholds.Glob(pattern).Match(w.Name) {
@@ -60,8 +61,8 @@ func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Wo
 			return nil, usageError("no workload %q: there is no %s that names any; give its command after --", pattern,
 				policyFile)
 		default:
-			return nil, usageError("no workload %q in %s; %sit has %s; the command of another goes after --", pattern, p.File,
-				meant("", pattern, strings.Split(names(p.Workloads), ", ")), names(p.Workloads))
+			return nil, usageError("no workload %q in %s; %sit has %s; the command of another goes after --", pattern,
+				p.File, meant("", pattern, strings.Split(names(p.Workloads), ", ")), names(p.Workloads))
 		}
 	}
 	if given && len(chosen) > 1 {
@@ -71,16 +72,17 @@ func (v *flags) choose(p *thresholds.Policy, given bool) (chosen []thresholds.Wo
 }
 
 // only is the one workload that there is, in the policy file or else in the baselines; else one called default.
-func (v *flags) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
+func (v *stored) only(p *thresholds.Policy) ([]thresholds.Workload, error) {
 	known, where := v.workloads(p)
 	if len(known) > 1 {
-		return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where, names(known))
+		return nil, usageError("%s has several workloads: say which one is meant with --workload (%s)", where,
+			names(known))
 	}
 	return known, nil
 }
 
 // workloads are those of the policy file, or else of the baselines, and where they stand; else one called default.
-func (v *flags) workloads(p *thresholds.Policy) (known []thresholds.Workload, where string) {
+func (v *stored) workloads(p *thresholds.Policy) (known []thresholds.Workload, where string) {
 	if len(p.Workloads) > 0 {
 		return p.Workloads, p.File
 	}
@@ -95,7 +97,7 @@ func (v *flags) workloads(p *thresholds.Policy) (known []thresholds.Workload, wh
 }
 
 // baselines is the directory of all baselines. That of a single workload is refused: nothing would be found there.
-func (v *flags) baselines(p *thresholds.Policy) (root string, err error) {
+func (v *stored) baselines(p *thresholds.Policy) (root string, err error) {
 	root = baselineRoot(v.baseline, p.File)
 	if all, workload, _ := app.BaselineAt(root); all != "" {
 		return "", usageError("%s: %s holds baselines of workload %s alone; name the directory of all workloads, %s",
@@ -109,7 +111,7 @@ func names(workloads []thresholds.Workload) string {
 }
 
 // baseOf is the base build of a job, nil for none. Nothing is checked out yet.
-func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
+func (v *checkOptions) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
 	if v.baseCommand == "" && v.baseRef == "" && v.paired {
 		v.baseRef = j.Policy.Base
 	}
@@ -141,7 +143,7 @@ func (v *flags) baseOf(ctx context.Context, e *env, j *job) (*app.Base, error) {
 }
 
 // place finds the revision of the base build, where one was named.
-func (v *flags) place(ctx context.Context, e *env, base *app.Base) error {
+func (v *checkOptions) place(ctx context.Context, e *env, base *app.Base) error {
 	if v.baseRef == "" {
 		return nil
 	}

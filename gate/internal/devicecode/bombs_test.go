@@ -37,7 +37,8 @@ func TestBombs(t *testing.T) {
 		"compressed section": {exporttest.ELF(machine,
 			exporttest.Section{Title: ".debug", Data: zeros,
 				Section64: compressed(progbits)}), "it has no section .nv_fatbin", false},
-		"sections on one another": {repeated(exporttest.Cubin(1, 1<<20), 2000), "its sections lie on one another", true},
+		"sections on one another": {repeated(exporttest.Cubin(1, 1<<20), 2000), "its sections lie on one another",
+			true},
 		"long names": {repeated(exporttest.ELF(machineCUDA, exporttest.Section{Title: long}), 60_000),
 			"the name of section", true},
 	} {

@@ -38,8 +38,8 @@ const (
 	formatSized   = 4    // the value follows; else it is the two bytes
 )
 
-// cubin reads the kernels of a device ELF image, whose relocated instructions it clears.
-func cubin(image []byte) ([]Kernel, error) {
+// cubin reads the kernels of a device ELF image, whose relocated instructions it clears, and the lines of wanted ones.
+func cubin(image []byte, lines *lineTables) ([]Kernel, error) {
 	if len(image) < headerSize || !isELF(image) {
 		return nil, errors.New("damaged device code: no ELF header")
 	}
@@ -74,6 +74,7 @@ func cubin(image []byte) ([]Kernel, error) {
 			c.registers[symbol] = number
 		}
 	})
+	lines.read(c, f, entries)
 	sm, suffix := architecture(image)
 	c.wide = sm >= volta
 	var out []Kernel
@@ -83,7 +84,8 @@ func cubin(image []byte) ([]Kernel, error) {
 			continue
 		}
 		name, ok := names.at(s.Name)
-		if sum += len(name); !ok || sum > maxNames {
+		sum += len(name)
+		if !ok || sum > maxNames {
 			return nil, fmt.Errorf("damaged symbol table: the name of symbol %d is cut or too long", i)
 		}
 		k, err := c.kernel(name, uint32(i))
@@ -129,10 +131,12 @@ func newImage(image []byte, f *sections) (*image64, error) {
 	for i := range f.list {
 		s := &f.list[i]
 		name, ok := f.names.at(s.Name)
-		if names += len(name); !ok || names > maxNames {
+		names += len(name)
+		if !ok || names > maxNames {
 			return nil, fmt.Errorf("the name of section %d is cut or too long", i)
 		}
-		if sizes += uint64(len(c.bytes(s))); sizes > mostOverlap*uint64(len(image)) {
+		sizes += uint64(len(c.bytes(s)))
+		if sizes > mostOverlap*uint64(len(image)) {
 			return nil, errors.New("its sections lie on one another")
 		}
 		c.sections[name] = s
@@ -212,8 +216,8 @@ func (c *image64) sized(name string) (Kernel, error) {
 		return Kernel{}, fmt.Errorf("kernel %.80q has no code section", name)
 	}
 	k := Kernel{Name: name, Code: len(code), Shared: c.size(".nv.shared." + name),
-		Constant: c.size(".nv.constant0." + name),
-		Barriers: int(text.Flags >> 20 & 0x7f), Registers: int(text.Info >> 24)} // before the attribute existed
+		Constant: c.size(".nv.constant0." + name), Barriers: int(text.Flags >> 20 & 0x7f),
+		Registers: int(text.Info >> 24)} // before the attribute existed
 	c.info(c.sections[".nv.info."+name], func(attr byte, value []byte) {
 		if attr == attrBarriers && len(value) > 0 {
 			k.Barriers = int(value[0])
@@ -242,7 +246,8 @@ func (c *image64) hash(name string, code []byte) string {
 				continue
 			}
 			at -= at % uint64(width)
-			clear(code[min(at+2, uint64(len(code))):min(at+uint64(width), uint64(len(code)))]) // the first two bytes hold the opcode
+			// the first two bytes hold the opcode
+			clear(code[min(at+2, uint64(len(code))):min(at+uint64(width), uint64(len(code)))])
 		}
 	}
 	sum := sha256.Sum256(code)

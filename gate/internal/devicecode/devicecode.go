@@ -32,7 +32,8 @@ type Kernel struct {
 
 // Compare orders kernels by file, architecture, name and hash.
 func (k Kernel) Compare(o Kernel) int {
-	return cmp.Or(cmp.Compare(k.File, o.File), cmp.Compare(k.Arch, o.Arch), cmp.Compare(k.Name, o.Name), cmp.Compare(k.Hash, o.Hash))
+	return cmp.Or(cmp.Compare(k.File, o.File), cmp.Compare(k.Arch, o.Arch), cmp.Compare(k.Name, o.Name),
+		cmp.Compare(k.Hash, o.Hash))
 }
 
 // An Unreadable error says why the device code of a file cannot be judged.
@@ -120,7 +121,9 @@ func Compare(base, head []Kernel) *Comparison {
 			groups[at][side] = append(groups[at][side], k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.arch, b.arch)) })
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.arch, b.arch))
+	})
 	out := &Comparison{}
 	for _, at := range keys {
 		b, h := groups[at][0], groups[at][1]

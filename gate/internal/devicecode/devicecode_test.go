@@ -63,7 +63,8 @@ func TestCubin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := lines(kernels, false), resources(t, filepath.Join("testdata", name+".res")); !slices.Equal(got, want) || len(want) == 0 {
+		if got, want := lines(kernels, false), resources(t, filepath.Join("testdata", name+".res")); !slices.Equal(got,
+			want) || len(want) == 0 {
 			t.Errorf("%s: got %q, cuobjdump says %q", name, got, want)
 		}
 		for _, k := range kernels {
@@ -121,9 +122,11 @@ func TestCompression(t *testing.T) {
 		{"lz4", "", "", fat(kindELF, flagLZ4, size, small[:n])},
 		{"two, and padding between", "", "", slices.Concat(fat(kindPTX, 0, 0, []byte(".version 9.0")), make([]byte, 24),
 			fat(kindELF, 0x11, 0, image))},
-		{"unknown", "unknown compression", "--compress-mode=none", fat(kindELF, 0x4000, size, []byte("something else"))},
+		{"unknown", "unknown compression", "--compress-mode=none",
+			fat(kindELF, 0x4000, size, []byte("something else"))},
 		{"ptx", "it holds PTX only", "-arch=sm_", fat(kindPTX, 0, 0, []byte(".version 9.0"))},
-		{"another size", "damaged zstd data", "build it again", fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
+		{"another size", "damaged zstd data", "build it again",
+			fat(kindELF, flagZstd, size-1, z.EncodeAll(image, nil))},
 		{"bomb", "above the bound", "name the libraries", fat(kindELF, flagZstd, maxImage+1, z.EncodeAll(image, nil))},
 		{"lz4 bomb", "damaged LZ4 data", "build it again", fat(kindELF, flagLZ4, maxImage, small[:n])},
 		{"lz4 of nothing", "damaged LZ4 data", "build it again", fat(kindELF, flagLZ4, 0, small[:n])},
@@ -206,9 +209,10 @@ func TestPublishedObjects(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	k := func(file, name, hash string) Kernel { return Kernel{File: file, Arch: "sm_90", Name: name, Hash: hash} }
-	got := Compare([]Kernel{k("a", "f", "1"), k("a", "g", "1"), k("a", "h", "1"), k("a", "h", "2")}, []Kernel{k("b", "f", "1"), k("b", "g", "2"), k("b", "h", "2"), k("b", "i", "1")})
-	if got.Same != 2 || len(got.Changed) != 1 || got.Changed[0].Head.Name != "g" || len(got.Removed) != 1 || got.Removed[0].Name != "h" ||
-		len(got.Added) != 1 || got.Added[0].Name != "i" || got.Equal() {
+	got := Compare([]Kernel{k("a", "f", "1"), k("a", "g", "1"), k("a", "h", "1"), k("a", "h", "2")},
+		[]Kernel{k("b", "f", "1"), k("b", "g", "2"), k("b", "h", "2"), k("b", "i", "1")})
+	if got.Same != 2 || len(got.Changed) != 1 || got.Changed[0].Head.Name != "g" || len(got.Removed) != 1 ||
+		got.Removed[0].Name != "h" || len(got.Added) != 1 || got.Added[0].Name != "i" || got.Equal() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -223,7 +227,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(fat(kindELF, 0x11, 0, image))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		kernels, err := read(bytes.NewReader(file), int64(len(file)))
+		kernels, err := read(bytes.NewReader(file), int64(len(file)), &lineTables{})
 		if err == nil && len(kernels) > len(file) {
 			t.Errorf("%d kernels from %d bytes", len(kernels), len(file))
 		}

@@ -139,7 +139,8 @@ type decompressor struct {
 
 func newDecompressor() *decompressor {
 	// An error says that an option is out of its range.
-	z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImage), zstd.WithDecodeAllCapLimit(true))
+	z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxImage),
+		zstd.WithDecodeAllCapLimit(true))
 	return &decompressor{zstd: z}
 }
 

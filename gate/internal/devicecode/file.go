@@ -19,37 +19,45 @@ import (
 // [Kernel.Compare]. name stands in the kernels and in errors. A file without readable device code is an [*Unreadable]
 // error.
 func Read(path, name string) ([]Kernel, error) {
+	kernels, _, err := ReadLines(path, name, nil)
+	return kernels, err
+}
+
+// ReadLines is [Read], and the lines that wanted kernels, by mangled names, were compiled from, inlined functions
+// included.
+func ReadLines(path, name string, wanted []string) ([]Kernel, map[string][]Line, error) {
 	f, err := input.Open(path)
 	if errors.Is(err, input.ErrNoFile) {
-		return nil, unreadable(name, fmt.Errorf("%w: it is no regular file", ErrNoCode))
+		return nil, nil, unreadable(name, fmt.Errorf("%w: it is no regular file", ErrNoCode))
 	}
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, nil, unreadable(name, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, nil, unreadable(name, err)
 	}
-	kernels, err := read(f, info.Size())
+	lines := &lineTables{wanted: wanted, lines: map[string][]Line{}}
+	kernels, err := read(f, info.Size(), lines)
 	if err != nil {
-		return nil, unreadable(name, err)
+		return nil, nil, unreadable(name, err)
 	}
 	for i := range kernels {
 		kernels[i].File = name
 	}
 	slices.SortFunc(kernels, Kernel.Compare)
-	return slices.Compact(kernels), nil // several translation units carry copies of one kernel
+	return slices.Compact(kernels), lines.sorted(), nil // several translation units carry copies of one kernel
 }
 
-func read(f io.ReaderAt, size int64) ([]Kernel, error) {
+func read(f io.ReaderAt, size int64, lines *lineTables) ([]Kernel, error) {
 	var head [20]byte
 	if n, _ := f.ReadAt(head[:], 0); n < 4 {
 		return nil, fmt.Errorf("%w: it has %d B", ErrNoCode, n)
 	}
 	switch {
 	case binary.LittleEndian.Uint32(head[:]) == fatMagic:
-		return fatKernels(io.NewSectionReader(f, 0, size))
+		return fatKernels(io.NewSectionReader(f, 0, size), lines)
 	case !isELF(head[:]):
 		return nil, fmt.Errorf("%w: it is no ELF file, fat binary or cubin", ErrNoCode)
 	case elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA:
@@ -60,9 +68,9 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 		if _, err := f.ReadAt(image, 0); err != nil && err != io.EOF {
 			return nil, err
 		}
-		return cubin(image)
+		return cubin(image, lines)
 	}
-	return hostKernels(f, size)
+	return hostKernels(f, size, lines)
 }
 
 // fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device
@@ -71,7 +79,7 @@ var fatSections = []string{".nv_fatbin", "__nv_relfatbin"}
 
 // hostKernels reads the fat binaries of a host ELF file. Code for device linking counts only where the linked code is
 // absent.
-func hostKernels(f io.ReaderAt, size int64) ([]Kernel, error) {
+func hostKernels(f io.ReaderAt, size int64, lines *lineTables) ([]Kernel, error) {
 	file, err := readSections(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("damaged ELF file: %w", err)
@@ -83,7 +91,8 @@ func hostKernels(f io.ReaderAt, size int64) ([]Kernel, error) {
 			if noBits(&s) || !file.names.is(s.Name, name) || s.Off > uint64(size) {
 				continue
 			}
-			kernels, err := fatKernels(io.NewSectionReader(f, int64(s.Off), int64(min(s.Size, uint64(size)-s.Off))))
+			section := io.NewSectionReader(f, int64(s.Off), int64(min(s.Size, uint64(size)-s.Off)))
+			kernels, err := fatKernels(section, lines)
 			if errors.Is(err, errPTX) {
 				ptx = err
 			} else if err != nil {
@@ -140,7 +149,7 @@ func (f *found) failed() bool {
 	return f.err != nil
 }
 
-func fatKernels(r *io.SectionReader) ([]Kernel, error) {
+func fatKernels(r *io.SectionReader, lines *lineTables) ([]Kernel, error) {
 	var (
 		fat     = fatReader{r: r}
 		out     found
@@ -153,7 +162,7 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 			d := newDecompressor()
 			for e := range entries {
 				if !out.failed() {
-					out.add(d.kernels(r, e))
+					out.add(d.kernels(r, e, lines))
 				}
 				if e.held() > keptImage {
 					d = newDecompressor()
@@ -177,7 +186,8 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 		switch e.kind {
 		case kindELF:
 			images++
-			if plain += e.size; plain > maxPlain+mostGrowth*uint64(r.Size()) {
+			plain += e.size
+			if plain > maxPlain+mostGrowth*uint64(r.Size()) {
 				out.add(nil, fmt.Errorf("its images have more than %d bytes, decompressed", plain-e.size))
 				break
 			}
@@ -200,12 +210,12 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	return out.kernels, nil
 }
 
-func (d *decompressor) kernels(r io.ReaderAt, e *entry) ([]Kernel, error) {
+func (d *decompressor) kernels(r io.ReaderAt, e *entry, lines *lineTables) ([]Kernel, error) {
 	image, err := d.image(r, e)
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := cubin(image)
+	kernels, err := cubin(image, lines)
 	for i := range kernels {
 		if k := &kernels[i]; !strings.HasSuffix(k.Arch, e.suffix()) {
 			k.Arch += e.suffix() // e_flags of CUDA 13 lack it

@@ -68,8 +68,10 @@ func library(t testing.TB, path string, n int, cubin func(i int) []byte) {
 		t.Fatal(err)
 	}
 	head := new(bytes.Buffer)
-	binary.Write(head, binary.LittleEndian, elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
-		Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: header, Shoff: size + uint64(len(names)), Shentsize: 64, Shnum: 3, Shstrndx: 2})
+	binary.Write(head, binary.LittleEndian, elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64),
+		byte(elf.ELFDATA2LSB), 1},
+		Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: header,
+		Shoff: size + uint64(len(names)), Shentsize: 64, Shnum: 3, Shstrndx: 2})
 	if _, err := f.WriteAt(head.Bytes(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +106,8 @@ func renamed(image []byte, name func(string) string) []byte {
 		le.PutUint64(out[table+32:], uint64(len(out)-start))
 	}
 	move(strings, at(0), 64, int(le.Uint16(out[60:])))
-	move(at(uint16(le.Uint32(out[symbols+40:]))), int(le.Uint64(out[symbols+24:])), 24, int(le.Uint64(out[symbols+32:]))/24)
+	move(at(uint16(le.Uint32(out[symbols+40:]))), int(le.Uint64(out[symbols+24:])), 24,
+		int(le.Uint64(out[symbols+32:]))/24)
 	return out
 }
 
@@ -146,7 +149,8 @@ func TestHeld(t *testing.T) {
 	image := kernelsCubin(t)
 	const n, padding = 12, 40 << 20
 	z, _ := zstd.NewWriter(nil)
-	one := fat(kindELF, flagZstd, uint64(len(image)+padding), z.EncodeAll(slices.Concat(image, make([]byte, padding)), nil))
+	one := fat(kindELF, flagZstd, uint64(len(image)+padding),
+		z.EncodeAll(slices.Concat(image, make([]byte, padding)), nil))
 	path := filepath.Join(t.TempDir(), "x.fatbin")
 	if err := os.WriteFile(path, bytes.Repeat(one, n), 0o600); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,8 @@ func (k Kernel) Occupancy(threads, dynamic int) (percent float64, ok bool) {
 	}
 	warps := (threads + warp - 1) / warp
 	each := up(k.Registers*warp, registerUnit)
-	if shared = up(shared+dynamic, unit); shared > sm.blockShared<<10 || each*up(warps, sm.parts) > sm.blockRegisters {
+	shared = up(shared+dynamic, unit)
+	if shared > sm.blockShared<<10 || each*up(warps, sm.parts) > sm.blockRegisters {
 		return 0, false
 	}
 	blocks := min(sm.blocks, sm.threads/warp/warps, registers/sm.parts/each*sm.parts/warps)

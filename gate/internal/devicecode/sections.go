@@ -104,7 +104,8 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 	}
 	if uint64(h.Shentsize) != entry || count > maxSections || h.Shoff > uint64(size) ||
 		count*entry > uint64(size)-h.Shoff {
-		return nil, fmt.Errorf("%d sections of %d bytes from byte %d on, in %d bytes", count, h.Shentsize, h.Shoff, size)
+		return nil, fmt.Errorf("%d sections of %d bytes from byte %d on, in %d bytes", count, h.Shentsize, h.Shoff,
+			size)
 	}
 	text := make([]byte, count*entry)
 	if err := load(r, text, int64(h.Shoff)); err != nil {
@@ -118,8 +119,8 @@ func (f *sections) entries(r io.ReaderAt, h elf.Header64, count uint64, size int
 	narrow := make([]elf.Section32, count)
 	_, err := binary.Decode(text, f.order, narrow)
 	for i, s := range narrow {
-		out[i] = elf.Section64{Name: s.Name, Type: s.Type, Flags: uint64(s.Flags), Off: uint64(s.Off), Size: uint64(s.Size),
-			Link: s.Link, Info: s.Info}
+		out[i] = elf.Section64{Name: s.Name, Type: s.Type, Flags: uint64(s.Flags), Off: uint64(s.Off),
+			Size: uint64(s.Size), Link: s.Link, Info: s.Info}
 	}
 	return out, err
 }

@@ -28,9 +28,8 @@ func deviceProperties(major, minor int) properties {
 		p.regsPerBlock = 32 << 10
 	}
 	kib := map[string]int{"5.0": 64, "5.2": 96, "5.3": 64, "6.0": 64, "6.1": 96, "6.2": 64, "7.0": 96, "7.2": 96,
-		"7.5": 64,
-		"8.0": 164, "8.6": 100, "8.7": 164, "8.9": 100, "9.0": 228, "10.0": 228, "10.1": 228, "10.3": 228, "11.0": 228,
-		"12.0": 100, "12.1": 100}[fmt.Sprintf("%d.%d", major, minor)]
+		"7.5": 64, "8.0": 164, "8.6": 100, "8.7": 164, "8.9": 100, "9.0": 228, "10.0": 228, "10.1": 228, "10.3": 228,
+		"11.0": 228, "12.0": 100, "12.1": 100}[fmt.Sprintf("%d.%d", major, minor)]
 	p.sharedPerSM = kib * 1024
 	switch {
 	case major >= 8:
@@ -97,7 +96,8 @@ func TestVendor(t *testing.T) {
 	for capability := range multiprocessors {
 		p := deviceProperties(capability/10, capability%10)
 		rapid.Check(t, func(t *rapid.T) {
-			threads := rapid.OneOf(rapid.IntRange(1, 1100), rapid.SampledFrom([]int{32, 64, 96, 128, 256, 512, 1024})).Draw(t,
+			threads := rapid.OneOf(rapid.IntRange(1, 1100),
+				rapid.SampledFrom([]int{32, 64, 96, 128, 256, 512, 1024})).Draw(t,
 				"threads")
 			numRegs := rapid.IntRange(1, 260).Draw(t, "registers")
 			bytes := rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 12<<10), rapid.IntRange(0, 240<<10))
@@ -106,7 +106,8 @@ func TestVendor(t *testing.T) {
 			if capability >= 90 { // the compiler counts what is reserved
 				k.Shared += 1024
 			}
-			want := float64(vendor(p, threads, numRegs, static, dynamic)*((threads+31)/32)*32) / float64(p.threadsPerSM) * 100
+			want := float64(vendor(p, threads, numRegs, static,
+				dynamic)*((threads+31)/32)*32) / float64(p.threadsPerSM) * 100
 			got, ok := k.Occupancy(threads, dynamic)
 			if ok != (want > 0) || ok && (got < want-1e-9 || got > want+1e-9) {
 				t.Fatalf("%+v with %d threads and %d B: %v, %v, want %v", k, threads, dynamic, got, ok, want)

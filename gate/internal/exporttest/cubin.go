@@ -35,10 +35,10 @@ func ELF(machine elf.Machine, sections ...Section) []byte {
 		s.Off, s.Size = uint64(header+body.Len()), uint64(len(s.Data))
 		body.Write(s.Data)
 	}
-	binary.Write(&head, binary.LittleEndian, elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F',
-		byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
-		Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Ehsize: header, Shoff: uint64(header + body.Len()),
-		Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: uint16(last)})
+	binary.Write(&head, binary.LittleEndian,
+		elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1},
+			Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Ehsize: header,
+			Shoff: uint64(header + body.Len()), Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: uint16(last)})
 	for i := range sections {
 		binary.Write(&body, binary.LittleEndian, sections[i].Section64)
 	}
@@ -55,9 +55,9 @@ func Cubin(symbols, code int) []byte {
 		table = append(table, entry...)
 	}
 	const machineCUDA, registers = 190, 32 << 24
-	return ELF(machineCUDA,
-		Section{Title: ".text.kernel", Data: make([]byte, code),
-			Section64: elf.Section64{Type: uint32(elf.SHT_PROGBITS), Info: registers}},
+	return ELF(machineCUDA, Section{Title: ".text.kernel", Data: make([]byte, code),
+		Section64: elf.Section64{Type: uint32(elf.SHT_PROGBITS), Info: registers}},
 		Section{Title: ".strtab", Data: names, Section64: elf.Section64{Type: uint32(elf.SHT_STRTAB)}},
-		Section{Title: ".symtab", Data: table, Section64: elf.Section64{Type: uint32(elf.SHT_SYMTAB), Link: 2, Entsize: 24}})
+		Section{Title: ".symtab", Data: table,
+			Section64: elf.Section64{Type: uint32(elf.SHT_SYMTAB), Link: 2, Entsize: 24}})
 }

@@ -1,4 +1,5 @@
-// Package exporttest holds what tests of several readers share: checks of how a profiler exports a report, and lists of calls.
+// Package exporttest holds what tests of several readers share: checks of how a profiler exports a report, and lists of
+// calls.
 package exporttest
 
 import (

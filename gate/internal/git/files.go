@@ -37,7 +37,8 @@ func Files(ctx context.Context, commit, dir string) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("git: %q is no size", cells[3])
 		}
-		if total += size; total > maxOutput {
+		total += size
+		if total > maxOutput {
 			return nil, fmt.Errorf("%s holds more than %d MB", dir, maxOutput>>20)
 		}
 		files = append(files, File{Name: name})

@@ -26,16 +26,18 @@ var limit = 10 * time.Second
 const maxOutput = 64 << 20
 
 // ErrForeign is the error for a repository of another user, which git refuses to read.
-var ErrForeign = errors.New("the repository belongs to another user, so git refuses it; trust it with git config --global --add safe.directory DIR")
+var ErrForeign = errors.New("the repository belongs to another user, so git refuses it; trust it with git config " +
+	"--global --add safe.directory DIR")
 
 // options switch off programs from the configuration of a repository, and settings that change an answer.
-var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-	"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
+var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c",
+	"core.hooksPath=" + os.DevNull, "--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c",
+	"log.showSignature=false", "-c", "core.quotePath=false"}
 
 // cleared are variables that tie git to the repository and index of a hook, run programs, or read a path as a pattern.
-var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS",
-	"GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"}
+var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE",
+	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"}
 
 // Command is a call of git in a directory ("" for the current one), which takes paths literally.
 func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
@@ -96,7 +98,8 @@ func answer(ctx context.Context, question *exec.Cmd) (string, error) {
 	if why := proc.Said(complaint.String()); why != "" {
 		err = fmt.Errorf("%s: %w", why, err)
 	}
-	return strings.TrimSuffix(out.String(), "\n"), fmt.Errorf("git: %w", err) // git diff has an answer where files differ
+	// git diff has an answer where files differ
+	return strings.TrimSuffix(out.String(), "\n"), fmt.Errorf("git: %w", err)
 }
 
 type bounded struct {

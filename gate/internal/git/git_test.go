@@ -20,7 +20,8 @@ import (
 func hostile(t *testing.T) string {
 	t.Helper()
 	for name, value := range map[string]string{
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a",
+		"GIT_AUTHOR_EMAIL":   "a@b",
 		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GITHUB_ACTIONS": "", "GITLAB_CI": "",
 	} {
 		t.Setenv(name, value)
@@ -108,11 +109,17 @@ func TestHostile(t *testing.T) {
 	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || !changed {
 		t.Errorf("a file changed: %v, %v", changed, err)
 	}
+	hunks, err := repository.Hunks(ctx, id)
+	if want := []Hunk{{".nsgate/k/s.csv", 2, 2, false}, {"a.txt", 1, 1, false}}; err != nil ||
+		!slices.Equal(hunks, want) {
+		t.Errorf("hunks %v, %v, want %v", hunks, err, want)
+	}
 	if err := errors.Join(os.MkdirAll("a", 0o755), os.MkdirAll("b", 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	write(t, "b/x", "1\n")
-	if patch, err := Patch(ctx, dir); err != nil || !strings.HasSuffix(patch, "\n+1\n") || !strings.Contains(patch, "+++ b/x") {
+	if patch, err := Patch(ctx, dir); err != nil || !strings.HasSuffix(patch, "\n+1\n") ||
+		!strings.Contains(patch, "+++ b/x") {
 		t.Errorf("patch %q, %v", patch, err)
 	}
 }
@@ -134,7 +141,8 @@ func TestChangedHidden(t *testing.T) {
 	}
 	for _, how := range []string{"--assume-unchanged", "--skip-worktree"} {
 		write(t, ".nsgate/k/s.csv", "two\n")
-		if _, err := repository.Output(t.Context(), slices.Concat(disable, []string{"update-index", how, ".nsgate/k/s.csv"})...); err != nil {
+		if _, err := repository.Output(t.Context(), slices.Concat(disable,
+			[]string{"update-index", how, ".nsgate/k/s.csv"})...); err != nil {
 			t.Fatal(err)
 		}
 		if edits, err := repository.Changed(t.Context(), id, ".nsgate"); err != nil || len(edits) != 0 {
@@ -167,7 +175,9 @@ func TestHeadStaged(t *testing.T) {
 func TestHeadLFS(t *testing.T) {
 	dir := hostile(t)
 	const text = "large\n"
-	write(t, "a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:cbaa2d02c53b31a3abe8bca82f5c51b4ee7fc52dbee7f38d25ee36e9fc4c01ab\nsize 6\n")
+	write(t, "a.txt",
+		"version https://git-lfs.github.com/spec/v1\noid "+
+			"sha256:cbaa2d02c53b31a3abe8bca82f5c51b4ee7fc52dbee7f38d25ee36e9fc4c01ab\nsize 6\n")
 	shell(t, dir, `sum=$(printf 'large\n' | sha256sum | cut -c1-64) && sed -i "s/sha256:.*/sha256:$sum/" a.txt
 		git -c filter..process= -c filter..clean= -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false -c core.hooksPath=/dev/null commit -q -a -m lfs`)
 	write(t, "a.txt", text)
@@ -231,7 +241,8 @@ func TestHang(t *testing.T) {
 func TestOnlyHere(t *testing.T) {
 	call := regexp.MustCompile(`\b(exec\.Command|exec\.CommandContext|proc\.Run|exec\.LookPath)\([^)]*"git"`)
 	err := filepath.WalkDir("../../..", func(name string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || filepath.Dir(name) == "../git" {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") ||
+			filepath.Dir(name) == "../git" {
 			return err
 		}
 		text, err := os.ReadFile(name)

@@ -32,7 +32,8 @@ func Outward(ctx context.Context, name string) error {
 		}
 		listed, err := Output(ctx, top, "ls-files", "--stage", "--", filepath.ToSlash(file))
 		if err == nil && strings.HasPrefix(listed, "120000 ") {
-			return fmt.Errorf("%s is a committed link that leads out of the repository, to %s: replace it, or name a place behind it yourself", at, real)
+			return fmt.Errorf("%s is a committed link that leads out of the repository, to %s: replace it, or name "+
+				"a place behind it yourself", at, real)
 		}
 	}
 	return nil

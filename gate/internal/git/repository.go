@@ -41,8 +41,8 @@ func (r Repository) with(ctx context.Context, variable string, args ...string) (
 	return answer(ctx, cmd)
 }
 
-// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object than
-// its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
+// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object
+// than its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
 func (r Repository) Genuine(ctx context.Context, commit, name string) error {
 	tree, _ := r.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
 	rows, err := r.Output(ctx, "ls-tree", "-r", "-d", "-t", "-z", "--full-tree", tree, "--", name)

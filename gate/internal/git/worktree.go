@@ -58,7 +58,8 @@ func differ(ctx context.Context, top, rows string, disable []string, excepted fu
 		if excepted(name) {
 			continue
 		}
-		if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") || strings.ContainsAny(name, "\n\"") {
+		if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") ||
+			strings.ContainsAny(name, "\n\"") {
 			return true, nil
 		}
 		names, ids = append(names, name), append(ids, entry[2])
@@ -108,7 +109,8 @@ func Intact(ctx context.Context, top, checkout, commit string) error {
 			return err
 		}
 		changed, err := differ(ctx, r.Top, rows, disable, func(string) bool { return false })
-		if _, name, _ := strings.Cut(rows, "\x00"); changed {
+		_, name, _ := strings.Cut(rows, "\x00")
+		if changed {
 			name, _, _ = strings.Cut(name, "\x00")
 			return fmt.Errorf("tracked files differ from commit %s, such as %q", commit[:12], name)
 		}
@@ -179,13 +181,10 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	if len(files) == 0 {
 		return nil, nil
 	}
-	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
+	diff, err := r.diff(ctx, "--numstat", "-z", commit, "--")
 	if err != nil {
 		return nil, err
 	}
-	// Without autoRefreshIndex git writes no index. It then lists also files with another time alone, with zero lines.
-	diff := slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
-		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"})
 	rows, err := r.Output(ctx, slices.Concat(diff, files)...)
 	if err != nil {
 		return nil, err
@@ -212,6 +211,14 @@ func (r Repository) Changed(ctx context.Context, commit string, files ...string)
 	return out, err
 }
 
+// diff is git diff with the working tree, with some more arguments. Without autoRefreshIndex git writes no index. It
+// then lists also files with another time alone, with zero lines.
+func (r Repository) diff(ctx context.Context, more ...string) ([]string, error) {
+	disable, err := noFilters(func(args ...string) (string, error) { return r.Output(ctx, args...) })
+	return slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"}, more), err
+}
+
 func changes(rows string) (out []Change) {
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {
@@ -223,8 +230,8 @@ func changes(rows string) (out []Change) {
 	return out
 }
 
-// hidden lists, as paths for git, the files among paths that the index calls unchanged (git update-index --assume-unchanged,
-// --skip-worktree) and that stand in the working tree: a sparse checkout lacks those that it skips.
+// hidden lists, as paths for git, the files among paths that the index calls unchanged (git update-index
+// --assume-unchanged, --skip-worktree) and that stand in the working tree: a sparse checkout lacks those that it skips.
 func (r Repository) hidden(ctx context.Context, paths []string) (files []string, err error) {
 	rows, err := r.Output(ctx, slices.Concat([]string{"ls-files", "-v", "-z", "--full-name", "--"}, paths)...)
 	if err != nil {
@@ -244,7 +251,8 @@ func (r Repository) hidden(ctx context.Context, paths []string) (files []string,
 
 // Patch is how the directory b below dir differs from a, as git apply takes it.
 func Patch(ctx context.Context, dir string) (string, error) {
-	cmd := Command(ctx, dir, "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
+	cmd := Command(ctx, dir, "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color",
+		"--no-renames", "a", "b")
 	cmd.Env = append(cmd.Env, "GIT_DIR="+os.DevNull) // no repository around dir has a say
 	out, err := answer(ctx, cmd)
 	if differs(err) {

@@ -10,7 +10,8 @@ import (
 // Ends that do not differ are told with the number of runs that would tell what they seem to differ by.
 func TestUnproven(t *testing.T) {
 	finding := func(metric string, change, noise, mde float64) *result.Finding {
-		return &result.Finding{Metric: metric, Change: result.Number(change), Low: result.Number(change - noise), High: result.Number(change + noise), MDE: result.Number(mde)}
+		return &result.Finding{Metric: metric, Change: result.Number(change), Low: result.Number(change - noise),
+			High: result.Number(change + noise), MDE: result.Number(mde)}
 	}
 	for _, tt := range []struct {
 		name     string
@@ -20,7 +21,8 @@ func TestUnproven(t *testing.T) {
 	}{
 		{"nothing", nil, -1, 0},
 		{"four times the runs halve what is seen", []*result.Finding{finding("gpu_time", 0.01, 0.015, 0.02)}, 0, 20},
-		{"that which is slowest", []*result.Finding{finding("gpu_time", 0.001, 0.02, 0.02), finding("step_time", 0.01, 0.02, 0.03)}, 1, 45},
+		{"that which is slowest", []*result.Finding{finding("gpu_time", 0.001, 0.02, 0.02),
+			finding("step_time", 0.01, 0.02, 0.03)}, 1, 45},
 		{"less output is worse", []*result.Finding{finding("rate", -0.01, 0.015, 0.02)}, 0, 20},
 		{"more output is not", []*result.Finding{finding("rate", 0.01, 0.015, 0.02)}, 0, 0},
 		{"faster", []*result.Finding{finding("gpu_time", -0.01, 0.015, 0.02)}, 0, 0},

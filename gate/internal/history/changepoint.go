@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
 const (
@@ -14,8 +14,8 @@ const (
 	// weaker is by how much the test of the first pass is.
 	weaker = 10
 	// beside is the number of values on each side of a change point whose medians are compared. A change exceeds the
-	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of values
-	// (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
+	// quantile usual of such differences elsewhere in the series standout × (1 + unsure/n) times, n the number of
+	// values (chosen on 13,185 pairs of nights of mujoco_warp without a change of the code: none is a change of level).
 	beside, usual, standout, unsure = 5, 0.9, 2.3, 30
 	// lasting is the number of values from which on a level is known: two such levels that are known standard errors
 	// apart differ where the change exceeds that quantile overNights times, and the spread of the values beside it
@@ -171,7 +171,8 @@ func standing(series []float64, at []int) []int {
 			}
 		}
 		noise, faintest, least := 0., -1, 1.
-		if slices.Sort(elsewhere); len(elsewhere) > 0 {
+		slices.Sort(elsewhere)
+		if len(elsewhere) > 0 {
 			noise = elsewhere[int(usual*float64(len(elsewhere)-1))]
 		}
 		for i, index := range at {
@@ -229,7 +230,8 @@ func across(before, after []float64) (change, spread float64) {
 
 // segments is the range of a series between the change points before and after one.
 func segments(at []int, i, n int) (from, to int) {
-	if to = n; i > 0 {
+	to = n
+	if i > 0 {
 		from = at[i-1]
 	}
 	if i+1 < len(at) {

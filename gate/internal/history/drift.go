@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -37,7 +37,8 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 	told := map[measure.Subject]bool{}
 	var over, drifted, drifting []path
 	for i, x := range anchored {
-		switch by := math.Expm1(x.change); {
+		by := math.Expm1(x.change)
+		switch {
 		case !slow(x) || !(p[i] < alpha):
 		case x.limit.Drift != nil && by > *x.limit.Drift:
 			over = append(over, x)
@@ -55,11 +56,13 @@ func Drift(since, base Basis, alpha float64) (out []result.Remark) {
 	if len(over) > 0 {
 		x, w := drift(over, since.Sessions)
 		out = append(out, result.Say(reason.OverDrift{Rule: w.limit.Rule,
-			Drifted: reason.Drifted{Drifting: x, Limit: result.Number(*w.limit.Drift), Accepted: w.changes(since.Sessions)}}))
+			Drifted: reason.Drifted{Drifting: x, Limit: result.Number(*w.limit.Drift),
+				Accepted: w.changes(since.Sessions)}}))
 	}
 	if len(drifted) > 0 {
 		x, w := drift(drifted, since.Sessions)
-		out = append(out, result.Say(reason.Drifted{Drifting: x, Limit: result.Number(w.limit.Max), Accepted: w.changes(since.Sessions)}))
+		out = append(out, result.Say(reason.Drifted{Drifting: x, Limit: result.Number(w.limit.Max),
+			Accepted: w.changes(since.Sessions)}))
 	}
 	if len(drifting) > 0 {
 		x, _ := drift(drifting, base.Sessions)
@@ -73,7 +76,8 @@ func drift(paths []path, sessions []model.Session) (reason.Drifting, path) {
 	w, also := worst(paths)
 	first := sessions[w.at[0]]
 	x := reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0),
-		Interval: reason.Interval{Low: w.by(-1), High: w.by(1)}, Commit: first.Commit, Sessions: len(w.at) - 1, Also: also}
+		Interval: reason.Interval{Low: w.by(-1), High: w.by(1)}, Commit: first.Commit, Sessions: len(w.at) - 1,
+		Also: also}
 	if !first.Start.IsZero() {
 		x.Since = first.Start.UTC().Format("2006-01-02")
 	}
@@ -125,7 +129,8 @@ func follow(t Basis) []path {
 		case subject.Scope != measure.ScopeKernel || x.share < recorded.KernelShare:
 			continue
 		}
-		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {
+		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore ||
+			math.IsInf(x.limit.Max, 1) {
 			continue
 		}
 		x.floor = math.Max(x.limit.Floor, t.Tick)
@@ -141,7 +146,8 @@ func follow(t Basis) []path {
 			x.runs = append(x.runs, float64(len(values)))
 			spreads = append(spreads, stats.SampleVariance(logs[0]))
 		}
-		if x.run = stats.Pool(spreads...); x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
+		x.run = stats.Pool(spreads...)
+		if x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
 			continue
 		}
 		x.base = math.Exp(x.times[0])

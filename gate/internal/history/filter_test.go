@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
 // The innovations of a path solve L·z = changes, with L·Lᵀ their covariance (Cholesky): that takes the cube of the

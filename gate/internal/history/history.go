@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
 const (
@@ -96,10 +96,11 @@ type LevelChange struct {
 
 // MomentOf is the moment of a session.
 func MomentOf(s *model.Session) Moment {
-	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[number]point{}}
+	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step,
+		values: map[number]point{}}
 	for _, x := range s.Series {
 		if trended(x.Subject, x.Metric.Name) {
-			m.set(x.Subject, x.Metric.Name, stats.Median(stats.Known(s.Of(&x))), x.Metric.Unit)
+			m.set(x.Subject, x.Metric.Name, stats.Median(stats.Known(s.Of(&x))), x.Unit())
 		}
 	}
 	return m
@@ -107,7 +108,8 @@ func MomentOf(s *model.Session) Moment {
 
 // MomentOfReport is the moment of a report's head.
 func MomentOfReport(r *result.Report) Moment {
-	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[number]point{}}
+	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step,
+		values: map[number]point{}}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; trended(f.Subject(), f.Metric) && f.Head.Known() {
 			m.set(f.Subject(), f.Metric, float64(f.Head), f.Unit)
@@ -145,7 +147,8 @@ func NewHistory(moments []Moment) *History {
 	last := &moments[len(moments)-1]
 	h.GPU = last.Environment.GPU
 	h.Moments = slices.DeleteFunc(moments, func(m Moment) bool {
-		return m.Step != last.Step || m.Environment.GPU != h.GPU || m.Environment.Profiler() != last.Environment.Profiler()
+		return m.Step != last.Step || m.Environment.GPU != h.GPU ||
+			m.Environment.Profiler() != last.Environment.Profiler()
 	})
 	for i := range h.Moments[1:] {
 		h.Moments[i+1].Since = differs(&h.Moments[i].Environment, &h.Moments[i+1].Environment)
@@ -165,8 +168,9 @@ func NewHistory(moments []Moment) *History {
 		h.levels(&h.Trends[i])
 	}
 	measure.Sort(h.Trends, func(a, b Trend) int {
-		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
-			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
+		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Grid+a.Block, b.Grid+b.Block),
+			strings.Compare(a.Metric, b.Metric))
 	})
 	result.Labelled(h.Trends, func(t *Trend) (*result.Named, measure.Scope) { return &t.Named, t.Scope })
 	return h
@@ -213,17 +217,22 @@ func near(a, b int) bool {
 // trend follows one number; nil for a kernel that never matters and for a single value.
 func (h *History) trend(of number, unit string) *Trend {
 	s := of.subject
-	t := &Trend{Scope: s.Scope, Named: result.NewNamed(s), Metric: of.metric, Unit: unit, Change: result.Unknown}
+	t := &Trend{Scope: s.Scope, Named: result.NewNamed(s), Metric: of.metric, Change: result.Unknown}
+	if s.Scope != measure.ScopeOutput { // whose name has its unit
+		t.Unit = unit
+	}
 	first, last, n := math.NaN(), math.NaN(), 0
 	matters := s.Scope != measure.ScopeKernel
 	for i := range h.Moments {
 		p, ok := h.Moments[i].values[of]
-		if !ok || !(p.value > 0) {
+		otherUnit := p.unit != "" && unit != "" && !measure.SameUnit(p.unit, unit) // reports know none of outputs
+		if !ok || otherUnit || !(p.value > 0) {
 			t.Values = append(t.Values, result.Unknown)
 			continue
 		}
 		t.Values = append(t.Values, result.Number(p.value))
-		if last = p.value; n == 0 {
+		last = p.value
+		if n == 0 {
 			first = p.value
 		}
 		n++
@@ -278,7 +287,8 @@ func (h *History) levels(t *Trend) {
 	}
 	for _, p := range levelChanges(logs, trendP/float64(len(h.Trends))) {
 		before, here := at[p.Index-1], at[p.Index]
-		c := LevelChange{Moment: here, Before: result.Number(math.Exp(p.Before)), After: result.Number(math.Exp(p.After)), Change: result.Number(math.Expm1(p.After - p.Before)),
+		c := LevelChange{Moment: here, Before: result.Number(math.Exp(p.Before)),
+			After: result.Number(math.Exp(p.After)), Change: result.Number(math.Expm1(p.After - p.Before)),
 			P: result.Number(p.P), From: h.Moments[before].origin(), To: h.Moments[here].origin()}
 		if math.Abs(float64(c.Change)) < trendLeast {
 			continue

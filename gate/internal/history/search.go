@@ -39,7 +39,8 @@ func (r Reading) Agree(other Reading) bool {
 
 // Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle.
 func (r Reading) Nearer(whole Reading) string {
-	switch share := whole.Change / 2; {
+	share := whole.Change / 2
+	switch {
 	case share > 0 && r.High < share, share < 0 && r.Low > share:
 		return "good"
 	case share > 0 && r.Low > share, share < 0 && r.High < share:

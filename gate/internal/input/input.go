@@ -19,7 +19,8 @@ import (
 // ErrNoFile is the error of a pipe, a socket, a device or a directory where a file is wanted.
 var ErrNoFile = errors.New("is not a regular file; put the file itself there")
 
-// Open opens a regular file, else the error is [ErrNoFile]; a pipe is not waited for.
+// Open opens a regular file, else the error is [ErrNoFile]; a pipe is not waited for, nor a file that the system makes,
+// as /proc/kmsg.
 func Open(name string) (*os.File, error) {
 	return regular(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
@@ -30,7 +31,7 @@ func regular(f *os.File, err error) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	if err == nil && (!info.Mode().IsRegular() || made(f)) {
 		err = fmt.Errorf("%s %w", f.Name(), ErrNoFile)
 	}
 	if err != nil {
@@ -103,7 +104,12 @@ func ReadWithin(dir, name string, limit int64) ([]byte, error) {
 
 // System is the content of a file that the system makes, such as /proc/cpuinfo; "" where it cannot be read.
 func System(name string) string {
-	text, err := Read(name, 16<<20)
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := All(f, 16<<20)
 	if err != nil {
 		return ""
 	}
@@ -171,7 +177,8 @@ func All(r io.Reader, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Pattern is a regular expression that is compiled at its first use: a command reads one format, and most start no reader.
+// Pattern is a regular expression that is compiled at its first use: a command reads one format, and most start no
+// reader.
 func Pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -17,7 +17,8 @@ type Search struct{ seen int }
 
 // Count adds directory entries to those that were looked at.
 func (s *Search) Count(n int) error {
-	if s.seen += n; s.seen > mostEntries {
+	s.seen += n
+	if s.seen > mostEntries {
 		return fmt.Errorf("it covers more than %d files and directories; name fewer of them", mostEntries)
 	}
 	return nil
@@ -28,7 +29,8 @@ func (s *Search) Count(n int) error {
 // the name of a file and does not match itself. A directory behind several links is listed once for each part.
 func (s *Search) Paths(dir, pattern string) ([]string, error) {
 	pattern = filepath.Clean(pattern)
-	if root := filepath.VolumeName(pattern) + string(filepath.Separator); filepath.IsAbs(pattern) {
+	root := filepath.VolumeName(pattern) + string(filepath.Separator)
+	if filepath.IsAbs(pattern) {
 		dir, pattern = root, strings.TrimPrefix(pattern, root)
 	}
 	found := []string{cmp.Or(dir, ".")}

@@ -32,7 +32,8 @@ func write(dir string) error {
 	}
 	root := cli.Root()
 	root.DisableAutoGenTag = true
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "nsgate", Manual: "nsgate"}, dir); err != nil {
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "nsgate", Manual: "nsgate"},
+		dir); err != nil {
 		return err
 	}
 	for _, t := range manual.Topics() {
@@ -46,7 +47,8 @@ func write(dir string) error {
 // topic makes a man page of a page of the manual.
 func topic(t manual.Topic) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% %q \"7\" \"\" \"nsgate\" \"nsgate\"\n\n# NAME\n\nnsgate-%s - %s\n\n# DESCRIPTION\n", "nsgate-"+t.Name, t.Name, t.Title)
+	fmt.Fprintf(&b, "%% %q \"7\" \"\" \"nsgate\" \"nsgate\"\n\n# NAME\n\nnsgate-%s - %s\n\n# DESCRIPTION\n",
+		"nsgate-"+t.Name, t.Name, t.Title)
 	_, text, _ := strings.Cut(string(t.Text), "\n")
 	fenced := false
 	for line := range strings.Lines(text) {

@@ -3,22 +3,49 @@ package manual
 import (
 	"bytes"
 	"cmp"
+	_ "embed" // words.txt
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
 // Entry is a row of a table of the manual that explains a word: a metric, a reason, a refusal, an outcome, a key.
 type Entry struct {
-	Topic string
-	Word  string
-	Cells [][2]string // the other cells, each behind the heading of its column
+	Topic string `json:"topic"`
+	Word  string `json:"word"`
+	Cells []Cell `json:"cells"` // the other cells, none empty
 }
 
-// Explain finds the metrics of that name or title, and the rows whose first cell names the word, in the glossary first.
-// Case, hyphens, underscores and code marks do not count.
+// Cell is a cell behind the heading of its column.
+type Cell struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// words are those that reports print, a line each: the words, meaning, an example, and what to do about it.
+//
+//go:embed words.txt
+var words string
+
+// glossary are the rows of words.
+var glossary = sync.OnceValue(func() (rows []Entry) {
+	for line := range strings.Lines(words) {
+		c := append(Cells(line), "", "", "")
+		rows = append(rows, Entry{Topic: "words", Word: c[0],
+			Cells: []Cell{{"meaning", c[1]}, {"example", c[2]}, {"to do", c[3]}}})
+	}
+	return rows
+})
+
+// Explain finds a word of reports in the glossary, else the metrics of that name or title, else the rows of the
+// manual's tables whose first cell names the word. Case, hyphens, underscores and code marks do not count.
 func Explain(word string) (found []Entry) {
+	names := func(e Entry) bool {
+		return slices.ContainsFunc(strings.Split(e.Word, ","), func(w string) bool { return plain(w) == plain(word) })
+	}
 	if m, _ := measure.MetricByName(word); m.Raw() != "" {
 		found = append(found, metric(m))
 	}
@@ -27,32 +54,40 @@ func Explain(word string) (found []Entry) {
 			found = append(found, metric(m))
 		}
 	}
-	listed := len(found)
+	for _, e := range glossary() {
+		if names(e) {
+			return append([]Entry{e}, found...)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
 	for _, t := range Topics() {
 		for _, e := range entries(t) {
-			if slices.ContainsFunc(strings.Split(e.Word, ","), func(w string) bool { return plain(w) == plain(word) }) {
+			if names(e) {
 				found = append(found, e)
 			}
 		}
 	}
-	measure.Sort(found[listed:], func(a, b Entry) int { return rank(a.Topic) - rank(b.Topic) })
 	return found
 }
 
 // Words lists the words that [Explain] knows.
-func Words() (words []string) {
+func Words() (list []string) {
 	for _, m := range measure.Metrics {
-		words = append(words, m.Name)
+		list = append(list, m.Name)
 	}
+	all := slices.Clone(glossary())
 	for _, t := range Topics() {
-		for _, e := range entries(t) {
-			for w := range strings.SplitSeq(e.Word, ",") {
-				words = append(words, strings.TrimSpace(unmarked(w)))
-			}
+		all = append(all, entries(t)...)
+	}
+	for _, e := range all {
+		for w := range strings.SplitSeq(e.Word, ",") {
+			list = append(list, strings.TrimSpace(Unmarked(w)))
 		}
 	}
-	slices.Sort(words)
-	return slices.Compact(words)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func metric(m measure.Metric) Entry {
@@ -80,46 +115,35 @@ func metric(m measure.Metric) Entry {
 	if m.Better == measure.Neither {
 		keys += ", better"
 	}
-	e.Cells = [][2]string{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")},
+	e.Cells = []Cell{{"meaning", m.Meaning()}, {"unit", cmp.Or(m.Unit, "its own")},
 		{"better", cmp.Or(better[m.Better], "a rule says")},
 		{"measured", m.Means().String()}, {"judged", judges}, {"rule keys", keys}}
 	return e
 }
 
-// metrics is the topic with the table of metrics, glossary that whose rows come first.
-const metrics, glossary = "policy", "words"
-
-func rank(topic string) int {
-	if topic == glossary {
-		return 0
-	}
-	return 1
-}
+// metrics is the topic with the table of metrics.
+const metrics = "policy"
 
 // entries are the rows of the tables of a page, without their headings.
 func entries(t Topic) (out []Entry) {
 	var heading []string
 	for line := range bytes.Lines(t.Text) {
-		row, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "|")
-		if !ok {
+		if !bytes.HasPrefix(line, []byte("|")) {
 			heading = nil
 			continue
 		}
-		cells := strings.Split(strings.TrimSuffix(strings.ReplaceAll(row, `\|`, "\x00"), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(strings.ReplaceAll(cells[i], "\x00", "|"))
-		}
+		cells := Cells(string(line))
 		switch {
 		case heading == nil:
 			heading = cells
 			continue
-		case strings.Trim(strings.Join(cells, ""), "-: ") == "" || cells[0] == "":
+		case Ruled(cells) || cells[0] == "":
 			continue
 		}
 		e := Entry{Topic: t.Name, Word: cells[0]}
 		for i, cell := range cells[1:] {
 			if cell != "" && i+1 < len(heading) {
-				e.Cells = append(e.Cells, [2]string{heading[i+1], unmarked(cell)})
+				e.Cells = append(e.Cells, Cell{heading[i+1], Unmarked(cell)})
 			}
 		}
 		out = append(out, e)
@@ -127,21 +151,35 @@ func entries(t Topic) (out []Entry) {
 	return out
 }
 
-// unmarked is a cell without marks of code and without the addresses of links.
-func unmarked(s string) string {
-	for {
-		before, rest, ok := strings.Cut(s, "](")
-		_, after, closed := strings.Cut(rest, ")")
-		at := strings.LastIndexByte(before, '[')
-		if !ok || !closed || at < 0 {
-			return strings.ReplaceAll(strings.ReplaceAll(s, "`", ""), "*", "")
-		}
-		s = before[:at] + before[at+1:] + after
+// Cells are the cells of a row of a table; \| is a bar within one.
+func Cells(row string) []string {
+	row = strings.ReplaceAll(strings.TrimSpace(row), `\|`, "\x00")
+	cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|")
+	return measure.Map(cells, func(c string) string {
+		return strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|"))
+	})
+}
+
+// Ruled reports whether a row is the rule below the heading of a table.
+func Ruled(cells []string) bool { return strings.Trim(strings.Join(cells, ""), "-: ") == "" }
+
+// A link of Markdown, to a page or to another address.
+var (
+	link    = input.Pattern(`\[([^\[\]]*)\]\([^)]*\)`)
+	outside = input.Pattern(`\[([^\[\]]*)\](\(https?://[^)]*\))`)
+)
+
+// Unmarked is a text without marks of code and emphasis, and of links to pages without their addresses.
+func Unmarked(s string) string {
+	parts := strings.Split(link().ReplaceAllString(outside().ReplaceAllString(s, "$1 $2"), "$1"), "`")
+	for i := 0; i < len(parts); i += 2 { // outside of code
+		parts[i] = strings.ReplaceAll(parts[i], "*", "")
 	}
+	return strings.Join(parts, "")
 }
 
 func plain(s string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(unmarked(s)))
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(Unmarked(s)))
 }
 
 // Hit is a line of the manual with a word.
@@ -156,7 +194,7 @@ func Search(word string) (hits []Hit) {
 	for _, t := range Topics() {
 		for line := range bytes.Lines(t.Text) {
 			if text := strings.TrimSpace(string(line)); strings.Contains(strings.ToLower(text), word) {
-				hits = append(hits, Hit{t.Name, strings.TrimLeft(unmarked(text), "#>|- ")})
+				hits = append(hits, Hit{t.Name, strings.TrimLeft(Unmarked(text), "#>|- ")})
 			}
 		}
 	}

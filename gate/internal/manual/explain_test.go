@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "github.com/nsgate/nsgate/gate/internal/explain/reason" // reasons with their keys
 )
 
 // TestExplain wants words of reports explained: terms, outcomes, metrics, reasons and refusals.
@@ -17,7 +19,7 @@ func TestExplain(t *testing.T) {
 		text := ""
 		for _, e := range found {
 			for _, c := range e.Cells {
-				text += c[1] + "\n"
+				text += c.Text + "\n"
 			}
 		}
 		if len(found) == 0 || !strings.Contains(text, want) {

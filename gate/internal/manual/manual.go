@@ -10,6 +10,8 @@ import (
 	"github.com/nsgate/nsgate/cmd/nsgate/docs"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Topic is a page of the manual.
@@ -27,13 +29,11 @@ type Group struct {
 
 // Groups are the parts of the manual, as in the README. Each topic is in one.
 var Groups = []Group{
-	{"first steps", []string{"start", "words", "first-pull-request", "pytorch", "workloads", "install",
-		"troubleshooting", "questions"}},
-	{"what is judged", []string{"step", "outputs", "benchmarks", "servers", "counters", "code", "ranks", "collectives",
-		"patterns"}},
-	{"how", []string{"measuring", "policy", "baselines", "bisect", "history", "inputs"}},
-	{"in a pipeline", []string{"ci", "recipes", "formats", "json", "reasons", "library", "security"}},
-	{"how sure", []string{"statistics", "error-rates", "refusals", "limits", "alternatives"}},
+	{"first steps", []string{"start", "words", "pytorch", "workloads", "install", "troubleshooting"}},
+	{"what is judged", []string{"step", "outputs", "benchmarks", "servers", "counters", "code", "ranks", "patterns"}},
+	{"how", []string{"measuring", "policy", "baselines", "history", "inputs"}},
+	{"in a pipeline", []string{"ci", "recipes", "formats", "library", "security"}},
+	{"how sure", []string{"statistics", "limits"}},
 }
 
 // Topics are all pages, where to start first, then by name.
@@ -44,6 +44,7 @@ var Topics = sync.OnceValue(func() []Topic {
 		if err != nil {
 			panic(err) // of a file that is compiled in
 		}
+		text = listed(text)
 		heading, _, _ := bytes.Cut(text, []byte("\n"))
 		topics = append(topics, Topic{name, strings.TrimPrefix(string(heading), "# "), text})
 	}
@@ -53,6 +54,32 @@ var Topics = sync.OnceValue(func() []Topic {
 	})
 	return topics
 })
+
+// listed fills in the tables that the code has: refusals, the keys of all reasons but patterns, and the glossary.
+func listed(text []byte) []byte {
+	var refusals, reasons, words []string
+	for _, k := range model.Kinds {
+		refusals = append(refusals, "`"+string(k.Kind)+"` | "+k.Meaning)
+	}
+	for _, k := range result.Keys() {
+		args := ""
+		if len(k.Args) > 0 {
+			args = " (`" + strings.Join(k.Args, "`, `") + "`)"
+		}
+		if k.Means != "A pattern." {
+			reasons = append(reasons, "`"+k.Key+"` | "+strings.TrimSuffix(k.Means, ".")+args)
+		}
+	}
+	for _, e := range glossary() {
+		words = append(words, e.Word+" | "+e.Cells[0].Text)
+	}
+	for name, rows := range map[string][]string{"| `reason_key` | no verdict, because |": refusals,
+		"| key | meaning and arguments |": reasons, "| word | meaning |": words} {
+		mark := []byte(name + "\n| --- | --- |\n")
+		text = bytes.Replace(text, mark, append(mark, "| "+strings.Join(rows, " |\n| ")+" |\n"...), 1)
+	}
+	return text
+}
 
 // Lookup finds a topic by its name.
 func Lookup(name string) (Topic, bool) {

@@ -6,10 +6,22 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z ]+) \| (\[.*\.md\).*) \|$`)
 var page = regexp.MustCompile(`docs/([a-z-]+)\.md\)`)
+
+// The page on formats lists each of them once.
+func TestRefusals(t *testing.T) {
+	page, _ := Lookup("formats")
+	for _, k := range model.Kinds {
+		if n := strings.Count(string(page.Text), "| `"+string(k.Kind)+"` | "+k.Meaning+" |"); n != 1 {
+			t.Errorf("%s stands there %d times", k.Kind, n)
+		}
+	}
+}
 
 // The groups are the rows of the README's table, and each topic is in one.
 func TestGroups(t *testing.T) {

@@ -161,7 +161,8 @@ func arguments(short, name string) string {
 		if i < 0 {
 			return ""
 		}
-		if i += from; i == 0 || !isWord(name[i-1]) {
+		i += from
+		if i == 0 || !isWord(name[i-1]) {
 			rest := name[i+len(short):]
 			if n := closing(rest); n > 0 {
 				return rest[1:n]

@@ -17,25 +17,35 @@ func TestLabels(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"saxpy(int, float *)", "reduce<(int)4>(float *)"}, []string{"saxpy", "reduce"}},
 		{
-			[]string{vectorized + "at::native::BinaryFunctor<float, float, float, " + mul + ">" + array, vectorized + "at::native::CUDAFunctor_add<float>" + array},
-			[]string{"vectorized_elementwise_kernel · MulFunctor<float>", "vectorized_elementwise_kernel · CUDAFunctor_add<float>"},
+			[]string{vectorized + "at::native::BinaryFunctor<float, float, float, " + mul + ">" + array,
+				vectorized + "at::native::CUDAFunctor_add<float>" + array},
+			[]string{"vectorized_elementwise_kernel · MulFunctor<float>",
+				"vectorized_elementwise_kernel · CUDAFunctor_add<float>"},
 		},
 		{ // one word tells neither of the first two
 			[]string{
-				vectorized + "at::native::BinaryFunctor<float, " + mul + ">" + array, vectorized + "at::native::AUnaryFunctor<float, " + mul + ">" + array,
-				vectorized + "at::native::AUnaryFunctor<float, at::native::AddFunctor<float>>" + array, vectorized + "at::native::BinaryFunctor<float, at::native::AddFunctor<float>>" + array,
+				vectorized + "at::native::BinaryFunctor<float, " + mul + ">" + array,
+				vectorized + "at::native::AUnaryFunctor<float, " + mul + ">" + array,
+				vectorized + "at::native::AUnaryFunctor<float, at::native::AddFunctor<float>>" + array,
+				vectorized + "at::native::BinaryFunctor<float, at::native::AddFunctor<float>>" + array,
 			},
 			[]string{
-				"vectorized_elementwise_kernel · BinaryFunctor<float, MulFunctor<float>>", "vectorized_elementwise_kernel · AUnaryFunctor<float, MulFunctor<float>>",
-				"vectorized_elementwise_kernel · AUnaryFunctor<float, AddFunctor<float>>", "vectorized_elementwise_kernel · BinaryFunctor<float, AddFunctor<float>>",
+				"vectorized_elementwise_kernel · BinaryFunctor<float, MulFunctor<float>>",
+				"vectorized_elementwise_kernel · AUnaryFunctor<float, MulFunctor<float>>",
+				"vectorized_elementwise_kernel · AUnaryFunctor<float, AddFunctor<float>>",
+				"vectorized_elementwise_kernel · BinaryFunctor<float, AddFunctor<float>>",
 			},
 		},
 		{
 			[]string{
-				vectorized + "at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase &)::[lambda(float) (instance 1)]" + array,
-				vectorized + "void at::native::(anonymous namespace)::pow_tensor_scalar_kernel_impl<float, float>(at::TensorIteratorBase &, T2)::[lambda(float) (instance 2)]" + array,
+				vectorized +
+					"at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase &)::[lambda(float) (instance 1)]" +
+					array,
+				vectorized + "void at::native::(anonymous namespace)::pow_tensor_scalar_kernel_impl<float, " +
+					"float>(at::TensorIteratorBase &, T2)::[lambda(float) (instance 2)]" + array,
 			},
-			[]string{"vectorized_elementwise_kernel · bfloat16_copy_kernel_cuda", "vectorized_elementwise_kernel · pow_tensor_scalar_kernel_impl<float, float>"},
+			[]string{"vectorized_elementwise_kernel · bfloat16_copy_kernel_cuda",
+				"vectorized_elementwise_kernel · pow_tensor_scalar_kernel_impl<float, float>"},
 		},
 		{[]string{"void f<(int)1, (int)2>(int)", "void f<(int)2, (int)1>(int)"}, []string{"f<1, 2>", "f<2, 1>"}},
 		{[]string{"a::f(int)", "b::f(int)"}, []string{"a::f(int)", "b::f(int)"}},
@@ -51,9 +61,11 @@ func TestLabels(t *testing.T) {
 
 // Whatever the names, no two look alike.
 func TestLabelsDiffer(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"f", "g", "<", ">", "(", ")", "::", ", ", "(int)1", "(int)2", "float", "a b", " · ", "[lambda(int) (instance 1)]", "ü"})
+	piece := rapid.SampledFrom([]string{"f", "g", "<", ">", "(", ")", "::", ", ", "(int)1", "(int)2", "float", "a b",
+		" · ", "[lambda(int) (instance 1)]", "ü"})
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(piece, 1, 9), func(p []string) string { return NormalizeName(strings.Join(p, "")) }), 1, 8).Draw(t, "names")
+		names := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(piece, 1, 9),
+			func(p []string) string { return NormalizeName(strings.Join(p, "")) }), 1, 8).Draw(t, "names")
 		slices.Sort(names)
 		names = slices.Compact(names)
 		seen := make(map[string]string)

@@ -190,7 +190,8 @@ func (m Metric) row() knowledge {
 
 // MetricByName finds a metric of [Metrics], or makes that of a name behind [RawPrefix].
 func MetricByName(name string) (Metric, bool) {
-	if raw, ok := strings.CutPrefix(name, RawPrefix); (ok || strings.Contains(name, "__")) && rawName().MatchString(raw) {
+	if raw, ok := strings.CutPrefix(name, RawPrefix); (ok || strings.Contains(name, "__")) &&
+		rawName().MatchString(raw) {
 		return rawMetric(raw), true
 	}
 	k, ok := known[name]
@@ -207,6 +208,9 @@ func (m Metric) Raw() string {
 
 // Title is the metric's name in prose: "GPU time", "bytes copied". An unknown metric is its name with spaces.
 func (m Metric) Title() string { return cmp.Or(m.row().title, strings.ReplaceAll(m.Name, "_", " ")) }
+
+// OfResults reports whether the metric is one of benchmark files.
+func (m Metric) OfResults() bool { return known[m.Name].by == ByResults }
 
 // Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of
 // Nsight Compute's only the duration. Its other metrics are causes and rates that change without anyone waiting longer.

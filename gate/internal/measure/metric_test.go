@@ -24,7 +24,8 @@ func TestMetricsAreKnownOnce(t *testing.T) {
 
 func TestMetricTitle(t *testing.T) {
 	for name, want := range map[string]string{
-		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied", "memory_peak": "device memory requested",
+		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied",
+		"memory_peak":     "device memory requested",
 		"sm_active":       "SM active",
 		"dram_throughput": "dram throughput", "of_a_later_version": "of a later version",
 	} {
@@ -37,8 +38,10 @@ func TestMetricTitle(t *testing.T) {
 // Metrics of Nsight Compute vary without a longer run time and are not judged, except for its duration.
 func TestMetricJudged(t *testing.T) {
 	for name, want := range map[string]bool{
-		"time": true, "launches": true, "copy_bytes": true, "step_time": true, "owned_time": false, "time_spread": false, "registers": false,
-		"ncu_time": true, "cycles": false, "sm_throughput": false, "local_loads": false, "tensor_active": false, "dram_read": false,
+		"time": true, "launches": true, "copy_bytes": true, "step_time": true, "owned_time": false,
+		"time_spread": false, "registers": false,
+		"ncu_time": true, "cycles": false, "sm_throughput": false, "local_loads": false, "tensor_active": false,
+		"dram_read":          false,
 		"of_a_later_version": false,
 	} {
 		m, _ := MetricByName(name)

@@ -45,8 +45,8 @@ const anonymous = "(anonymous namespace)"
 
 var unstable = []rule{
 	// nvcc's anonymous namespaces hold a hash, some the compiler's process id:
-	// _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711 and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. A
-	// digit may stand before them.
+	// _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711 and
+	// _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. A digit may stand before them.
 	newRule("_GLOBAL__N_", `\b_GLOBAL__N_\w*`, anonymous),
 	// nvcc's namespace around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
 	newRule("_INTERNAL_", `\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`, ""),
@@ -65,7 +65,8 @@ var unstable = []rule{
 	newRule("[v", `\[v[0-9]+(?:,\w+)*\]`, ""),
 	// Before it had tags, the number came after the code of "$": f$241 is the first function.
 	newRule("$24", `^(cudapy::[^(]*)\$24[0-9]+(\(|$)`, "$1$2"),
-	// Julia numbers compiled code, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)
+	// Julia numbers compiled code, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from
+	// 1.)
 	newRule("julia_", `^(julia_[^(]*_)[0-9]{3,}(\(|$)`, "$1#$2"),
 	// The device and inode of the source file: __omp_offloading_10303_4e2ec6_main_l21.
 	newRule("__omp_offloading_", `^__omp_offloading_[0-9a-f]+_[0-9a-f]+_`, "__omp_offloading_#_#_"),
@@ -120,8 +121,10 @@ func (n *Normalizer) Name(raw string) string {
 	name := printable(raw)
 	for range passes {
 		next := opened(n.demangled(apply(suffixes, withoutFile(name))))
-		if next = printable(apply(unstable, next)); next == name || next == "" {
-			if next = Cut(name); next == name {
+		next = printable(apply(unstable, next))
+		if next == name || next == "" {
+			next = Cut(name)
+			if next == name {
 				return name
 			}
 		}
@@ -259,7 +262,8 @@ func ShortName(name string) string {
 			switch {
 			case !outside && c == ')':
 				open = open[:max(0, bytes.LastIndexByte(open, '('))] // and each "<" in it, a comparison
-			case !outside && c == '>' && open[len(open)-1] == '<' && name[i-1] != '-': // in parentheses it is a comparison, too
+			// in parentheses it is a comparison, too
+			case !outside && c == '>' && open[len(open)-1] == '<' && name[i-1] != '-':
 				open = open[:len(open)-1]
 			case !outside:
 			case c == '>' && !strings.HasSuffix(name[:i], "-"): // closes what lost its beginning

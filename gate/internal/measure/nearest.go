@@ -17,6 +17,13 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// Nearby are the n known words that are nearest to a word, the nearest first.
+func Nearby(word string, known []string, n int) []string {
+	near := slices.Sorted(slices.Values(known))
+	Sort(near, func(a, b string) int { return distance(word, a) - distance(word, b) })
+	return near[:min(n, len(near))]
+}
+
 // distance is the Levenshtein distance of two words, in bytes.
 func distance(a, b string) int {
 	if len(a) > 64 {

@@ -17,50 +17,115 @@ func unmeasured(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // Quantity prints a value of a metric with its unit: times and sizes in the prefix that keeps them under 1000, with
 // four significant digits; counts in full; anything else as the number and its unit.
-func Quantity(v float64, unit string) string {
-	if unmeasured(v) {
-		return Unknown
+func Quantity(v float64, unit string) string { return Scale(v, unit).String() }
+
+// Scaled is a value in the unit that it is printed in, "" for a number alone. The value is rounded as its number is.
+type Scaled struct {
+	Value        float64
+	Number, Unit string
+	count        bool // of things, without a unit
+}
+
+// newScaled is a printed number with its unit.
+func newScaled(number, unit string) Scaled {
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		v = math.NaN()
 	}
+	return Scaled{v, number, unit, false}
+}
+
+func (s Scaled) String() string {
+	if s.Unit == "" {
+		return s.Number
+	}
+	return s.Number + " " + s.Unit
+}
+
+// Decimals is how many digits the number has after the point.
+func (s Scaled) Decimals() int {
+	_, after, _ := strings.Cut(s.Number, ".")
+	return len(after)
+}
+
+// Digits is the value with at most so many significant digits; whole counts and bytes stay in full.
+func (s Scaled) Digits(n int) Scaled {
+	if unmeasured(s.Value) || s.Value == 0 || s.Value == math.Trunc(s.Value) && (s.count || s.Unit == "B") {
+		return s
+	}
+	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(s.Value), 1))))
+	s.Number = strconv.FormatFloat(s.Value, 'f', max(n-whole, 0), 64)
+	if s.count {
+		return s.Tidy()
+	}
+	return s
+}
+
+// Tidy is the value without zeros at the end of its decimals: "84.00 µs" becomes "84 µs".
+func (s Scaled) Tidy() Scaled {
+	if strings.Contains(s.Number, ".") {
+		s.Number = strings.TrimRight(strings.TrimRight(s.Number, "0"), ".")
+	}
+	return s
+}
+
+// size is the unit that a value is printed in, the value's own where it has no larger one.
+func size(v float64, unit string) sized {
 	sizes := printed[unit]
 	for _, prefix := range []string{"M", "G", "T"} {
 		if IsRate(unit) && unit != "1/s" && math.Abs(v) >= thousands[prefix] {
 			sizes = []sized{{prefix + unit, unit, thousands[prefix]}}
 		}
 	}
-	if len(sizes) == 0 {
-		return withUnit(counted(Number(v), unit), unit)
-	}
-	at := sizes[0]
-	for _, at = range sizes {
+	for _, at := range sizes {
 		if math.Abs(Round(v/at.factor)) < 1000 {
-			break
+			return at
 		}
+	}
+	if len(sizes) > 0 {
+		return sizes[len(sizes)-1]
+	}
+	if unit == "count" || unit == "ratio" {
+		unit = ""
+	}
+	return sized{strings.Join(strings.Fields(unit), " "), "", 1}
+}
+
+// Scale is a value in the unit that [Quantity] prints it in.
+func Scale(v float64, unit string) Scaled {
+	if unmeasured(v) {
+		return newScaled(Unknown, "")
+	}
+	if unit == "count" {
+		s := newScaled(Number(v), "").Tidy()
+		s.count = true
+		return s
+	}
+	at := size(v, unit)
+	if at.factor == 1 && at.base == "" {
+		return newScaled(Number(v), at.name)
 	}
 	x := v / at.factor
 	if (v == 0 || at.name == "B") && x == math.Trunc(x) {
-		return Number(x) + " " + at.name
+		return newScaled(Number(x), at.name)
 	}
-	return digits(x) + " " + at.name
+	return newScaled(digits(x), at.name)
 }
 
-// counted removes the zeros behind the point of a mean of counts: "311.0" becomes "311".
-func counted(number, unit string) string {
-	if unit != "count" || !strings.Contains(number, ".") {
-		return number
+// Apart prints two values in the unit of the first, with as many digits as tell them apart: "13.054 → 13.049 ms".
+func Apart(base, head float64, unit string) string {
+	at := size(base, unit)
+	if unit == "B" {
+		at = sized{unit, unit, 1} // bytes in full
 	}
-	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
-}
-
-// Exactly prints a value in its own unit with twelve digits, for differences that [Quantity] would hide.
-func Exactly(v float64, unit string) string {
-	return withUnit(strconv.FormatFloat(v, 'g', 12, 64), unit)
-}
-
-func withUnit(number, unit string) string {
-	if unit == "count" || unit == "" {
-		return number
+	one, other := "", ""
+	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(base/at.factor), 1))))
+	for n := 5; one == other && n <= 12; n++ {
+		decimals := max(n-whole, 0)
+		one = strconv.FormatFloat(base/at.factor, 'f', decimals, 64)
+		other = strconv.FormatFloat(head/at.factor, 'f', decimals, 64)
 	}
-	return number + " " + strings.Join(strings.Fields(unit), " ")
+	return strings.TrimSpace(one + " → " + other + " " + at.name)
 }
 
 // Round keeps four significant digits.
@@ -131,21 +196,24 @@ const tenfold = 10
 func factor(change float64) string { return "×" + digits(1+change) }
 
 // Change prints a relative change, "+4.87 %", and as a factor where it is more than tenfold, "×12.30".
-func Change(v float64) string {
+func Change(v float64) string { return ScaleChange(v).String() }
+
+// ScaleChange is a relative change in the unit that [Change] prints it in.
+func ScaleChange(v float64) Scaled {
 	switch {
 	case unmeasured(v):
-		return Unknown
+		return newScaled(Unknown, "")
 	case v >= tenfold:
-		return factor(v)
+		return newScaled(factor(v), "")
 	}
 	s := signed(v, decimals(v))
 	switch {
 	case s == "0" && v > 0:
 		s = "<0.01"
 	case s == "0" && v < 0:
-		s = "-0.00"
+		s = ">-0.01"
 	}
-	return s + " %"
+	return newScaled(s, "%")
 }
 
 // Percent prints a limit or another share without sign and trailing zeros: "3 %"; from a hundredfold on as a factor.
@@ -170,17 +238,20 @@ func Deviation(v float64) string {
 }
 
 // Share prints a part of a whole: "42.1 %", "0.48 %", "<0.01 %".
-func Share(v float64) string {
+func Share(v float64) string { return ScaleShare(v).String() }
+
+// ScaleShare is a part of a whole in the unit that [Share] prints it in.
+func ScaleShare(v float64) Scaled {
 	digits := 1
 	switch {
 	case unmeasured(v):
-		return Unknown
+		return newScaled(Unknown, "")
 	case v > 0 && v < 0.0001:
-		return "<0.01 %"
+		return newScaled("<0.01", "%")
 	case v < 0.01:
 		digits = 2
 	}
-	return strconv.FormatFloat(v*100, 'f', digits, 64) + " %"
+	return newScaled(strconv.FormatFloat(v*100, 'f', digits, 64), "%")
 }
 
 // ChangeInterval prints the ends of a change's interval with the precision of the change itself, or as much as it takes

@@ -28,7 +28,7 @@ func TestQuantity(t *testing.T) {
 func TestPercent(t *testing.T) {
 	for v, want := range map[float64]string{
 		0.0487: "+4.87 %", -0.0987: "-9.87 %", 0.099951: "+10.0 %", 0.613: "+61.3 %", 11.3: "×12.30", 0.0045: "+0.45 %",
-		2.12: "+212 %", 0: "0 %", 1e-9: "<0.01 %", -1e-9: "-0.00 %",
+		2.12: "+212 %", 0: "0 %", 1e-9: "<0.01 %", -1e-9: ">-0.01 %",
 		math.NaN(): "–", math.Inf(1): "–", 1e300: "×1e+300",
 	} {
 		if got := Change(v); got != want {
@@ -44,12 +44,28 @@ func TestPercent(t *testing.T) {
 	if got := ChangeInterval(24.2, 24.08, 24.31); got != "×25.08 … ×25.31" {
 		t.Errorf("interval of a factor: %q", got)
 	}
-	for v, want := range map[float64]string{0.421: "42.1 %", 1: "100.0 %", 0.00484: "0.48 %", 5e-5: "<0.01 %", 0: "0.00 %", math.NaN(): "–"} {
+	for v, want := range map[float64]string{0.421: "42.1 %", 1: "100.0 %", 0.00484: "0.48 %", 5e-5: "<0.01 %",
+		0: "0.00 %", math.NaN(): "–"} {
 		if got := Share(v); got != want {
 			t.Errorf("Share(%v) = %q, want %q", v, got, want)
 		}
 	}
 	if got := ChangeInterval(3, 3, 3); got != "" {
 		t.Errorf("interval of an exact change: %q", got)
+	}
+}
+
+func TestApart(t *testing.T) {
+	for _, tt := range []struct {
+		base, head float64
+		unit, want string
+	}{
+		{13054605.8986, 13049118.5254, "ns", "13.055 → 13.049 ms"}, {100000, 100000.2, "ns", "100.0000 → 100.0002 µs"},
+		{1000001, 1000002, "count", "1000001 → 1000002"}, {1.00001, 1.00002, "ratio", "1.00001 → 1.00002"},
+		{0.99996, 1.00004, "", "0.99996 → 1.00004"}, {2, 2, "ns", "2.00000000000 → 2.00000000000 ns"},
+	} {
+		if got := Apart(tt.base, tt.head, tt.unit); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
 	}
 }

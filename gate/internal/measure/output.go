@@ -39,11 +39,14 @@ func (o Output) Compile() (*regexp.Regexp, error) {
 	re, err := regexp.Compile(o.Pattern)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is not a regular expression: %s", o.Pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil, fmt.Errorf("%q is not a regular expression: %s", o.Pattern,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case re.NumSubexp() == 0:
-		return nil, fmt.Errorf("%q has no group; put parentheses around the number, as in 'throughput: ([0-9.]+)'", o.Pattern)
+		return nil, fmt.Errorf("%q has no group; put parentheses around the number, as in 'throughput: ([0-9.]+)'",
+			o.Pattern)
 	case re.NumSubexp() > 1:
-		return nil, fmt.Errorf("%q has %d groups; keep the one around the number and write (?:…) for the others", o.Pattern, re.NumSubexp())
+		return nil, fmt.Errorf("%q has %d groups; keep the one around the number and write (?:…) for the others",
+			o.Pattern, re.NumSubexp())
 	}
 	return re, nil
 }

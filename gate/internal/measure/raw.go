@@ -25,7 +25,8 @@ const (
 // rawForms find the form of a name by its parts; the first row that has one decides.
 var rawForms = [][]string{
 	{rawShare, ".pct"}, {rawLimit, ".peak_sustained", ".peak_burst", ".max_rate"}, {rawCycle, ".per_cycle_"},
-	{rawSecond, ".per_second"}, {rawRatio, ".ratio"}, {rawTotal, "_pct_of_"}, {rawShare, "_pct", "__pct_"}, {rawTotal, ""},
+	{rawSecond, ".per_second"}, {rawRatio, ".ratio"}, {rawTotal, "_pct_of_"}, {rawShare, "_pct", "__pct_"},
+	{rawTotal, ""},
 }
 
 // rawDirections are the directions of metrics of Nsight Compute: the forms that are better when higher and when lower,
@@ -79,7 +80,8 @@ func rawBetter(raw, form string) Direction {
 // instructions and attributes of the launch are exact.
 func rawMetric(raw string) Metric {
 	form := rawFormOf(raw)
-	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: rawBetter(raw, form), Exact: rawCounted().MatchString(raw)}
+	m := Metric{Name: RawPrefix + raw, Unit: "count", Better: rawBetter(raw, form),
+		Exact: rawCounted().MatchString(raw)}
 	bytes := strings.Contains(raw, "bytes")
 	switch {
 	case form == rawShare:

@@ -16,7 +16,8 @@ var variants = []struct {
 	by string
 }{
 	{regexp.MustCompile(`\.(avg|max|min|sum)(\.|$)`), ".A$2"},
-	{regexp.MustCompile(`_(op|mem|pipe|srcunit|aperture|evict|srcnode|path_tensor|issue_stalled)_[a-z0-9_]*`), "_${1}_"},
+	{regexp.MustCompile(`_(op|mem|pipe|srcunit|aperture|evict|srcnode|path_tensor|issue_stalled)_[a-z0-9_]*`),
+		"_${1}_"},
 	{regexp.MustCompile(`^(device|numa|nvlink|c2clink|profiler)__.*`), "$1"},
 }
 
@@ -84,10 +85,11 @@ func TestRawDirections(t *testing.T) {
 // Names beside those of the pages: of older and newer releases, and those that people put into policies.
 func TestRawMetrics(t *testing.T) {
 	for name, want := range map[string]Metric{
-		"smsp__inst_executed.sum":                                                {Unit: "count", Better: Lower, Exact: true},
-		"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum":                    {Unit: "count", Better: Lower, Exact: true},
-		"smsp__inst_executed.avg":                                                {Unit: "count", Better: Lower},
-		"launch__registers_per_thread":                                           {Unit: "count", Better: Lower, Exact: true},
+		"smsp__inst_executed.sum":                             {Unit: "count", Better: Lower, Exact: true},
+		"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": {Unit: "count", Better: Lower, Exact: true},
+		"smsp__inst_executed.avg":                             {Unit: "count", Better: Lower},
+		"launch__registers_per_thread": {Unit: "count", Better: Lower,
+			Exact: true},
 		"launch__grid_size":                                                      {Unit: "count", Exact: true},
 		"dram__bytes.sum":                                                        {Unit: "B", Better: Lower},
 		"dram__bytes.sum.per_second":                                             {Unit: "B/s", Better: Higher},
@@ -120,20 +122,21 @@ func TestRawMetrics(t *testing.T) {
 		"sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active": {Unit: "%", Better: Higher},
 		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed":       {Unit: "%", Better: Higher},
 		"gpu__compute_memory_throughput.avg.peak_sustained":                      {Unit: "ratio"},
-		"launch__shared_mem_per_block_static":                                    {Unit: "B per block", Better: Lower, Exact: true},
-		"lts__average_gcomp_output_sector_compression_achieved_rate.ratio":       {Unit: "ratio"},
-		"future__of_a_later_release.sum":                                         {Unit: "count"},
-		"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum":     {Unit: "count", Better: Lower},
-		"smsp__inst_executed_op_local_ld.sum.pct_of_peak_sustained_elapsed":      {Unit: "%", Better: Lower},
-		"smsp__average_inst_executed_per_warp.ratio":                             {Unit: "ratio"},
-		"l1tex__m_xbar2l1tex_read_bytes.sum.pct_of_peak_sustained_elapsed":       {Unit: "%", Better: Higher},
-		"smsp__average_warp_latency_issue_stalled_math_pipe_throttle.ratio":      {Unit: "ratio", Better: Lower},
-		"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio":      {Unit: "ratio"},
-		"smsp__sass_average_branch_targets_threads_uniform.pct":                  {Unit: "%", Better: Higher},
-		"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.max_rate":     {Unit: "ratio"},
-		"pcie__read_bytes.sum.per_second":                                        {Unit: "B/s"},
-		"sm__ops_path_tensor_src_fp16.sum.peak_sustained_elapsed.per_second":     {Unit: "1/s"},
-		"sm__ops_path_tensor_src_fp16.sum.per_second":                            {Unit: "1/s", Better: Higher},
+		"launch__shared_mem_per_block_static": {Unit: "B per block", Better: Lower,
+			Exact: true},
+		"lts__average_gcomp_output_sector_compression_achieved_rate.ratio":   {Unit: "ratio"},
+		"future__of_a_later_release.sum":                                     {Unit: "count"},
+		"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum": {Unit: "count", Better: Lower},
+		"smsp__inst_executed_op_local_ld.sum.pct_of_peak_sustained_elapsed":  {Unit: "%", Better: Lower},
+		"smsp__average_inst_executed_per_warp.ratio":                         {Unit: "ratio"},
+		"l1tex__m_xbar2l1tex_read_bytes.sum.pct_of_peak_sustained_elapsed":   {Unit: "%", Better: Higher},
+		"smsp__average_warp_latency_issue_stalled_math_pipe_throttle.ratio":  {Unit: "ratio", Better: Lower},
+		"smsp__average_warps_issue_stalled_selected_per_issue_active.ratio":  {Unit: "ratio"},
+		"smsp__sass_average_branch_targets_threads_uniform.pct":              {Unit: "%", Better: Higher},
+		"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.max_rate": {Unit: "ratio"},
+		"pcie__read_bytes.sum.per_second":                                    {Unit: "B/s"},
+		"sm__ops_path_tensor_src_fp16.sum.peak_sustained_elapsed.per_second": {Unit: "1/s"},
+		"sm__ops_path_tensor_src_fp16.sum.per_second":                        {Unit: "1/s", Better: Higher},
 	} {
 		want.Name = RawPrefix + name
 		if got, ok := MetricByName(want.Name); got != want || !ok {

@@ -10,8 +10,8 @@ var (
 		"number of launches, per step")
 	Total = row("total", "ns", Lower, time, perStep|overRanks, kernels, ByTimeline, TermKernel,
 		judged|followed|ticks|main, "summed GPU time of all steady launches, per step, outliers included", "total time")
-	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks, ranges|devices|workload|sections, ByTimeline, TermSum,
-		judged|followed|main|drifts, "summed kernel time, per step", "GPU time")
+	GPUTime = row("gpu_time", "ns", Lower, time, perStep|overRanks, ranges|devices|workload|sections, ByTimeline,
+		TermSum, judged|followed|main|drifts, "summed kernel time, per step", "GPU time")
 	CopyTime = row("copy_time", "ns", Lower, time, perStep|overRanks, copies, ByTimeline, TermCopy, judged|main,
 		"summed GPU time of one kind of copy or memset, per step")
 	CopyBytes = stepCount("copy_bytes", "B", Lower, copies, judged|informs,
@@ -57,11 +57,12 @@ var (
 		"time from the last event to the end of the process")
 	Imbalance = row("imbalance", "ratio", Lower, share, alone, workload, ByTimeline, TermKernel, judged|ranks,
 		"compute of the slowest rank over the mean of all, of a job of several ranks")
-	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, kernels|devices|workload, ByTimeline,
-		TermStep, ranks, "time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
+	CollectiveWait = row("collective_wait", "ns", Neither, time, perStep|overRanks, kernels|devices|workload,
+		ByTimeline, TermStep, ranks,
+		"time in collectives beyond that of the shortest participant, per step: the mean over the ranks",
 		"wait in collectives")
-	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, devices|workload, ByTimeline, TermStep, ranks,
-		"mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
+	CausedWait = row("caused_wait", "ns", Neither, time, perStep|overRanks, devices|workload, ByTimeline, TermStep,
+		ranks, "mean wait of the other ranks in collectives that a rank joined last, per step", "wait that it causes")
 	ExposedCommunication = row("exposed_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
 		ByTimeline, TermStep, ranks, "time of a step with a collective, waiting included, and no computing kernel")
 	HiddenCommunication = row("hidden_communication", "ns", Neither, time, perStep|overRanks, devices|workload,
@@ -74,7 +75,8 @@ var (
 		"CUDA calls per step without a launch, copy or memset, of a recording that lists no calls",
 		"CUDA calls without work of the GPU")
 	MessageBytes = stepCount("message_bytes", "B", Neither, kernels, ranks,
-		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth", "bytes of messages")
+		"size of the messages of a collective, per step: over its time it is the algorithm bandwidth",
+		"bytes of messages")
 	RankStep = row("rank_step_time", "ns", Neither, time, perStep, devices, ByTimeline, TermStep, ranks,
 		"period of a rank's own steps", "step time of the rank")
 	RankCopies = row("rank_copy_time", "ns", Neither, time, perStep, devices, ByTimeline, TermCopy, ranks,
@@ -86,7 +88,8 @@ var (
 	SlowestLaunches = row("slowest_launches", "count", Neither, exact, perStep, kernels, ByTimeline, TermCount, ranks,
 		"launches of the kernel in that rank, per step", "launches in the slowest rank")
 	Owned = row("owned_time", "ns", Neither, time, perStep|overRanks, kernels|copies|idle, ByTimeline, TermStep, 0,
-		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time", "time of the step")
+		"part of the mean step that is attributed to a kernel, a kind of copy or a cause of idle time",
+		"time of the step")
 	MemoryPeak = row("memory_peak", "B", Lower, exact, alone, workload, ByMemory, TermCount, judged,
 		"largest device memory that the process requested from the driver, what an allocator reserves included",
 		"device memory requested")
@@ -129,9 +132,16 @@ var (
 		"bandwidth on the GPU")
 	GPUFlopRate = benchmark("gpu_flop_rate", "FLOP/s", Higher, rate, TermKernel,
 		"floating-point operations per second of a time on the GPU", "FLOP rate on the GPU")
-	Memory = benchmark("memory", "B", Lower, amount, TermOutput, "memory that the harness states")
-	Value  = row("value", "", Neither, amount, alone, benchmarks, ByResults, TermOutput, main,
+	Memory    = benchmark("memory", "B", Lower, amount, TermOutput, "memory that the harness states")
+	Ratio     = benchmark("ratio", "", Lower, rate, TermKernel, "quotient of two times or sizes of one run")
+	RateRatio = benchmark("rate_ratio", "", Higher, rate, TermKernel, "quotient of two rates of one run",
+		"ratio of rates")
+	Value = row("value", "", Neither, amount, alone, benchmarks, ByResults, TermOutput, main,
 		"number without a direction: the rule gives it with better")
+	MoreValue = row("more_value", "", Higher, rate, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"number of which more is better, as the filter of its file says", "score")
+	LessValue = row("less_value", "", Lower, amount, alone, benchmarks, ByResults, TermOutput, judged|followed|main,
+		"number of which less is better, as the filter of its file says", "amount")
 )
 
 // The metrics that are sampled of the whole GPU: means over a step or a range, in per cent of the peak rate. They show
@@ -175,8 +185,9 @@ var (
 	L2HitRate     = counter("l2_hit_rate", "%", Higher, share, "hits of the L2 cache")
 	LoadSectors   = counter("load_sectors", "sectors/request", Lower, rate,
 		"32-byte sectors per load from global memory: 4 where a warp reads neighbouring floats, 32 at worst")
-	StoreSectors         = counter("store_sectors", "sectors/request", Lower, rate, "the same for stores")
-	AchievedOccupancy    = counter("achieved_occupancy", "%", Higher, share, "active warps of the most that an SM holds")
+	StoreSectors      = counter("store_sectors", "sectors/request", Lower, rate, "the same for stores")
+	AchievedOccupancy = counter("achieved_occupancy", "%", Higher, share,
+		"active warps of the most that an SM holds")
 	TheoreticalOccupancy = counter("theoretical_occupancy", "%", Higher, exact,
 		"warps that the launch allows of the most that an SM holds")
 	LimitBlocks    = limit("limit_blocks", "its own bound")

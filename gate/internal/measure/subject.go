@@ -63,42 +63,12 @@ const (
 var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput,
 	ScopeBenchmark, ScopeSection}
 
-// idleWhere stands between the class of a cause and where the host was.
-const idleWhere = ": "
-
-// The classes of idle time. The values are keys of baselines and of the JSON, and stay; reports print other words.
-const (
-	IdleLaunch     = "launch-starved"     // waiting for the CPU: the next launch had not been issued
-	IdleSync       = "blocking"           // the host waited for the GPU, and issued late
-	IdleDependency = "dependency-stalled" // an issued operation waits for an event or another stream
-	IdleGaps       = "micro gaps"         // launch gaps: a few µs between operations that were issued in time
-	IdleUnknown    = "unknown"            // the recording does not tell when the next operation was issued
-)
-
-// IdleSubject is a cause of idle time: its class, such as [IdleLaunch], and the code that the host ran in that time, ""
-// where the host plays no part, as in [IdleGaps].
-func IdleSubject(class, where string) Subject {
-	if where != "" {
-		class += idleWhere + where
-	}
-	return Subject{Scope: ScopeIdle, Name: class}
-}
-
-// Idle takes the subject of a cause of idle time apart; both are "" for any other.
-func (s Subject) Idle() (class, where string) {
-	if s.Scope != ScopeIdle {
-		return "", ""
-	}
-	class, where, _ = strings.Cut(s.Name, idleWhere)
-	return class, where
-}
-
 // Subject is the object of a metric, see [Scope]: a kernel with its geometry, an NVTX range, a device, the workload, a
 // kind of copy, or a printed number. It is comparable and independent of numbering within a run.
 type Subject struct {
 	Scope Scope `json:"scope"`
-	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
-	// domain) or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD", or the name of an output.
+	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default domain)
+	// or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD", or the name of an output.
 	Name  string `json:"name"`
 	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
 	Block Dim3   `json:"block"`
@@ -144,7 +114,8 @@ func (s Subject) Compare(o Subject) int {
 	dim := func(a, b Dim3) int {
 		return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y), cmp.Compare(a.Z, b.Z))
 	}
-	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid), dim(s.Block, o.Block))
+	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid),
+		dim(s.Block, o.Block))
 }
 
 // The sections of a run. Their elapsed times add up to that of the run, and so do their GPU times and launches.

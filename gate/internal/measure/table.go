@@ -29,7 +29,8 @@ var kinds = []struct {
 	is   subjects
 	kind Scope
 }{{kernels, ScopeKernel}, {ranges, ScopeRange}, {devices, ScopeDevice}, {workload, ScopeWorkload}, {copies, ScopeCopy},
-	{outputs, ScopeOutput}, {benchmarks, ScopeBenchmark}, {sections, ScopeSection}, {idle, ScopeIdle}, {calls, ScopeCall}}
+	{outputs, ScopeOutput}, {benchmarks, ScopeBenchmark}, {sections, ScopeSection}, {idle, ScopeIdle},
+	{calls, ScopeCall}}
 
 // Kind is the scope of a subject in rules: [ScopeCopy] for a kind of copies.
 func (s Subject) Kind() Scope {

@@ -53,10 +53,12 @@ func ParseAmount(s string) (Amount, error) {
 		u, known = sized{factor: 1}, true
 	}
 	if !decimal().MatchString(digits) || !known {
-		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
+		return Amount{},
+			fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
-	if f *= u.factor; err != nil || math.IsInf(f, 0) {
+	f *= u.factor
+	if err != nil || math.IsInf(f, 0) {
 		return Amount{}, fmt.Errorf("%q is too large", s)
 	}
 	return Amount{f, u.base}, nil

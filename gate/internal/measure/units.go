@@ -43,6 +43,9 @@ var things = []string{"1", "op ops", "item items", "iter iters it iterations", "
 	"req reqs request requests", "image images img imgs", "sample samples", "step steps", "row rows", "frame frames",
 	"query queries", "elem elems element elements", "msg msgs message messages", "call calls"}
 
+// abbreviations are rates in capital or small letters.
+var abbreviations = map[string]string{"fps": "frames/s", "qps": "queries/s", "rps": "requests/s"}
+
 // spelled and lowered are the units by their spellings and by these in lower case, printed the sizes of a base unit.
 var spelled, lowered, printed = func() (exact, lower map[string]sized, sizes map[string][]sized) {
 	exact, lower, sizes = map[string]sized{}, map[string]sized{}, map[string][]sized{}
@@ -81,13 +84,18 @@ func unitOf(spelling string) (sized, bool) {
 
 // rateOf finds the unit of things per second, with a prefix or without: Mrows/s, tok/s, 1/s.
 func rateOf(spelling string) (sized, bool) {
+	if rate, known := abbreviations[strings.ToLower(spelling)]; known {
+		return rateOf(rate)
+	}
 	for _, per := range []string{"/s", "/sec", "/second", " per second"} {
 		name, ok := strings.CutSuffix(spelling, per)
-		if name = strings.TrimSpace(name); !ok {
+		name = strings.TrimSpace(name)
+		if !ok {
 			continue
 		}
 		for prefix, size := range thousands {
-			if noun, ok := strings.CutPrefix(name, prefix); ok && thing(noun) >= 0 && (prefix == "" || thing(name) < 0) {
+			if noun, ok := strings.CutPrefix(name, prefix); ok && thing(noun) >= 0 &&
+				(prefix == "" || thing(name) < 0) {
 				if noun == "" {
 					noun = "1"
 				}
@@ -118,14 +126,14 @@ func IsRate(base string) bool {
 	return per && thing(noun) >= 0
 }
 
-// SameUnit reports whether values in two units compare: spellings of one, or one that is not known. The rates of
+// SameUnit reports whether values in two units compare: spellings of one, or no unit on either side. The rates of
 // sessions that older versions wrote are all per second without a noun, which were those of rows and elements in any
 // size.
 func SameUnit(a, b string) bool {
 	if !IsRate(a) || !IsRate(b) {
 		size, base, known := BaseUnit(a)
 		other, of, _ := BaseUnit(b)
-		return a == b || a == "" || b == "" || known && size == other && base == of
+		return a == b || known && size == other && base == of
 	}
 	x, y := thing(strings.TrimSuffix(a, "/s")), thing(strings.TrimSuffix(b, "/s"))
 	sized := []int{thing("rows"), thing("elem")}
@@ -135,13 +143,14 @@ func SameUnit(a, b string) bool {
 // unitText matches a unit that a file may give its values.
 var unitText = input.Pattern(`^[\pL%°µ1][\pL\pN%°µ/²³^.* _-]{0,31}$`)
 
-// In is the metric in a unit of its own: that of a rate of things, or of a value without a direction. ok is false for
-// another unit.
+// In is the metric in a unit of its own: that of a rate of things, or of a value whose file names its unit. ok is false
+// for another unit.
 func (m Metric) In(base string) (in Metric, ok bool) {
 	switch {
 	case base == m.Unit:
 	case m.Raw() != "": // older versions named the same base unit in another way
-	case m.Name == ItemRate.Name && IsRate(base), m.Name == Value.Name && unitText().MatchString(base):
+	case m.Name == ItemRate.Name && IsRate(base),
+		slices.Contains([]string{Value.Name, MoreValue.Name, LessValue.Name}, m.Name) && unitText().MatchString(base):
 		m.Unit = base
 	default:
 		return m, false

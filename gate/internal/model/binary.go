@@ -8,57 +8,74 @@ import (
 
 var errCalls = errors.New("calls of a trace end before their number")
 
-// MarshalBinary is the calls of each thread, for another process of nsgate.
-func (c Calls) MarshalBinary() ([]byte, error) {
-	out := columns{writes: true}
-	out.bytes = binary.AppendUvarint(nil, uint64(len(c.threads)))
-	for i := range c.threads {
-		part := make([]Call, 0, min(callsOfPart, c.threads[i].n))
-		for at := c.From(int32(i), math.MinInt64); ; at.Next() {
-			if at.OK {
-				part = append(part, at.Call)
-			}
-			if !at.OK || len(part) == callsOfPart {
-				out.calls(&part)
-				part = part[:0]
-			}
-			if !at.OK {
-				break
-			}
-		}
-	}
-	return out.bytes, nil
+// numbers reads the numbers in bytes, which may be anything: broken is set where one is cut off.
+type numbers struct {
+	bytes  []byte
+	broken bool
 }
 
-// callsOfPart is how many calls are written together; fewer are the last ones of their thread.
-const callsOfPart = 1 << 16
+func (n *numbers) next() int64 {
+	if len(n.bytes) > 0 && n.bytes[0] < 0x80 {
+		x := int64(n.bytes[0])
+		n.bytes = n.bytes[1:]
+		return x>>1 ^ -(x & 1)
+	}
+	x, size := binary.Varint(n.bytes)
+	if size <= 0 {
+		n.broken, n.bytes = true, nil
+		return 0
+	}
+	n.bytes = n.bytes[size:]
+	return x
+}
 
-func (c *columns) calls(part *[]Call) {
-	rows(c, part)
-	times(c, *part, func(x *Call) *int64 { return &x.Start }, func(x *Call) *int64 { return &x.End })
-	column(c, *part, false, func(x *Call) *int32 { return &x.Name })
+// length is the number of rows that follow, each of at least so many bytes: a short file makes no long list.
+func (n *numbers) length(least int) int {
+	rows := n.next()
+	n.broken = n.broken || rows < 0 || rows > int64(len(n.bytes)/least)
+	if n.broken {
+		return 0
+	}
+	return int(rows)
+}
+
+// whole reports whether all numbers were read, and no byte is left.
+func (n *numbers) whole() bool { return !n.broken && len(n.bytes) == 0 }
+
+// MarshalBinary is the calls of each thread, for another process of nsgate.
+func (c Calls) MarshalBinary() ([]byte, error) {
+	out := binary.AppendVarint(nil, int64(len(c.threads)))
+	for i := range c.threads {
+		out = binary.AppendVarint(out, int64(c.threads[i].n))
+		end := int64(0)
+		for at := c.From(int32(i), math.MinInt64); at.OK; at.Next() {
+			out = binary.AppendVarint(out, at.Call.Start-end)
+			out = binary.AppendVarint(out, at.Call.End-at.Call.Start)
+			out = binary.AppendVarint(out, int64(at.Call.Name))
+			end = at.Call.End
+		}
+	}
+	return out, nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (c *Calls) UnmarshalBinary(data []byte) error {
 	*c = Calls{}
-	threads, size := binary.Uvarint(data)
-	in := columns{bytes: data[max(size, 0):], broken: size <= 0 || threads > uint64(len(data))}
-	for i := 0; i < int(threads) && !in.broken; i++ {
+	in := numbers{bytes: data}
+	for i := range in.length(1) {
 		c.threads = append(c.threads, callList{})
-		for n := callsOfPart; n == callsOfPart && !in.broken; {
-			var part []Call
-			in.calls(&part)
-			for _, x := range part {
-				if x.Thread = int32(i); x.End < x.Start || x.Name < 0 {
-					return errCalls
-				}
-				c.Add(x)
+		end := int64(0)
+		for range in.length(3) {
+			x := Call{Start: end + in.next(), Thread: int32(i)}
+			x.End, x.Name = x.Start+in.next(), int32(in.next())
+			end = x.End
+			if x.End < x.Start || x.Name < 0 {
+				return errCalls
 			}
-			n = len(part)
+			c.Add(x)
 		}
 	}
-	if in.broken || len(in.bytes) > 0 {
+	if !in.whole() {
 		return errCalls
 	}
 	c.Settle(nil)

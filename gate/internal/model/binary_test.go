@@ -17,7 +17,8 @@ func TestCallsBinary(t *testing.T) {
 		})).Draw(t, "calls") {
 			want.Add(x)
 		}
-		if want.Settle(nil); rapid.Bool().Draw(t, "renamed") {
+		want.Settle(nil)
+		if rapid.Bool().Draw(t, "renamed") {
 			want.Settle(func(name int32) int32 { return 9 - name })
 		}
 		data, err := want.MarshalBinary()

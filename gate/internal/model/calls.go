@@ -16,14 +16,14 @@ type Call struct {
 	Thread int32
 }
 
-// inside reports whether a call lies inside another one of its thread, as a call of the driver lies inside that of the runtime. A
-// call without a length that begins where another ends follows it.
+// inside reports whether a call lies inside another one of its thread, as a call of the driver lies inside that of the
+// runtime. A call without a length that begins where another ends follows it.
 func (c *Call) inside(o *Call) bool {
 	return o.Start <= c.Start && c.End <= o.End && (c.Start < o.End || c.Start == o.Start)
 }
 
-// Calls are the CUDA calls of a process except those inside another call of their thread: sorted by thread, then by start. They
-// are stored as differences from one to the next, about six bytes each. The zero value is empty.
+// Calls are the CUDA calls of a process except those inside another call of their thread: sorted by thread, then by
+// start. They are stored as differences from one to the next, about six bytes each. The zero value is empty.
 type Calls struct {
 	threads []callList // by number
 	names   []int32    // the final number of each name, nil for no change
@@ -55,8 +55,8 @@ const (
 	longestCall  = 2*binary.MaxVarintLen64 + binary.MaxVarintLen32 // bytes
 )
 
-// Add adds a call of a thread, numbered from 0. Calls in the order of their starts, an inner one next to its outer one, are
-// the cheapest. [Calls.Settle] must follow the last one.
+// Add adds a call of a thread, numbered from 0. Calls in the order of their starts, an inner one next to its outer one,
+// are the cheapest. [Calls.Settle] must follow the last one.
 func (c *Calls) Add(x Call) {
 	for len(c.threads) <= int(x.Thread) {
 		c.threads = append(c.threads, callList{})
@@ -65,7 +65,8 @@ func (c *Calls) Add(x Call) {
 }
 
 func (l *callList) add(x Call) {
-	switch last := &l.last; {
+	last := &l.last
+	switch {
 	case !l.open:
 		l.last, l.open = x, true
 	case x.inside(last):
@@ -91,7 +92,8 @@ func (l *callList) put(x *Call) {
 		}
 		before.bytes = l.free[:0]
 		if len(l.blocks) == cap(l.blocks) {
-			l.blocks = slices.Grow(l.blocks, max(1, len(l.blocks))) // fewer bytes are left behind than where append grows it
+			// fewer bytes are left behind than where append grows it
+			l.blocks = slices.Grow(l.blocks, max(1, len(l.blocks)))
 		}
 		l.blocks = append(l.blocks, before)
 	}
@@ -113,8 +115,8 @@ func (l *callList) put(x *Call) {
 	}
 }
 
-// Settle ends the adding of calls. Unless it is nil, rename gives the final number of a name: it is called once for each name, in
-// the order of their first calls.
+// Settle ends the adding of calls. Unless it is nil, rename gives the final number of a name: it is called once for
+// each name, in the order of their first calls.
 func (c *Calls) Settle(rename func(name int32) int32) {
 	for i := range c.threads {
 		l := &c.threads[i]
@@ -138,7 +140,8 @@ func (l *callList) settle() {
 		l.open = false
 	}
 	late := l.late
-	if l.late = nil; len(late) == 0 {
+	l.late = nil
+	if len(late) == 0 {
 		return
 	}
 	// Of those that begin together the longest comes first: the others are inside it.
@@ -176,7 +179,8 @@ func (c *Calls) Threads() int { return len(c.threads) }
 func (c *Calls) Span() (span Interval) {
 	for i := range c.threads {
 		at := c.threads[i].begin(int32(i), c.names)
-		if at.Next(); !at.OK {
+		at.Next()
+		if !at.OK {
 			continue
 		}
 		if span == (Interval{}) {
@@ -244,7 +248,8 @@ func (l *callList) begin(thread int32, names []int32) CallCursor {
 
 // Next moves to the next call of the thread.
 func (x *CallCursor) Next() {
-	if x.OK = x.next(); x.OK {
+	x.OK = x.next()
+	if x.OK {
 		return
 	}
 	if x.list != nil && x.block+1 < len(x.list.blocks) {

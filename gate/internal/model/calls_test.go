@@ -13,7 +13,8 @@ import (
 // outermost is a plain reference of [Calls].
 func outermost(calls []Call) []Call {
 	slices.SortFunc(calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End),
+			cmp.Compare(a.Name, b.Name))
 	})
 	kept := calls[:0]
 	for _, x := range calls {
@@ -27,17 +28,21 @@ func outermost(calls []Call) []Call {
 
 func TestOutermost(t *testing.T) {
 	calls := callsOf([]Call{
-		{Start: 20, End: 30, Thread: 1}, {Start: 12, End: 18, Name: 1}, {Start: 10, End: 20}, {Start: 13, End: 14, Name: 2}, {Start: 10, End: 15, Name: 3},
-		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 20, Name: 4}, {Start: 20, End: 20, Name: 4}, {Start: 19, End: 20, Name: 5}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6},
+		{Start: 20, End: 30, Thread: 1}, {Start: 12, End: 18, Name: 1}, {Start: 10, End: 20},
+		{Start: 13, End: 14, Name: 2}, {Start: 10, End: 15, Name: 3},
+		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 20, Name: 4}, {Start: 20, End: 20, Name: 4},
+		{Start: 19, End: 20, Name: 5}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6},
 	}...)
 	want := []Call{
-		{Start: 10, End: 20}, {Start: 20, End: 20, Name: 4}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6}, // which overlaps
+		// which overlaps
+		{Start: 10, End: 20}, {Start: 20, End: 20, Name: 4}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6},
 		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 30, Thread: 1},
 	}
 	if diff := gocmp.Diff(want, slices.Collect(calls.All())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if none := callsOf(); none.Len() != 0 || len(slices.Collect(none.All())) != 0 || none.From(0, 0).OK || none.From(-1, 0).OK {
+	if none := callsOf(); none.Len() != 0 || len(slices.Collect(none.All())) != 0 || none.From(0, 0).OK ||
+		none.From(-1, 0).OK {
 		t.Errorf("of none: %v", none)
 	}
 }
@@ -54,12 +59,16 @@ func TestCalls(t *testing.T) {
 			if rapid.IntRange(0, 40).Draw(t, "order") > inOrder {
 				start -= rapid.Int64Range(0, 40).Draw(t, "back")
 			}
-			list = append(list, Call{Start: start, End: start + rapid.Int64Range(0, 9).Draw(t, "length"), Name: 0, Thread: rapid.Int32Range(0, 2).Draw(t, "thread")})
+			list = append(list, Call{Start: start, End: start + rapid.Int64Range(0, 9).Draw(t, "length"), Name: 0,
+				Thread: rapid.Int32Range(0, 2).Draw(t, "thread")})
 			list[len(list)-1].Name = int32(list[len(list)-1].End - start) // equal spans have equal names
 		}
 		calls := callsOf(list...)
 		want := outermost(list)
-		if diff := gocmp.Diff(want, slices.Collect(calls.All()), gocmp.Transformer("", func(c Call) []int64 { return []int64{c.Start, c.End, int64(c.Name), int64(c.Thread)} })); len(want) > 0 && diff != "" {
+		if diff := gocmp.Diff(want, slices.Collect(calls.All()),
+			gocmp.Transformer("", func(c Call) []int64 {
+				return []int64{c.Start, c.End, int64(c.Name), int64(c.Thread)}
+			})); len(want) > 0 && diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
 		if calls.Len() != len(want) || !calls.Equal(callsOf(want...)) {

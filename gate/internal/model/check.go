@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// Check gives the first error that makes an unpacked trace of a file unfit to be reduced: a number that refers to
+// Check gives the first error that makes a trace of a file unfit to be reduced: a number that refers to
 // nothing, a list that is not sorted, an end before its start, more devices or kernels than a process has.
 func (t *Trace) Check() error {
 	for _, list := range []struct {
@@ -18,7 +18,8 @@ func (t *Trace) Check() error {
 	}{
 		{"launch", len(t.Launches), t.soundLaunch}, {"copy", len(t.Copies), t.soundCopy},
 		{"range", len(t.Ranges), t.soundRange}, {"kernel", len(t.Kernels), t.soundKernel},
-		{"interval of overhead", len(t.Overhead), disjoint(t.Overhead)}, {"capture", len(t.Captures), disjoint(t.Captures)},
+		{"interval of overhead", len(t.Overhead), disjoint(t.Overhead)},
+		{"capture", len(t.Captures), disjoint(t.Captures)},
 		{"call stack", len(t.Callers), func(i int) bool { return refers(t.Callers[i].Kernel, len(t.Kernels), -1) }},
 	} {
 		for i := range list.n {
@@ -32,8 +33,8 @@ func (t *Trace) Check() error {
 			return errors.New("a call")
 		}
 	}
-	if t.Digest != nil {
-		return t.Digest.check(t)
+	if t.Fragment != nil {
+		return t.Fragment.check(t)
 	}
 	switch {
 	case len(t.Launches) == 0 || len(Devices(t.Launches)) > mostDevices || len(t.Kernels) > MostSubjects:

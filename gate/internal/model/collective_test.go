@@ -15,8 +15,8 @@ func TestCollectives(t *testing.T) {
 		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Collective {
 			n := rapid.Int32Range(-1, 3)
 			return Collective{Own: rapid.Int64Range(0, 1<<61).Draw(t, "own"),
-				API:    rapid.Int64Range(-1<<61, 1<<61).Draw(t, "call"),
-				Kernel: n.Draw(t, "kernel"), Step: n.Draw(t, "step"), Channel: n.Draw(t, "channel"), Range: n.Draw(t, "range"),
+				API: rapid.Int64Range(-1<<61, 1<<61).Draw(t, "call"), Kernel: n.Draw(t, "kernel"),
+				Step: n.Draw(t, "step"), Channel: n.Draw(t, "channel"), Range: n.Draw(t, "range"),
 				Device: n.Draw(t, "device"), Section: int8(n.Draw(t, "section"))}
 		}), 1, 9).Draw(t, "collectives")
 		packed := PackCollectives(want)
@@ -32,7 +32,8 @@ func TestCollectives(t *testing.T) {
 		if !ok || !slices.Equal(list, want) || len(got.Times()) != len(want) || got.Times()[0] != want[0].Own {
 			t.Fatalf("%v, want %v", list, want)
 		}
-		for _, x := range []Collectives{{packed.Rest[:len(packed.Rest)-1], packed.Own}, {packed.Rest, packed.Own[:len(packed.Own)-1]},
+		for _, x := range []Collectives{{packed.Rest[:len(packed.Rest)-1], packed.Own},
+			{packed.Rest, packed.Own[:len(packed.Own)-1]},
 			{packed.Rest + "x", packed.Own}, {packed.Rest, append(packed.Own, 0)}, {}} {
 			if _, ok := x.Unpack(); ok {
 				t.Fatalf("%q is unpacked", x)

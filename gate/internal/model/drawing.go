@@ -2,8 +2,8 @@ package model
 
 import "github.com/nsgate/nsgate/gate/internal/measure"
 
-// Drawing is the content of pictures of a measurement beside its samples: one step, and the distribution of the launches of some
-// kernels. Nothing is judged by it. Times are whole ns.
+// Drawing is the content of pictures of a measurement beside its samples: one step, and the distribution of the
+// launches of some kernels. Nothing is judged by it. Times are whole ns.
 type Drawing struct {
 	// Subjects are the subjects of the numbers below, each once: kernels, kinds of copies, ranges, causes of idle time.
 	Subjects []measure.Subject `json:"subjects"`
@@ -28,8 +28,8 @@ type DrawnStep struct {
 	Ranges []DrawnSpan `json:"ranges,omitempty"`
 }
 
-// DrawnSpan is a span of a step: the index of its subject, its start in the step, its length, and the depth of a range, or what
-// kind of time else (0 computes, 1 communicates, 2 copies, 3 is idle).
+// DrawnSpan is a span of a step: the index of its subject, its start in the step, its length, and the depth of a range,
+// or what kind of time else (0 computes, 1 communicates, 2 copies, 3 is idle).
 type DrawnSpan [4]int64
 
 // Subject, Start, Length and Level are the four numbers.

@@ -20,17 +20,21 @@ type Hardware struct {
 	// MIG lists the instances of a divided GPU, "" for a whole one: "42 + 42 SMs".
 	MIG string `json:"mig,omitempty"`
 	CPU string `json:"cpu,omitempty"` // model
-	// Sockets is the number of CPU packages, 0 where unknown; CPULimit the CPUs that the control group allows, 0 for no limit.
+	// Sockets is the number of CPU packages, 0 where unknown; CPULimit the CPUs that the control group allows, 0 for no
+	// limit.
 	Sockets  int     `json:"sockets,omitempty"`
 	CPULimit float64 `json:"cpu_limit,omitempty"`
 }
 
-// HostLoad is how much CPU time a host gave to others than the workload during its runs; zero for recordings from elsewhere.
+// HostLoad is how much CPU time a host gave to others than the workload during its runs; zero for recordings from
+// elsewhere.
 type HostLoad struct {
-	Throttled float64 `json:"throttled,omitempty"`    // share of the scheduling periods in which the control group hit its CPU limit
+	// share of the scheduling periods in which the control group hit its CPU limit
+	Throttled float64 `json:"throttled,omitempty"`
 	Steal     float64 `json:"steal,omitempty"`        // share of all CPU time that the hypervisor took
 	Foreign   float64 `json:"foreign_load,omitempty"` // CPUs that other processes used, on average
-	Crowded   float64 `json:"crowded,omitempty"`      // share of all CPU time that others used on a host without a free CPU
+	// share of all CPU time that others used on a host without a free CPU
+	Crowded float64 `json:"crowded,omitempty"`
 }
 
 // Denied is the largest share of its CPU time that the host may have denied the workload.
@@ -38,7 +42,8 @@ func (l HostLoad) Denied() float64 { return min(max(l.Throttled, l.Steal, l.Crow
 
 // Worse is the larger of two loads, number by number.
 func (l HostLoad) Worse(o HostLoad) HostLoad {
-	return HostLoad{max(l.Throttled, o.Throttled), max(l.Steal, o.Steal), max(l.Foreign, o.Foreign), max(l.Crowded, o.Crowded)}
+	return HostLoad{max(l.Throttled, o.Throttled), max(l.Steal, o.Steal), max(l.Foreign, o.Foreign),
+		max(l.Crowded, o.Crowded)}
 }
 
 // boardForm is one that serial numbers and UUIDs do not have.

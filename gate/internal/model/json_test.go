@@ -14,27 +14,34 @@ import (
 )
 
 func TestSessionJSON(t *testing.T) {
-	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "reduce(unsigned long, const float *, float *)", Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
+	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "reduce(unsigned long, const float *, float *)",
+		Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
 	want := Session{
 		Environment: Environment{
-			GPU: "NVIDIA H200", GPUs: 1, Processes: 1, GPUHash: "dda61e32", Driver: "580.95.05", CUDA: "13.0", Tool: "nsys 2025.3.2",
-			Schema: "3.20.3", GraphTrace: "node", Tick: 32, ClockMHz: 1980, Start: time.Date(2026, 11, 21, 1, 51, 36, 0, time.UTC),
+			GPU: "NVIDIA H200", GPUs: 1, Processes: 1, GPUHash: "dda61e32", Driver: "580.95.05", CUDA: "13.0",
+			Tool:   "nsys 2025.3.2",
+			Schema: "3.20.3", GraphTrace: "node", Tick: 32, ClockMHz: 1980,
+			Start: time.Date(2026, 11, 21, 1, 51, 36, 0, time.UTC),
 		},
 		Step: "step", Warmup: "auto",
-		Runs: []Run{{Skipped: 6, Total: 60, Launches: 324, Steady: true}, {Skipped: 6, Total: 60, Launches: 324, Steady: true}},
+		Runs: []Run{{Skipped: 6, Total: 60, Launches: 324, Steady: true},
+			{Skipped: 6, Total: 60, Launches: 324, Steady: true}},
 		Series: []Series{
 			{Subject: measure.Workload, Metric: measure.GPUTime, Values: Values{401971.463, 401026.981}},
 			{
-				Subject: measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, Metric: measure.CopyBytes, Values: Values{8388608, 8388608},
-				Note: "pinned to device",
+				Subject: measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, Metric: measure.CopyBytes,
+				Values: Values{8388608, 8388608},
+				Note:   "pinned to device",
 			},
 			{Subject: kernel, Metric: measure.Time, Values: Values{47557.295, math.NaN()}, Role: "step/memory"},
-			{Subject: kernel, Metric: measure.Metric{Name: "total", Unit: "s"}, Values: Values{1, 2}, Role: "step/memory"},
+			{Subject: kernel, Metric: measure.Metric{Name: "total", Unit: "s"}, Values: Values{1, 2},
+				Role: "step/memory"},
 			{Subject: kernel, Metric: measure.Total, Values: Values{1, 2}},
 			{Subject: kernel, Metric: measure.Launches, Values: Values{1, 1}, Role: "step"},
 		},
 	}
-	want.Hardware = Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700, MIG: "60 + 60 SMs", CPU: "Xeon"}
+	want.Hardware = Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700,
+		MIG: "60 + 60 SMs", CPU: "Xeon"}
 	data, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

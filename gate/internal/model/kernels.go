@@ -23,8 +23,7 @@ func (t *Trace) NameKernels(file string, names *KernelNames) error {
 	}
 	if n := len(t.Kernels); n > MostSubjects {
 		return Refuse(TooLarge, "record fewer steps, or a part of the program",
-			"%s: a process launched %d kernels of different names or geometries, more than %d",
-			file, n, MostSubjects)
+			"%s: a process launched %d kernels of different names or geometries, more than %d", file, n, MostSubjects)
 	}
 	launches, mangled := make([]int, len(t.Kernels)), names.normalizer.Mangled
 	for i := range t.Kernels {
@@ -37,7 +36,8 @@ func (t *Trace) NameKernels(file string, names *KernelNames) error {
 		k.Subject = subject
 	}
 	if n := names.normalizer.Mangled - mangled; n > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s too long or too nested to demangle", measure.Count(n, "kernel name is", "kernel names are")))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s too long or too nested to demangle",
+			measure.Count(n, "kernel name is", "kernel names are")))
 	}
 	for i := range t.Launches {
 		launches[t.Launches[i].Kernel]++
@@ -55,7 +55,8 @@ func Devices(launches []Launch) (out []int32) {
 	seen, last := map[int32]bool{}, int32(0) // most launches are on the device of the one before
 	for i := range launches {
 		if d := launches[i].Device; i == 0 || d != last {
-			if last = d; !seen[d] {
+			last = d
+			if !seen[d] {
 				seen[d], out = true, append(out, d)
 			}
 		}

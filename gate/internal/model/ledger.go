@@ -22,6 +22,7 @@ const (
 	UnknownName = "unknown name"
 	Skipped     = "skipped"
 	UnderClock  = "0 by a coarse clock"
+	Failed      = "failed" // with what the harness says behind a colon
 )
 
 // LeaveOut adds what a file or run of the session leaves out, each once.

@@ -5,7 +5,8 @@ import "testing"
 // TestUnlike compares settings that both loads say; counts may vary a little.
 func TestUnlike(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
-		{"", "", ""}, {"a=1", "", ""}, {"", "a=1", ""}, {"a=1", "b=2", ""}, {"a=1", "a=1", ""}, {"a=1 b=2", "a=1 b=3", "b"},
+		{"", "", ""}, {"a=1", "", ""}, {"", "a=1", ""}, {"a=1", "b=2", ""}, {"a=1", "a=1", ""},
+		{"a=1 b=2", "a=1 b=3", "b"},
 		{"a=inf", "a=none", "a"}, {"clock none, cache all", "clock none, cache all", ""},
 		{"clock none", "clock base", "mode"},
 		{"", WithoutNVTX, "mode"}, {"a=1", WithoutNVTX, "mode"},

@@ -12,10 +12,12 @@ import (
 
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ raw, name, short string }{
-		{"saxpy(unsigned long, float, const float *, float *)", "saxpy(unsigned long, float, const float *, float *)", "saxpy"},
+		{"saxpy(unsigned long, float, const float *, float *)", "saxpy(unsigned long, float, const float *, float *)",
+			"saxpy"},
 		{"_Z5saxpymfPKfPf", "saxpy(unsigned long, float, float const*, float*)", "saxpy"},
 		{"void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>>(int, T2)",
-			"void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>>(int, T2)", "vectorized_elementwise_kernel"},
+			"void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>>(int, T2)",
+			"vectorized_elementwise_kernel"},
 		{"void at::native::(anonymous namespace)::layer_norm<float, float, (bool)0>(int, T2)",
 			"void at::native::(anonymous namespace)::layer_norm<float, float, (bool)0>(int, T2)", "layer_norm"},
 		{"void <unnamed>::f<int>(int)", "void (anonymous namespace)::f<int>(int)", "f"},
@@ -23,7 +25,8 @@ func TestNames(t *testing.T) {
 		{"f[abi:v1,cw51cXTLSUwv1sCUt9Uw0VEw0NRRQPKzLTg4gaGKFsG2oMQGEYakJSQB1PQBk0Bynm21OiwU1a0UoLGhDpQE8oxrNQE_3d](Array<float>)",
 			"f(Array<float>)", "f"},
 		{"triton_poi_fused_add_0", "triton_poi_fused_add_0", "triton_poi_fused_add_0"},
-		{"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN"},
+		{"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN", "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN",
+			"nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NTN"},
 		{"void Functor::operator()(int)", "void Functor::operator()(int)", "operator()"},
 		{"a  b\x00\n\xff", "a b\uFFFD \uFFFD", "\uFFFD"},
 	} {
@@ -56,9 +59,11 @@ func TestRangeNames(t *testing.T) {
 func TestNameProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := string(rapid.SliceOf(rapid.Byte()).Draw(t, "raw"))
-		for what, f := range map[string]func(string) string{"name": measure.NormalizeName, "range": measure.NormalizeRange} {
+		for what, f := range map[string]func(string) string{"name": measure.NormalizeName,
+			"range": measure.NormalizeRange} {
 			name := f(raw)
-			if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			if !utf8.ValidString(name) || strings.ContainsFunc(name,
+				func(r rune) bool { return r < ' ' || r == 0x7f }) {
 				t.Fatalf("%s of %q is %q", what, raw, name)
 			}
 			if again := f(name); again != name && !strings.HasPrefix(name, "_Z") {
@@ -70,7 +75,8 @@ func TestNameProperties(t *testing.T) {
 }
 
 func TestDim3(t *testing.T) {
-	for s, want := range map[string]measure.Dim3{"": {}, "1x2x3": {X: 1, Y: 2, Z: 3}, "4294967295x1x1": {X: 4294967295, Y: 1, Z: 1}} {
+	for s, want := range map[string]measure.Dim3{"": {}, "1x2x3": {X: 1, Y: 2, Z: 3},
+		"4294967295x1x1": {X: 4294967295, Y: 1, Z: 1}} {
 		if got, err := measure.ParseDim3(s); err != nil || got != want {
 			t.Errorf("ParseDim3(%q) = %v, %v", s, got, err)
 		}
@@ -83,16 +89,19 @@ func TestDim3(t *testing.T) {
 }
 
 func TestSubject(t *testing.T) {
-	k := measure.Subject{Scope: measure.ScopeKernel, Name: "void ns::f<int>(int)", Grid: measure.Dim3{X: 4, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}
+	k := measure.Subject{Scope: measure.ScopeKernel, Name: "void ns::f<int>(int)", Grid: measure.Dim3{X: 4, Y: 1, Z: 1},
+		Block: measure.Dim3{X: 32, Y: 1, Z: 1}}
 	other := k
 	other.Grid.X = 5
 	if k.Short() != "f" || k.Geometry() != "4x1x1/32x1x1" || !strings.HasPrefix(k.ID(), "f#") || k.ID() == other.ID() {
 		t.Errorf("short %q, geometry %q, ids %q and %q", k.Short(), k.Geometry(), k.ID(), other.ID())
 	}
-	if measure.Workload.Short() != "workload" || measure.Workload.Geometry() != "" || measure.Workload.ID() != "workload" {
+	if measure.Workload.Short() != "workload" || measure.Workload.Geometry() != "" ||
+		measure.Workload.ID() != "workload" {
 		t.Errorf("workload is %q, %q, %q", measure.Workload.Short(), measure.Workload.Geometry(), measure.Workload.ID())
 	}
-	if !(measure.Workload.Compare(measure.Subject{Scope: measure.ScopeRange}) < 0 && k.Compare(other) < 0 && k.Compare(k) == 0) {
+	if !(measure.Workload.Compare(measure.Subject{Scope: measure.ScopeRange}) < 0 && k.Compare(other) < 0 &&
+		k.Compare(k) == 0) {
 		t.Error("subjects are out of order")
 	}
 }

@@ -22,15 +22,15 @@ type KernelNames struct {
 func (n *KernelNames) Subject(file, raw string) (measure.Subject, error) {
 	name, known := n.known[raw]
 	if !known {
-		if name = cmp.Or(n.normalizer.Name(raw), "(unnamed kernel)"); n.known == nil {
+		name = cmp.Or(n.normalizer.Name(raw), "(unnamed kernel)")
+		if n.known == nil {
 			n.known = map[string]string{}
 		}
 		n.known[strings.Clone(raw)] = name
 	}
 	if n.normalizer.Cost > mostDemangling {
-		return measure.Subject{}, Refuse(TooLarge, "record fewer kernels",
-			"%s: the mangled names of its kernels would take too long to read: the squares of their lengths add up to more than %d",
-			file, mostDemangling)
+		return measure.Subject{}, Refuse(TooLarge, "record fewer kernels", "%s: the mangled names of its kernels "+
+			"would take too long to read: the squares of their lengths add up to more than %d", file, mostDemangling)
 	}
 	return measure.Subject{Scope: measure.ScopeKernel, Name: name}, nil
 }

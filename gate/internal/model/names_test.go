@@ -9,7 +9,8 @@ import (
 
 // The cost of demangling is counted where it arises: whatever a name has before "_Z", and for each name once.
 func TestKernelNames(t *testing.T) {
-	for _, prefix := range []string{"_Z", " _Z", "_INTERNAL_e301b184_12_file_cu_1e3911aa::_Z", "[abi:v1]_Z", "__nv_static_3_abc__Z"} {
+	for _, prefix := range []string{"_Z", " _Z", "_INTERNAL_e301b184_12_file_cu_1e3911aa::_Z", "[abi:v1]_Z",
+		"__nv_static_3_abc__Z"} {
 		var names KernelNames
 		var err error
 		for i := 0; i < 40 && err == nil; i++ {

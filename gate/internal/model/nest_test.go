@@ -24,7 +24,8 @@ func TestNest(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "open") == 0 {
 				end = 1<<63 - 1
 			}
-			ranges = append(ranges, threadRange{model.Range{Start: start, End: end}, rapid.IntRange(1, 2).Draw(t, "thread")})
+			ranges = append(ranges, threadRange{model.Range{Start: start, End: end},
+				rapid.IntRange(1, 2).Draw(t, "thread")})
 		}
 		slices.SortStableFunc(ranges, func(a, b threadRange) int {
 			return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))

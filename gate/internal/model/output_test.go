@@ -17,7 +17,8 @@ func TestUnprofiledRuns(t *testing.T) {
 			Runs: []Run{{Total: 5}, {Total: 5}, {Unprofiled: true}},
 			Series: []Series{
 				{Subject: measure.Workload, Metric: measure.GPUTime, Values: Values{1, 2, nan}},
-				{Subject: measure.Output{Name: "tokens/s", Better: measure.Higher}.Subject(), Metric: measure.Rate, Values: Values{nan, nan, 3}},
+				{Subject: measure.Output{Name: "tokens/s", Better: measure.Higher}.Subject(), Metric: measure.Rate,
+					Values: Values{nan, nan, 3}},
 			},
 		}
 		if s.Profiled() != 2 || len(s.Of(&s.Series[0])) != 2 || len(s.Of(&s.Series[1])) != 1 {
@@ -33,7 +34,8 @@ func TestUnprofiledRuns(t *testing.T) {
 		{"as it should be", "", func(*Session) {}},
 		{"the order of runs", "run 3 was profiled and stands behind an unprofiled one; put the profiled ones first",
 			func(s *Session) { s.Runs[1].Unprofiled, s.Runs[2].Unprofiled = true, false }},
-		{"a time without a profiler", "workload gpu_time: run 3 has a value, and gpu_time is not measured in a run that was unprofiled",
+		{"a time without a profiler",
+			"workload gpu_time: run 3 has a value, and gpu_time is not measured in a run that was unprofiled",
 			func(s *Session) { s.Series[0].Values[2] = 1 }},
 		{"a rate with one", "tokens/s rate: run 1 has a value, and rate is not measured in a run that was profiled",
 			func(s *Session) { s.Series[1].Values[0] = 1 }},

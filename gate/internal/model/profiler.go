@@ -20,8 +20,8 @@ const (
 // PrintLaunches is the command that prints a table of launches, see [Statistics].
 const PrintLaunches = "nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
 
-// Comparable reports whether numbers of two profilers may be compared: two profilers time the same kernel differently. An unknown
-// profiler may be either.
+// Comparable reports whether numbers of two profilers may be compared: two profilers time the same kernel differently.
+// An unknown profiler may be either.
 func (p Profiler) Comparable(o Profiler) bool { return p == o || p == "" || o == "" }
 
 // ByLaunch reports whether it measures single launches, replayed one by one, and not the workload.

@@ -169,6 +169,7 @@ var (
 	MetricMissing = kind("metric-missing", "Nothing that a rule limits has its metric.")
 	NotProfiled   = kind("not-profiled", "ncu did not profile a kernel of the baseline.")
 	RowGone       = kind("row-gone", "The head lacks a row of a benchmark file.")
+	RowFailed     = kind("row-failed", "A benchmark failed in the head and not in the baseline.")
 	Unjudged      = kind("unjudged", "A time or counter of a kernel cannot be judged.")
 	Doubted       = kind("doubted", "A metric is probably worse, but not certainly.")
 	Drift         = kind("drift", "The GPU time drifts during a calibration.")

@@ -21,8 +21,8 @@ type Sampling struct {
 	Values  [][]float64
 }
 
-// Mean is the mean of a metric over the samples that are inside one of the windows as a whole, and their number; it is NaN
-// without samples. The windows are sorted and disjoint.
+// Mean is the mean of a metric over the samples that are inside one of the windows as a whole, and their number; it is
+// NaN without samples. The windows are sorted and disjoint.
 func (s *Sampling) Mean(metric int, windows []Interval) (mean float64, samples int) {
 	total := 0.0
 	for _, w := range windows {
@@ -51,7 +51,8 @@ type Caller struct {
 	Call string
 	// Calls are the calls from here, sorted by their start.
 	Calls []Interval
-	// Python is the stack of Python, Native that of machine code. Either may be empty; the innermost frame is the first.
+	// Python is the stack of Python, Native that of machine code. Either may be empty; the innermost frame is the
+	// first.
 	Python, Native []Frame
 }
 

@@ -1,11 +1,11 @@
 // Package model holds the data that readers produce and the decision uses: traces, sessions and refusals.
 //
-// A [Trace] is the run of one process, launch by launch, as a profiler recorded it. A [Session] is the reduction of several
-// traces: one value per run for each metric of each subject. Decision, files and reports work on sessions; only readers and the
-// reduction see traces. [Session.Check] checks a session from elsewhere.
+// A [Trace] is the run of one process, launch by launch, as a profiler recorded it. A [Session] is the reduction of
+// several traces: one value per run for each metric of each subject. Decision, files and reports work on sessions; only
+// readers and the reduction see traces. [Session.Check] checks a session from elsewhere.
 //
-// Values are in base units (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. A measurement that
-// must not be judged is a [Refusal] of one of [Kinds].
+// Values are in base units (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. A measurement
+// that must not be judged is a [Refusal] of one of [Kinds].
 package model
 
 import (
@@ -30,14 +30,15 @@ type Series struct {
 	// Subject, and Role with it, are left out of JSON where they are those of the series before.
 	Subject measure.Subject `json:"subject,omitempty"`
 	Metric  measure.Metric  `json:"metric"`
-	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
-	// kernel was never launched). It counts as zero only for the launches and the total time of a kernel that another profiled
-	// run of the session has. A metric is of profiled runs or of unprofiled ones, see [measure.Metric.Unprofiled], and NaN in
-	// the others.
+	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the kernel was
+	// never launched). It counts as zero only for the launches and the total time of a kernel that another profiled run
+	// of the session has. A metric is of profiled runs or of unprofiled ones, see [measure.Metric.Unprofiled], and NaN
+	// in the others.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role,omitempty"`
-	// Raw is the name of a kernel as the profiler wrote it, if that differs from the subject's; baselines do not keep it.
+	// Raw is the name of a kernel as the profiler wrote it, if that differs from the subject's; baselines do not keep
+	// it.
 	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device"), and the
 	// unit of an output.
@@ -62,8 +63,9 @@ type Environment struct {
 	GPU  string `json:"gpu"`  // model as the driver names it, MIG profile included
 	GPUs int    `json:"gpus"` // devices that the workload used
 	// Processes is how many processes of one run launched kernels at the same time (ranks), 0 where that is not known.
-	Processes int    `json:"processes,omitempty"`
-	GPUHash   string `json:"gpu_hash"` // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
+	Processes int `json:"processes,omitempty"`
+	// first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
+	GPUHash string `json:"gpu_hash"`
 	Hardware
 	HostLoad
 	Driver string `json:"driver"`
@@ -124,15 +126,20 @@ type Session struct {
 	Series SeriesList `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
-	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement, with
-	// a blank between; "" where the workload names no such files.
+	// Operations are the operations of kernels that XLA named, in the order of the program; nil where they are not
+	// known.
+	Operations []Operation `json:"operations,omitempty"`
+	// Inputs is a hash of the files that the program is made of or reads and one of the settings of its measurement,
+	// with a blank between; "" where the workload names no such files.
 	Inputs string `json:"inputs,omitempty"`
-	// Inherited lists the names of variables and limits that the program inherited, each with a short hash of its value,
-	// as a query string; "" where Inputs is.
+	// Inherited lists the names of variables and limits that the program inherited, each with a short hash of its
+	// value, as a query string; "" where Inputs is.
 	Inherited string `json:"inherited,omitempty"`
-	// Command is a hash of the words that started the program, eight hexadecimal digits, "" where nsgate did not start it.
+	// Command is a hash of the words that started the program, eight hexadecimal digits, "" where nsgate did not start
+	// it.
 	Command string `json:"command,omitempty"`
-	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
+	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not
+	// known.
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
 	Reason  string        `json:"reason"` // why it was recorded or accepted
@@ -194,10 +201,14 @@ func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")
 	}
+	if len(s.Operations) > MostOperations {
+		return fmt.Errorf("the session has %d operations, more than %d", len(s.Operations), MostOperations)
+	}
 	profiled := s.Profiled()
 	for i, run := range s.Runs[profiled:] {
 		if !run.Unprofiled {
-			return fmt.Errorf("run %d was profiled and stands behind an unprofiled one; put the profiled ones first", profiled+i+1)
+			return fmt.Errorf("run %d was profiled and stands behind an unprofiled one; put the profiled ones first",
+				profiled+i+1)
 		}
 	}
 	sorted := s.Series
@@ -262,8 +273,12 @@ func (x *Series) Check(runs, profiled int) error {
 			return fmt.Errorf("value %v is not a measurement", v)
 		}
 		if unprofiled := i >= profiled; !math.IsNaN(v) && unprofiled != x.Metric.Unprofiled() {
+			kind := "profiled"
+			if unprofiled {
+				kind = "unprofiled"
+			}
 			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
-				map[bool]string{true: "unprofiled", false: "profiled"}[unprofiled])
+				kind)
 		}
 		some = some || !math.IsNaN(v)
 	}
@@ -279,8 +294,11 @@ func SameSession(a, b Environment) bool {
 	if a.GPUHash == "" || a.GPUHash != b.GPUHash || a.Start.IsZero() || b.Start.IsZero() {
 		return false
 	}
-	return a.Start.Sub(b.Start).Abs() <= time.Hour
+	return Close(a.Start, b.Start)
 }
+
+// Close reports whether two times are not known to be more than an hour apart, which ends a session.
+func Close(a, b time.Time) bool { return a.IsZero() || b.IsZero() || a.Sub(b).Abs() <= time.Hour }
 
 // MarshalJSON writes NaN, a run without the subject, as null.
 func (v Values) MarshalJSON() ([]byte, error) {

@@ -14,7 +14,8 @@ func TestCheckSums(t *testing.T) {
 		change      func(*Session)
 		fits        bool
 	}{
-		"fits":               {a: Values{1000, 1010}, b: Values{500, math.NaN()}, whole: Values{1500, 1010}, fits: true},
+		"fits": {a: Values{1000, 1010}, b: Values{500, math.NaN()}, whole: Values{1500, 1010},
+			fits: true},
 		"rounded":            {a: Values{1000, 1010}, b: Values{500, 500}, whole: Values{1504, 1506}, fits: true},
 		"a kernel is gone":   {a: Values{1000, 1010}, whole: Values{1500, 1510}},
 		"a value is changed": {a: Values{1000, 1e18}, b: Values{500, 500}, whole: Values{1500, 1510}},

@@ -18,8 +18,8 @@ type Trace struct {
 	Source string
 	// Process is the pid, for messages only.
 	Process int
-	// Job names the launch of the workload that the process was a rank of, and Rank is which, where something outside the
-	// recording says so: the name of its file, or the launcher. "" where the recordings alone must tell.
+	// Job names the launch of the workload that the process was a rank of, and Rank is which, where something outside
+	// the recording says so: the name of its file, or the launcher. "" where the recordings alone must tell.
 	Job  string
 	Rank int
 	// World is the number of ranks of the job where the recording itself names it, and its Rank; 0 elsewhere.
@@ -62,14 +62,14 @@ type Trace struct {
 	Requests []Request
 	// Sampling is the samples of the GPUs of the process, nil for none.
 	Sampling *Sampling
-	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; empty if none were recorded.
+	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; empty if none were
+	// recorded.
 	Callers []Caller
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 
-	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
-	// Digest takes the place of launches, copies, ranges and calls, nil for none.
-	Digest *Digest
+	// Fragment takes the place of launches, copies, ranges and calls, nil for none.
+	Fragment *Fragment
 }
 
 // KernelInfo is the attributes that all launches of one kernel share.
@@ -138,8 +138,8 @@ type Copy struct {
 	Source, Target MemoryKind
 }
 
-// MarkPrefix begins the names of NVTX marks, which are ranges without a length: "mark:iteration". A step named so lasts from
-// one mark to the next.
+// MarkPrefix begins the names of NVTX marks, which are ranges without a length: "mark:iteration". A step named so lasts
+// from one mark to the next.
 const MarkPrefix = "mark:"
 
 // Range is one occurrence of an NVTX range or mark.
@@ -196,7 +196,8 @@ func CopyKindNamed(name string) CopyKind {
 // where the trace does not say.
 type MemoryKind int8
 
-// Pageable is memory of the host that the driver copies through buffers of its own; MemoryUnknown stands for a missing kind.
+// Pageable is memory of the host that the driver copies through buffers of its own; MemoryUnknown stands for a missing
+// kind.
 const (
 	Pageable      MemoryKind = 0
 	MemoryUnknown MemoryKind = 7
@@ -225,8 +226,8 @@ func MemoryKindNamed(name string) MemoryKind {
 // Begin is the start of the first launch; ok is false without launches.
 func (t *Trace) Begin() (start int64, ok bool) {
 	switch {
-	case t.Digest != nil:
-		return t.Digest.Span.Start, true
+	case t.Fragment != nil:
+		return t.Fragment.Span.Start, true
 	case len(t.Launches) > 0:
 		return t.Launches[0].Start, true
 	}
@@ -236,8 +237,8 @@ func (t *Trace) Begin() (start int64, ok bool) {
 // End is the end of the last launch or copy, 0 for an empty trace.
 func (t *Trace) End() int64 {
 	var end int64
-	if t.Digest != nil {
-		end = t.Digest.End
+	if t.Fragment != nil {
+		end = t.Fragment.End
 	}
 	for i := range t.Launches {
 		end = max(end, t.Launches[i].End)

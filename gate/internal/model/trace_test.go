@@ -10,7 +10,8 @@ import (
 func TestDoubts(t *testing.T) {
 	a := Trace{Source: "/x/a.sqlite", Warnings: []string{"3 launches were lost", "the clock is doubtful"}}
 	b := Trace{Source: "/x/b.sqlite", Warnings: []string{"5 launches were lost"}}
-	if got := Doubts([]Trace{a, b}); !slices.Equal(got, []string{"a.sqlite: 3 launches were lost (and so in 1 more)", "a.sqlite: the clock is doubtful"}) {
+	if got := Doubts([]Trace{a, b}); !slices.Equal(got,
+		[]string{"a.sqlite: 3 launches were lost (and so in 1 more)", "a.sqlite: the clock is doubtful"}) {
 		t.Errorf("%q", got)
 	}
 	if got := Doubts([]Trace{b}); !slices.Equal(got, b.Warnings) {

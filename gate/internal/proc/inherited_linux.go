@@ -2,15 +2,18 @@ package proc
 
 import (
 	"math/bits"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // inheritedStatus are the rows of /proc/self/status that change how a program runs.
 var inheritedStatus = []string{"Umask", "CapEff", "NoNewPrivs", "Seccomp", "THP_enabled", "Cpus_allowed_list",
-	"Mems_allowed_list"}
+	"Mems_allowed_list", "Speculation_Store_Bypass", "SpeculationIndirectBranch"}
 
 // Inherited are settings beside variables that a program which is started here inherits, by their names in /proc:
 // limits, CPUs and memory nodes, rights, priority. A child tells them, because Go raises the limit of its own files.
@@ -18,12 +21,17 @@ func Inherited() (map[string]string, error) {
 	cmd := exec.Command("/bin/cat", "/proc/self/limits", "/proc/self/status", "/proc/self/personality",
 		"/proc/self/stat", "/proc/self/numa_maps")
 	text, err := cmd.Output()
-	out := map[string]string{}
+	io, _, _ := unix.Syscall(unix.SYS_IOPRIO_GET, 1, 0, 0) // of this process, see ioprio_get(2)
+	killed, _ := os.ReadFile("/proc/self/oom_score_adj")
+	slack, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	out := map[string]string{"I/O priority": strconv.Itoa(int(io)), "OOM score": strings.TrimSpace(string(killed)),
+		"timer slack": strconv.Itoa(slack)}
 	const nameWidth = 26 // of the table of limits
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		key, value, row := strings.Cut(line, ":")
-		switch _, stat, isStat := strings.Cut(line, ") "); {
+		_, stat, isStat := strings.Cut(line, ") ")
+		switch {
 		case strings.HasPrefix(line, "Max ") && len(line) > nameWidth:
 			name := strings.TrimSpace(line[:nameWidth])
 			out[name] = limitsOf(name, strings.Fields(line[nameWidth:]))

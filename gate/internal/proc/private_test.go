@@ -109,8 +109,8 @@ func TestSweep(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	want := []string{"nsgate-beginning", "nsgate-elsewhere", "nsgate-file", "nsgate-link", "nsgate-locked", "nsgate-open",
-		"nsgate-unknown", "somebody-elses"}
+	want := []string{"nsgate-beginning", "nsgate-elsewhere", "nsgate-file", "nsgate-link", "nsgate-locked",
+		"nsgate-open", "nsgate-unknown", "somebody-elses"}
 	if !slices.Equal(left, want) {
 		t.Errorf("left are %q, want %q", left, want)
 	}

@@ -93,15 +93,15 @@ func Raise(err error) string {
 }
 
 // Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the
-// context ends it politely at first, within its WaitDelay. Only one Finish may run at a time in a process.
-func Finish(cmd *exec.Cmd) error {
+// context sends its group the signal, and kills it after its WaitDelay. Only one Finish may run at a time in a process.
+func Finish(cmd *exec.Cmd, signal os.Signal) error {
 	runtime.LockOSThread() // the command dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	children := Adopt()
 	defer children.Release()
 	defer children.End()
 	Isolate(cmd)
-	cmd.Cancel = func() error { TerminateGroup(cmd); return nil }
+	cmd.Cancel = func() error { SignalGroup(cmd, signal); return nil }
 	if err := cmd.Run(); !errors.Is(err, exec.ErrWaitDelay) {
 		return err
 	}

@@ -15,13 +15,15 @@ import (
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var stdout, stderr Output
-	if err := Run(t.Context(), dir, &stdout, &stderr, "/bin/sh", "-c", "echo $LC_ALL $TMPDIR; echo no >&2; exit 7"); err == nil ||
-		err.Error() != "exit status 7" || stdout.String() != "C "+dir+"\n" || stderr.String() != "no\n" {
+	if err := Run(t.Context(), dir, &stdout, &stderr, "/bin/sh", "-c",
+		"echo $LC_ALL $TMPDIR; echo no >&2; exit 7"); err == nil || err.Error() != "exit status 7" ||
+		stdout.String() != "C "+dir+"\n" || stderr.String() != "no\n" {
 		t.Errorf("%v, %q and %q", err, &stdout, &stderr)
 	}
 	t.Setenv("TMPDIR", "as it was")
 	stdout = Output{}
-	if err := Run(t.Context(), "", &stdout, &stderr, "/bin/sh", "-c", "echo $TMPDIR"); err != nil || stdout.String() != "as it was\n" {
+	if err := Run(t.Context(), "", &stdout, &stderr, "/bin/sh", "-c", "echo $TMPDIR"); err != nil ||
+		stdout.String() != "as it was\n" {
 		t.Errorf("%v, %q", err, &stdout)
 	}
 }

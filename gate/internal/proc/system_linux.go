@@ -97,7 +97,7 @@ type stat struct {
 	process
 	parent  int
 	session int
-	dead    bool  // a zombie
+	dead    bool  // a zombie all of whose threads have ended
 	stopped bool  // by a signal, or by a tracer
 	used    int64 // CPU time of it and of the children that it has waited for, in clock ticks
 }
@@ -136,7 +136,9 @@ func stats() (out []stat) {
 		parent, _ := strconv.Atoi(string(fields[1]))
 		start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
 		session, _ := strconv.Atoi(string(fields[3]))
-		out = append(out, stat{process{pid, start}, parent, session, bytes.ContainsAny(fields[0], "ZX"),
+		// A killed program's other threads may still close its GPU while its first is a zombie.
+		ended := bytes.ContainsAny(fields[0], "ZX") && (string(fields[17]) == "1" || string(fields[17]) == "0")
+		out = append(out, stat{process{pid, start}, parent, session, ended,
 			bytes.ContainsAny(fields[0], "Tt"), used})
 	}
 	return out
@@ -200,7 +202,8 @@ func sessionOf(dir string) processes {
 	for _, s := range stats() {
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
 		for v := range bytes.SplitSeq(env, []byte{0}) {
-			if s.pid != os.Getpid() && !s.dead && slices.ContainsFunc(signs, func(x []byte) bool { return bytes.Equal(x, v) }) {
+			if s.pid != os.Getpid() && !s.dead && slices.ContainsFunc(signs,
+				func(x []byte) bool { return bytes.Equal(x, v) }) {
 				found[s.process] = true
 			}
 		}

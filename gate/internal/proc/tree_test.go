@@ -83,7 +83,8 @@ func TestTree(t *testing.T) {
 	for range 3 {
 		x.Stop()
 		s := states(x)
-		for end := time.Now().Add(5 * time.Second); strings.Trim(s, "TD") != "" && time.Now().Before(end); s = states(x) {
+		for end := time.Now().Add(5 * time.Second); strings.Trim(s, "TD") != "" &&
+			time.Now().Before(end); s = states(x) {
 			time.Sleep(time.Millisecond) // a runnable process stops when it is scheduled
 		}
 		if strings.Trim(s, "TD") != "" || len(s) < 4 {
@@ -115,4 +116,43 @@ func TestTreeStopsSoon(t *testing.T) {
 			t.Errorf("Stop took %v", took)
 		}
 	}
+}
+
+// A program whose first thread has ended is alive while another runs, as one that closes its GPU after a kill; it is
+// ended with the rest.
+func TestZombieWithThreads(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: a program without its first thread is not tested")
+	}
+	children := Adopt()
+	defer children.Release()
+	cmd := exec.Command(python, "-c", `import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).pthread_exit(None)`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bufio.NewReader(out).ReadString('\n')
+	stat := fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)
+	for range 500 {
+		text, _ := os.ReadFile(stat)
+		if bytes.Contains(text, []byte(") Z ")) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := len(children.Living()); n != 1 {
+		t.Errorf("%d processes live, want 1", n)
+	}
+	children.End()
+	if n := len(children.Living()); n != 0 {
+		t.Errorf("%d processes live after the end, want none", n)
+	}
+	cmd.Wait()
 }

@@ -21,11 +21,13 @@ type bencherValue struct {
 	Upper result.Number `json:"upper_value"`
 }
 
-// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a verdict.
+// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run; none without a
+// verdict.
 func bencher(v *story.Story) (string, error) {
 	out := make(map[string]map[string]bencherValue)
 	for name, r := range numbers(v) {
-		slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"), "value")
+		slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(story.Word(r.F.Metric), "_", "-")), "-"),
+			"value")
 		if _, seen := out[name][slug]; seen {
 			continue
 		}
@@ -112,7 +114,8 @@ func LeftOut(format string, r *result.Report) string {
 // cellOf replaces the end mark of a cell: github-action-benchmark shows names in a table.
 var cellOf = strings.NewReplacer("|", "¦")
 
-// benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some suffixes.
+// benchmark names the subject of a finding, the same from run to run. It ends in a bracket, because Bencher obeys some
+// suffixes.
 func benchmark(workload string, f result.Finding) string {
 	s := f.Subject()
 	name := story.Clean(story.Trimmed(s.ID()))

@@ -31,10 +31,12 @@ func TestBisection(t *testing.T) {
 		{[]history.Culprit{culprit("a"), culprit("b", "c")}, "FOUND  2 changes share it"},
 		{[]history.Culprit{culprit("b", "c")}, "NARROWED  one of 2 commits"},
 	} {
-		b := &history.Bisection{Good: commit("0"), Bad: commit("f"), Ends: &result.Report{}, Complete: true, Culprits: tt.culprits,
+		b := &history.Bisection{Good: commit("0"), Bad: commit("f"), Ends: &result.Report{}, Complete: true,
+			Culprits: tt.culprits,
 			Followed: &result.Finding{Scope: measure.ScopeKernel, Kernel: "saxpy", Metric: "time", Unit: "ns"}}
 		var out strings.Builder
-		if err := report.Render("text", &out, b, report.Options{Quiet: true}); err != nil || !strings.HasPrefix(out.String(), tt.want) {
+		if err := report.Render("text", &out, b, report.Options{Quiet: true}); err != nil ||
+			!strings.HasPrefix(out.String(), tt.want) {
 			t.Errorf("%q, %v; want %q", out.String(), err, tt.want)
 		}
 	}

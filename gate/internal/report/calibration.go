@@ -7,52 +7,48 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// calibrationText writes what the policy's limit takes, the noise, the false alarms, what so many runs find, and the plan.
-func calibrationText(c *calibrate.Calibration, o story.Options) (string, error) {
-	p := newPage(o)
-	word, tone, reason := calibrated(c)
-	p.verdict(word, styles[tone], reason)
-	if o.Quiet {
-		return p.b.String(), nil
-	}
+// calibrated says what the policy's limit takes, the noise, the false alarms, what so many runs find, and the plan.
+func calibrated(c *calibrate.Calibration, o story.Options) story.Document {
+	d := story.Document{story.Verdict(calibration(c))}
 	if len(c.Noise) > 0 {
-		p.noise(c)
+		d = append(d, noise(c, o)...)
 	}
 	if c.Sound {
-		p.gates(c)
-		p.title("Smallest slowdown found in 80 % of cases")
-		p.table(mdeTable(c))
-		p.title("Plan: to find one and a half times the limit in 80 % of cases")
-		p.table(planTable(c))
-		p.dim(2, "For baseline and head of one session. A baseline from another host adds what hosts differ by.")
+		d = append(d, gates(c), mdeTable(c), planTable(c), story.Lines{List: []story.Line{
+			story.Note(1,
+				"For baseline and head of one session. A baseline from another host adds what hosts differ by.")}})
 	}
 	host := measure.Map(c.Host, func(x result.Remark) string { return x.Sentence })
-	p.list("This host", "-", none, host)
-	p.warnings(c.Warnings)
+	d = append(d, story.List("This host", "-", story.Plain, host),
+		story.List("Warnings", "!", story.Doubtful, c.Warnings))
 	if m := c.Measured; m.Runs+m.Unprofiled > 0 {
-		p.title("Measured")
 		unit := "per run"
 		if m.Step != "" {
 			unit = fmt.Sprintf("per step %q", story.Clean(m.Step))
 		}
-		p.line(2, 4, span{story.Join(" · ", story.Clean(m.Environment.GPU), story.Clean(m.Environment.Tool),
-			story.Count(runsOf(m), "run"), unit, story.Wrapped("", m.Skipped, " are warm-up")), none})
+		d = append(d, said("Measured", story.Join(" · ", story.Clean(m.Environment.GPU),
+			story.Clean(m.Environment.Tool), story.Count(runsOf(m), "run"), unit,
+			story.Wrapped("", m.Skipped, " are warm-up"))))
 	}
-	p.next(c.Next)
-	return p.b.String(), nil
+	return append(d, story.List("Next", "-", story.Plain, c.Next))
+}
+
+// said is one sentence under a title.
+func said(title, text string) story.Lines {
+	return story.Lines{Title: title, List: []story.Line{story.Paragraph(1, story.Plain.Of(text))}}
 }
 
 // runsOf is how many runs were judged: the profiled ones, or all where none was.
 func runsOf(s result.Side) int { return cmp.Or(s.Runs, s.Unprofiled) }
 
-// calibrated is the verdict of a calibration with its reason.
-func calibrated(c *calibrate.Calibration) (word string, t story.Tone, reason string) {
+// calibration is the verdict of a calibration with its reason.
+func calibration(c *calibrate.Calibration) (word string, t story.Tone, reason string) {
 	i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold })
 	switch {
 	case !c.Sound:
@@ -79,22 +75,23 @@ func takes(p calibrate.Plan) string {
 
 // NoiseTable prints how much the runs of a session vary, as a calibration does, with the smallest changes that gates of
 // so many runs a side detect.
-func NoiseTable(noise []calibrate.Noise, step string, runs int, o story.Options) string {
-	p := newPage(o)
-	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}})
-	return p.b.String()
+func NoiseTable(all []calibrate.Noise, step string, runs int, o story.Options) string {
+	text, _ := text(noise(&calibrate.Calibration{Sound: true, Noise: all, Measured: result.Side{Step: step},
+		Gates: calibrate.UnchangedGates{Runs: runs}}, o), o)
+	return text
 }
 
-func (p *page) noise(c *calibrate.Calibration) {
+func noise(c *calibrate.Calibration, o story.Options) story.Document {
 	most, room := 12, 76 // of kernels, and of columns but for the runs
-	if p.Verbose {
+	if o.Verbose {
 		most = math.MaxInt
 	}
 	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
 		room += 8
 	}
-	bars := max(10, min(story.MaxSpark, p.Width-room))
-	t := &story.Table{Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
+	bars := max(10, min(story.MaxSpark, o.Columns()-room))
+	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true},
+		{Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
 		{Title: "within", Right: true, Optional: true}, {Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
 	for _, n := range c.Noise {
 		detects, within := measure.Unknown, ""
@@ -108,40 +105,45 @@ func (p *page) noise(c *calibrate.Calibration) {
 			story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, "kernel")) })
-	t.More = story.Join("; ", t.More, story.Wrapped("", map[bool]string{true: p.ShowAll}[t.More != ""], " shows all"))
-	p.title("Noise between runs")
-	p.table(t)
+	t.Hint(o)
+	var lines []story.Line
 	if c.Sound {
-		p.dim(2, fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). "+
-			"Launches are per %s.",
-			story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured)))
+		lines = append(lines, story.Note(1,
+			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). "+
+				"Launches are per %s.", story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured))))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if l := n.Levels; l != nil {
-			p.line(2, 4, span{"! ", yellow}, span{fmt.Sprintf("%s is bimodal: %d of %s near %s, the others near %s; no number of runs makes one value of it",
-				named(n), l.Runs, story.Count(len(n.Runs), "run"), story.Quantity(l.Low, n.Unit), story.Quantity(l.High, n.Unit)), none})
+			lines = append(lines, story.Marked(1, "!", story.Doubtful,
+				fmt.Sprintf("%s is bimodal: %d of %s near %s, the others near %s; no number of runs makes one value "+
+					"of it",
+					named(n), l.Runs, story.Count(len(n.Runs), "run"), story.Quantity(l.Low, n.Unit),
+					story.Quantity(l.High, n.Unit))))
 		}
 	}
+	return story.Document{t, story.Lines{List: lines}}
 }
 
 func named(n calibrate.Noise) string {
 	return story.Subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
-func (p *page) gates(c *calibrate.Calibration) {
-	p.title("Unchanged gates")
-	g, s := c.Gates, none
+func gates(c *calibrate.Calibration) story.Lines {
+	g, tone := c.Gates, story.Plain
 	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
-		s = red
+		tone = story.Bad
 	}
-	p.line(2, 4, span{fmt.Sprintf("measured false alarms %d of %d unchanged gates", g.Alarms, g.Gates), s},
-		span{fmt.Sprintf(" (at most %s with 95%s%% confidence); before nsgate, your %s rule would have failed %d of %d",
-			rate(g.AlarmBound), story.NB, story.Percent(c.Threshold), g.FixedAlarms, g.Gates), none})
-	p.line(2, 4, span{fmt.Sprintf("%d undecided (at most %s)", g.Undecided, rate(g.UndecidedBound)), none})
-	p.line(2, 2, span{fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The rule "+
-		"compares one run a side with the policy's limits. The bounds are about gates of these runs: another session may be "+
-		"quieter or louder.", story.Count(g.Runs, "run"), runsOf(c.Measured),
-		story.Percent(c.Threshold), story.Clean(c.Rule)), dim})
+	return story.Lines{Title: "Unchanged gates", List: []story.Line{
+		story.Paragraph(1, tone.Of(fmt.Sprintf("measured false alarms %d of %d unchanged gates", g.Alarms, g.Gates)),
+			story.Plain.Of(fmt.Sprintf(" (at most %s with 95%s%% confidence); before nsgate, your %s rule would "+
+				"have failed %d of %d",
+				rate(g.AlarmBound), story.NB, story.Percent(c.Threshold), g.FixedAlarms, g.Gates))),
+		story.Paragraph(1, story.Plain.Of(fmt.Sprintf("%d undecided (at most %s)", g.Undecided,
+			rate(g.UndecidedBound)))),
+		story.Note(1, fmt.Sprintf("Each has %s a side, drawn from these %d, and the limit %s (%s). The rule compares "+
+			"one run a side with the policy's limits. The bounds are about gates of these runs: another session may "+
+			"be quieter or louder.", story.Count(g.Runs, "run"), runsOf(c.Measured), story.Percent(c.Threshold),
+			story.Clean(c.Rule)))}}
 }
 
 // rate prints a bound of a share with two digits.
@@ -150,8 +152,9 @@ func rate(n result.Number) string {
 }
 
 func mdeTable(c *calibrate.Calibration) *story.Table {
-	t := &story.Table{Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
-		{Title: "with the limit", Right: true}}}
+	t := &story.Table{Title: "Smallest slowdown found in 80 % of cases",
+		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true},
+			{Title: "kernels ≥ 5 %", Right: true}, {Title: "with the limit", Right: true}}}
 	for _, m := range c.MDE {
 		t.Add(strconv.Itoa(m.Runs), story.Deviation(m.Workload), story.Deviation(m.Kernels), story.Deviation(m.Limited))
 	}
@@ -159,8 +162,9 @@ func mdeTable(c *calibrate.Calibration) *story.Table {
 }
 
 func planTable(c *calibrate.Calibration) *story.Table {
-	t := &story.Table{Columns: []story.Column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
-		{Title: "time", Right: true}, {Title: "hardest", Least: 8}}}
+	t := &story.Table{Title: "Plan: to find one and a half times the limit in 80 % of cases",
+		Columns: []story.Column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
+			{Title: "time", Right: true}, {Title: "hardest", Least: 8}}}
 	for _, x := range c.Plan {
 		runs := strconv.Itoa(x.Runs)
 		if x.Runs == 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 
@@ -64,7 +64,8 @@ func TestCalibrationText(t *testing.T) {
 			}
 		}
 	}
-	if err := Render("junit", io.Discard, new(calibrate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "json, text") {
+	if err := Render("junit", io.Discard, new(calibrate.Calibration), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "json, text") {
 		t.Errorf("got %v", err)
 	}
 }

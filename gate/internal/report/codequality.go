@@ -2,7 +2,8 @@ package report
 
 import "github.com/nsgate/nsgate/gate/internal/report/story"
 
-// codeIssue holds the six fields that GitLab reads of a Code Climate issue. Its parser stops at an issue that lacks one.
+// codeIssue holds the six fields that GitLab reads of a Code Climate issue. Its parser stops at an issue that lacks
+// one.
 type codeIssue struct {
 	Description string `json:"description"`
 	CheckName   string `json:"check_name"`
@@ -16,7 +17,8 @@ type codeIssue struct {
 	} `json:"location"`
 }
 
-// codeQuality writes remarks: failing causes and a missing verdict as major, slower causes as minor, undecided ones as info.
+// codeQuality writes remarks: failing causes and a missing verdict as major, slower causes as minor, undecided ones as
+// info.
 func codeQuality(v *story.Story) (string, error) {
 	issues := []codeIssue{}
 	for _, x := range v.Remarks() {

@@ -60,7 +60,8 @@ func Comment(r *result.Report, o Options, p Pages) string {
 func commentLines(v *story.Story, accepts bool) (lines []string) {
 	add := func(label string, texts []string) {
 		for _, t := range texts[:min(len(texts), maxOfLabel)] {
-			if t = prose(story.Flat(t)); t != "" {
+			t = prose(story.Flat(t))
+			if t != "" {
 				lines = append(lines, "- **"+label+"** "+t)
 			}
 		}
@@ -96,5 +97,5 @@ func commentLines(v *story.Story, accepts bool) (lines []string) {
 
 // Headline is the first line of a report, fit for one line of any text.
 func Headline(r *result.Report, o Options) string {
-	return strings.TrimSpace(story.Clean(story.Flat(story.Tell(r, o).Headline)))
+	return story.Clean(story.Flat(story.Tell(r, o).Headline()))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,7 @@ func clip(s string, n int) string {
 
 // prose is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
 func prose(s string) string {
-	return markdownText(strings.TrimRight(clip(story.Clean(s), story.MaxProse), " "))
+	return markdownText(story.Unspaced(clip(story.Clean(s), story.MaxProse)))
 }
 
 // code shows a name literally in Markdown. Backticks would leave HTML unescaped; mentions are inert in <code>.
@@ -34,12 +35,14 @@ func code(s string) string {
 // breakable escapes a name, whose long words a page may break behind their punctuation marks.
 func breakable(name string, escape func(string) string) string {
 	const least, long = 12, 30
+	marks := []rune("_:,<>(")
 	text, part := "", ""
 	for _, word := range strings.SplitAfter(name, " ") {
 		from := len(part)
 		for i, r := range word {
 			part += string(r)
-			if story.Columns(word) > long && strings.ContainsRune("_:,<>(", r) && len(part)-from >= least && story.Columns(word[i+1:]) >= least {
+			if story.Columns(word) > long && slices.Contains(marks, r) && len(part)-from >= least &&
+				story.Columns(word[i+1:]) >= least {
 				text, part, from = text+escape(part)+"<wbr>", "", 0
 			}
 		}

@@ -13,10 +13,12 @@ import (
 // slower is a short result of result.Judge for a slower kernel.
 var slower = &result.Report{
 	Verdict: result.Fail, Reason: "slower: saxpy time +4.90 %", Workload: "train",
-	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
-	Next: []string{"if the change is wanted, accept it with a reason"},
+	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1},
+	Baseline: ".nsgate/train/nvidia-h200",
+	Next:     []string{"if the change is wanted, accept it with a reason"},
 	Findings: []result.Finding{{
-		Kernel: "saxpy", Name: "void saxpy<float>(int, float, const float*, float*)", Scope: "kernel", Metric: "time", Unit: "ns",
+		Kernel: "saxpy", Name: "void saxpy<float>(int, float, const float*, float*)", Scope: "kernel", Metric: "time",
+		Unit:    "ns",
 		Outcome: result.Slower, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
 		Share: 0.142, Limit: 0.03, Rule: "nsgate.toml:12", Evidence: []string{"registers 32 → 255"},
 	}},
@@ -32,6 +34,8 @@ func ExampleRender() {
 	//
 	//   Why     saxpy takes 1.040 µs longer a launch, 14.2 % of GPU time
 	//           registers 32 → 255
+	//   Do      compare its source, launch and input with the baseline's: code =
+	//           [FILE] with -lineinfo names changed lines, ncu what limits it now
 	//
 	//   Next    if the change is wanted, accept it with a reason
 }
@@ -47,7 +51,12 @@ func ExampleRender_markdown() {
 	//
 	// **Why**
 	//
-	// - <code>saxpy</code> takes 1.040 µs longer a launch, 14.2 % of GPU time; registers 32 → 255
+	// - saxpy takes 1.040 µs longer a launch, 14.2 % of GPU time
+	// - registers 32 → 255
+	//
+	// Do: compare its source, launch and input with the baseline's: code = \[FILE\] with -lineinfo names changed lines, ncu what limits it now
+	//
+	// Next: if the change is wanted, accept it with a reason
 	//
 	// | Name | Before → after | Change |
 	// | --- | --- | ---: |
@@ -62,14 +71,11 @@ func ExampleRender_markdown() {
 	// - baseline: .nsgate/train/nvidia-h200
 	//
 	// </details>
-	//
-	// **Next**
-	//
-	// - if the change is wanted, accept it with a reason
 }
 
 func Example_remarks() {
-	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T a, const T *x, T *y) {}")}}
+	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T " +
+		"a, const T *x, T *y) {}")}}
 	for _, r := range story.Tell(slower, report.Options{Locate: story.NewLocator(repository)}).Remarks() {
 		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
 		for _, l := range r.Lines {
@@ -80,6 +86,7 @@ func Example_remarks() {
 	// src/saxpy.cu:2: saxpy 21.23 → 22.27 µs +4.9 % (+4.6 … +5.2 %, limit 3 %)
 	//   14.2 % of GPU time
 	//   registers 32 → 255
+	//   compare its source, launch and input with the baseline's: code = [FILE] with -lineinfo names changed lines, ncu what limits it now
 	//   void saxpy<float>(int, float, const float*, float*)
 	//   if the change is wanted, accept it with a reason
 }

@@ -26,20 +26,21 @@ import (
 	sarifschema "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 // junitSchema is the part of junit-10.xsd of Jenkins' xUnit plugin that is written: the attributes of each element.
 var junitSchema = map[string][]string{
 	"testsuites": {"name", "time", "tests", "failures", "errors"},
-	"testsuite":  {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
-	"testcase":   {"name", "time", "classname", "group"},
-	"failure":    {"type", "message"}, "error": {"type", "message"}, "skipped": {"type", "message"},
+	"testsuite": {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id",
+		"package", "file", "log", "url"},
+	"testcase": {"name", "time", "classname", "group"},
+	"failure":  {"type", "message"}, "error": {"type", "message"}, "skipped": {"type", "message"},
 }
 
 // checkJUnit holds the rules of the readers: counters that agree, a class and a name in every case, no name twice, an
@@ -86,7 +87,8 @@ func checkJUnit(t *testing.T, text string) junitSuites {
 			if v, err := strconv.ParseFloat(c.Time, 64); c.Time != "" && (err != nil || v < 0) {
 				t.Errorf("time %q", c.Time)
 			}
-			for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &skipped} {
+			for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors,
+				c.Skipped: &skipped} {
 				if result == nil {
 					continue
 				}
@@ -121,8 +123,9 @@ func checkCodeQuality(t *testing.T, text string) []codeIssue {
 	seen := make(map[string]bool)
 	for i, issue := range issues {
 		p := issue.Location.Path
-		if len(raw[i]) != 5 || strings.TrimSpace(issue.Description) == "" || issue.CheckName == "" || issue.Location.Lines.Begin < 1 ||
-			p == "" || p != path.Clean(p) || path.IsAbs(p) || strings.HasPrefix(p+"/", "../") {
+		if len(raw[i]) != 5 || strings.TrimSpace(issue.Description) == "" || issue.CheckName == "" ||
+			issue.Location.Lines.Begin < 1 || p == "" || p != path.Clean(p) || path.IsAbs(p) ||
+			strings.HasPrefix(p+"/", "../") {
 			t.Errorf("issue %+v", issue)
 		}
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(issue.Fingerprint) || seen[issue.Fingerprint] {
@@ -206,9 +209,11 @@ func checkDotenv(t *testing.T, text string) {
 
 // pageElements and pageAttributes are those that pages are made of.
 var (
-	pageElements = strings.Fields("html head body header main footer nav section article figure figcaption div p h1 h2 h3 h4 span small strong code pre ul li dl dt dd a " +
-		"wbr table caption thead tbody tr th td details summary label input button svg title desc rect line circle text path")
-	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-f data-up data-tip data-to tabindex aria-label aria-hidden aria-pressed role for type placeholder " +
+	pageElements = strings.Fields("html head body header main footer nav section article figure figcaption div p h1 " +
+		"h2 h3 h4 span small strong code pre ul li dl dt dd a wbr table caption thead tbody tr th td details summary " +
+		"label input button svg title desc rect line circle text path")
+	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-f data-up data-tip data-to " +
+		"tabindex aria-label aria-hidden aria-pressed role for type placeholder " +
 		"autocomplete width height x y x1 x2 y1 y2 cx cy r rx d viewBox preserveAspectRatio href rel")
 	pageAttribute = regexp.MustCompile(`^ ([a-zA-Z0-9-]+)(?:="([^"<>]*)")?`)
 )
@@ -266,7 +271,8 @@ var sarifSchema = sync.OnceValue(func() string {
 	if err != nil {
 		panic(err)
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "pkg/report/v210/sarif/schema.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)),
+		"pkg/report/v210/sarif/schema.go"), nil, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -278,8 +284,8 @@ var sarifSchema = sync.OnceValue(func() string {
 	return text
 })
 
-// checkSARIF holds the schema of SARIF 2.1.0, which allows no property of one's own, and the rules of GitHub: one run of a tool and
-// category, a known rule and one place in the repository for each result.
+// checkSARIF holds the schema of SARIF 2.1.0, which allows no property of one's own, and the rules of GitHub: one run
+// of a tool and category, a known rule and one place in the repository for each result.
 func checkSARIF(t *testing.T, text string) []*sarifschema.Result {
 	t.Helper()
 	log := new(sarifschema.Report)
@@ -294,12 +300,14 @@ func checkSARIF(t *testing.T, text string) []*sarifschema.Result {
 	}
 	run, seen := log.Runs[0], make(map[string]bool)
 	for _, r := range run.Results {
-		if !slices.ContainsFunc(run.Tool.Driver.Rules, func(d *sarifschema.ReportingDescriptor) bool { return *d.ID == *r.RuleID }) {
+		if !slices.ContainsFunc(run.Tool.Driver.Rules,
+			func(d *sarifschema.ReportingDescriptor) bool { return *d.ID == *r.RuleID }) {
 			t.Errorf("rule %s is not declared", *r.RuleID)
 		}
 		at := r.Locations[0].PhysicalLocation
 		uri, err := url.Parse(*at.ArtifactLocation.URI)
-		if err != nil || uri.IsAbs() || uri.Host != "" || path.IsAbs(uri.Path) || strings.HasPrefix(path.Clean(uri.Path)+"/", "../") || *at.Region.StartLine < 1 {
+		if err != nil || uri.IsAbs() || uri.Host != "" || path.IsAbs(uri.Path) ||
+			strings.HasPrefix(path.Clean(uri.Path)+"/", "../") || *at.Region.StartLine < 1 {
 			t.Errorf("place %q", *at.ArtifactLocation.URI)
 		}
 		if f := r.PartialFingerprints["primaryLocationLineHash"]; f == "" || seen[f] {
@@ -396,8 +404,8 @@ func TestTrends(t *testing.T) {
 	r := &result.Report{Verdict: result.Pass}
 	for _, end := range []string{"a", "b"} {
 		name := long + end + long
-		r.Findings = append(r.Findings, result.Finding{Kernel: name,
-			Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: result.WithinLimit})
+		r.Findings = append(r.Findings, result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel,
+			Metric: "time", Unit: "ns", Head: 1, Outcome: result.WithinLimit})
 	}
 	if n := len(checkSchema(t, bencherSchema, render(t, "bencher", r, Options{})).(map[string]any)); n != 2 {
 		t.Errorf("%d benchmarks of two", n)
@@ -448,15 +456,18 @@ func TestFormats(t *testing.T) {
 				}
 				return n
 			}
-			if count("major") != of[story.Failing]+noVerdict || count("minor") != of[story.Warned] || count("info") != of[story.Open] {
+			if count("major") != of[story.Failing]+noVerdict || count("minor") != of[story.Warned] ||
+				count("info") != of[story.Open] {
 				t.Errorf("code quality has %d issues", len(issues))
 			}
 			if len(r.Workloads) > 0 {
 				verdicts++ // that on all
 			}
-			results, table := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
+			results, table := checkSARIF(t, render(t, "sarif", r, Options{})),
+				checkCSV(t, render(t, "csv", r, Options{}))
 			if len(results) != len(issues) || len(table) != findings+verdicts {
-				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(table), findings)
+				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues),
+					len(table), findings)
 			}
 			if !strings.Contains(env, "NSGATE_RESULT_VERDICT="+string(r.Verdict)+"\n") {
 				t.Errorf("dotenv %s", env)
@@ -469,7 +480,8 @@ func TestFormats(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	r := reports(t)["several"]
 	for format, want := range map[string][]string{
-		"sarif":       {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: step 571`, `"text": "train: undecided: `},
+		"sarif": {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: step 571`,
+			`"text": "train: undecided: `},
 		"codequality": {`"description": "infer: no verdict: `, `"description": "kernels: step 571`},
 		"csv": {"\n,fail,,gate,", "\nkernels,fail,,gate,", "\ntrain,\"pass, undecided\",,gate,",
 			"\ninfer,no verdict,,gate,", "\nkernels,slower,true,"},
@@ -505,7 +517,8 @@ func TestStableFromRunToRun(t *testing.T) {
 			t.Errorf("case %q became %q", c.Name, d.Name)
 		}
 	}
-	p, q := checkCodeQuality(t, render(t, "codequality", a, Options{})), checkCodeQuality(t, render(t, "codequality", b, Options{}))
+	p, q := checkCodeQuality(t, render(t, "codequality", a, Options{})),
+		checkCodeQuality(t, render(t, "codequality", b, Options{}))
 	for i := range p {
 		if p[i].Fingerprint != q[i].Fingerprint || p[i].CheckName != q[i].CheckName {
 			t.Errorf("issue %+v became %+v", p[i], q[i])
@@ -537,7 +550,8 @@ func TestSignal(t *testing.T) {
 		{60, 0, 0, 60, "count", "60"},
 		{0, 0, 0, 1, "ns", "0"},
 	} {
-		f := result.Finding{Head: result.Number(c.head), Low: result.Number(c.low), High: result.Number(c.high), Base: result.Number(c.base), Unit: c.unit}
+		f := result.Finding{Head: result.Number(c.head), Low: result.Number(c.low), High: result.Number(c.high),
+			Base: result.Number(c.base), Unit: c.unit}
 		scale := 1.0
 		if c.unit == "ns" {
 			scale = 1e9
@@ -607,7 +621,7 @@ func checkFormats(t *testing.T, s string) {
 	checkSmaller(t, texts["customSmallerIsBetter"])
 	other := hostile(s)
 	other.Workload, other.Verdict = s+"2", result.NoVerdict
-	several := verdict.Several([]*result.Judgement{r.Judgement(), other.Judgement()}).Report(nil)
+	several := verdict.Several([]*result.Report{r, other}).Shown(nil)
 	several.Reason = s
 	if suites := checkJUnit(t, render(t, "junit", several, Options{})); len(suites.Suites) != 2 {
 		t.Errorf("%d suites of two workloads", len(suites.Suites))
@@ -684,7 +698,8 @@ func TestSmallerIsBetter(t *testing.T) {
 }
 
 func FuzzFormats(f *testing.F) {
-	for _, s := range append(nasty, "=cmd()", "+1", strings.Repeat("k", 600), `"`, `"} 1`, "\n# EOF\n", "KEY=x\nNSGATE_RESULT_VERDICT=pass") {
+	for _, s := range append(nasty, "=cmd()", "+1", strings.Repeat("k", 600), `"`, `"} 1`, "\n# EOF\n",
+		"KEY=x\nNSGATE_RESULT_VERDICT=pass") {
 		f.Add(s)
 	}
 	f.Fuzz(checkFormats)

@@ -52,8 +52,8 @@ func cases() (all []*result.Report) {
 		model.Doubted} {
 		reports = append(reports, result.Report{Verdict: result.NoVerdict, Reason: "none", ReasonKey: string(kind)})
 	}
-	ways := []result.Way{"", result.InShadow, result.Accepted, result.FirstPasses, result.FirstFails, result.NotMeasured,
-		result.OfDemo, result.Interrupted, "of a later release"}
+	ways := []result.Way{"", result.InShadow, result.Accepted, result.FirstPasses, result.FirstFails,
+		result.NotMeasured, result.OfDemo, result.Interrupted, "of a later release"}
 	for _, r := range reports {
 		for _, way := range ways {
 			one := r
@@ -71,14 +71,14 @@ func TestGateInEveryFormat(t *testing.T) {
 	said := func(r *result.Report) bool { return r.Gate.Way == result.OfDemo || r.Gate.Way == result.NotMeasured }
 	try := func(r *result.Report) {
 		t.Helper()
-		j := r.Judgement().Report(nil)
+		j := r.Shown(nil)
 		for format, text := range everyFormat(t, j) {
 			if strings.Contains("text csv markdown html comment", format) && slices.ContainsFunc(r.Each(), said) {
 				continue
 			}
 			if red := reds[format].MatchString(text); red != (j.Gate.Code != 0) {
-				t.Errorf("%s, %q, %s: exit code %d, and %s is red: %v\n%s", r.Verdict, r.Gate.Way, r.ReasonKey, j.Gate.Code,
-					format, red, text[max(0, len(text)-600):])
+				t.Errorf("%s, %q, %s: exit code %d, and %s is red: %v\n%s", r.Verdict, r.Gate.Way, r.ReasonKey,
+					j.Gate.Code, format, red, text[max(0, len(text)-600):])
 			}
 		}
 		text := render(t, "json", j, Options{})
@@ -130,7 +130,8 @@ func everyFormat(t *testing.T, r *result.Report) map[string]string {
 	if err := github.Publish(r, "", github.Options{Writer: &b}); err != nil {
 		t.Fatal(err)
 	}
-	if out["annotations"] = b.String(); len(out) != len(reds) {
+	out["annotations"] = b.String()
+	if len(out) != len(reds) {
 		t.Fatalf("%d formats of %d", len(out), len(reds))
 	}
 	return out

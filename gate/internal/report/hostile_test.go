@@ -12,11 +12,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/verdict"
 )
 
 var (
@@ -26,9 +26,12 @@ var (
 
 // nasty are texts that break renderers: the seeds of the fuzz tests, which go test runs as well.
 var nasty = []string{
-	"", " ", "saxpy", "\x1b[31mred\x1b[0m", "a\nb", "a\r\nb", "\u202eevil", "\x00", "\xff\xfe", "\u009b31m", "\u2028x", "\u200b",
-	"a|b", "a\\|b", "`", "``` ", "<script>alert(1)</script>", "</code></details>", "]]>", "@octocat", "org/x#1", "::error::x",
-	"##[error]x", "##vso[task.complete]x", "##teamcity[buildStop]", ": :", "\u00a0::error::x", "| --- |", "- # x", "1. x", "[a](javascript:b)", "![a](b)", "&lt;script&gt;",
+	"", " ", "saxpy", "\x1b[31mred\x1b[0m", "a\nb", "a\r\nb", "\u202eevil", "\x00", "\xff\xfe", "\u009b31m", "\u2028x",
+	"\u200b",
+	"a|b", "a\\|b", "`", "``` ", "<script>alert(1)</script>", "</code></details>", "]]>", "@octocat", "org/x#1",
+	"::error::x",
+	"##[error]x", "##vso[task.complete]x", "##teamcity[buildStop]", ": :", "\u00a0::error::x", "| --- |", "- # x",
+	"1. x", "[a](javascript:b)", "![a](b)", "&lt;script&gt;",
 	"<!--", "$x$", "_a_", "*a*", "~~a~~", "https://x.example", strings.Repeat("long ", 200), strings.Repeat("é", 700),
 	strings.Repeat("<|@", 400), "%s%d%!", "\t\t", "e\u0301", "\ufeff",
 }
@@ -37,14 +40,17 @@ var nasty = []string{
 func hostile(s string) *result.Report {
 	f := result.Finding{
 		Kernel: s, Name: s, Scope: measure.ScopeKernel, Grid: s, Block: s, Metric: s, Unit: s, Gates: true,
-		Severity: "fail", Base: 10, Head: 11, Change: 0.1, Low: 0.09, High: 0.11, MDE: 0.01, Share: 0.5, Limit: 0.03, Rule: s,
+		Severity: "fail", Base: 10, Head: 11, Change: 0.1, Low: 0.09, High: 0.11, MDE: 0.01, Share: 0.5, Limit: 0.03,
+		Rule:   s,
 		Reason: s, Match: "role", BaseNames: []string{s, s, s, s}, Role: s, Evidence: []string{s, s + "2"},
 		BaseRuns: []result.Number{10, 10}, HeadRuns: []result.Number{11, 11},
 		Cause: &result.Cause{Summary: s, Reasons: []string{s}, Base: s, Head: s, Note: s,
-			Metrics: []result.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2}, {Name: s, Unit: "%", Base: result.Number(math.NaN()), Head: 2}}},
+			Metrics: []result.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2},
+				{Name: s, Unit: "%", Base: result.Number(math.NaN()), Head: 2}}},
 	}
 	r := &result.Report{
-		Schema: result.Schema, Verdict: result.Fail, Reason: s, Next: []string{s, s}, Workload: s, Warnings: []string{s},
+		Schema: result.Schema, Verdict: result.Fail, Reason: s, Next: []string{s, s}, Workload: s,
+		Warnings: []string{s},
 		Baseline: s, Reproduce: s, Accept: s, Family: 1, Alpha: 0.01,
 	}
 	env := model.Environment{GPU: s, Driver: s, CUDA: s, Tool: s, GPUs: 2}
@@ -52,7 +58,8 @@ func hostile(s string) *result.Report {
 	r.Head = result.Side{Runs: 2, Sessions: 1, Environment: model.Environment{GPU: s + s}, Commit: s, Skipped: s}
 	own := result.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
 	r.Waterfall = &result.Waterfall{Own: own, Parts: []result.WaterfallPart{
-		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Named: result.Named{Kernel: s, Name: s}, Own: own}}}}}
+		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Named: result.Named{Kernel: s,
+			Name: s}, Own: own}}}}}
 	f.ReasonKey = "not-judged"
 	f.Outcome, f.Grid = result.Undecided, "alone"
 	r.Findings = append(r.Findings, f)
@@ -77,7 +84,8 @@ func checkLine(t *testing.T, l string) {
 			t.Errorf("%U in %q", r, l)
 		}
 	}
-	if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") || strings.Contains(l, "##vso[") || strings.Contains(l, "##teamcity[") {
+	if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") || strings.Contains(l, "##vso[") ||
+		strings.Contains(l, "##teamcity[") {
 		t.Errorf("a CI runner would obey %q", l)
 	}
 }
@@ -92,7 +100,8 @@ func TestPlainASCII(t *testing.T) {
 		for _, width := range []int{40, 80} {
 			for l := range strings.Lines(render(t, "text", r, Options{Width: width, ASCII: true, Verbose: true})) {
 				l = strings.TrimSuffix(l, "\n")
-				if i := strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 || len(l) > width {
+				if i := strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 ||
+					len(l) > width {
 					t.Errorf("%s at %d: %q", name, width, l)
 				}
 			}
@@ -179,7 +188,8 @@ func TestHref(t *testing.T) {
 	}
 	for _, link := range []string{"", "javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)",
 		"java\nscript:alert(1)", "\x01javascript:x", "javascript://x.example/%0aalert(1)", "vbscript:x",
-		"data:text/html,<script>", "file:///etc/passwd", "//x.example", "/x", "x", "https:x", "https://[", "mailto:a@b"} {
+		"data:text/html,<script>", "file:///etc/passwd", "//x.example", "/x", "x", "https:x", "https://[",
+		"mailto:a@b"} {
 		source, cells := sourceLink{"a", link}, []story.Cell{{Link: link}, {Link: link}}
 		cause := &counters{Guides: []result.Guide{{Title: "a", Link: link}}}
 		p := part{Findings: []finding{{ID: "f", Source: &source, Cause: cause}},
@@ -236,8 +246,10 @@ func TestRaw(t *testing.T) {
 		for _, m := range use.FindAllString(string(text), -1) {
 			got = append(got, strings.TrimPrefix(m, "g.Raw("))
 		}
-		if n := strings.Count(string(text), "g.Raw"); n > 0 && n != len(got) || strings.Contains(string(text), "plot.SVG(") {
-			t.Errorf("%s: %d uses of g.Raw, %d understood: %q; or a text that is made a picture", name, n, len(got), got)
+		if n := strings.Count(string(text), "g.Raw"); n > 0 && n != len(got) ||
+			strings.Contains(string(text), "plot.SVG(") {
+			t.Errorf("%s: %d uses of g.Raw, %d understood: %q; or a text that is made a picture", name, n, len(got),
+				got)
 		}
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
@@ -291,7 +303,7 @@ func TestComment(t *testing.T) {
 	inert := regexp.MustCompile("<pre>[^<]*</pre>\n$") // nobody is mentioned in a block of code
 	for _, s := range append(nasty, "--> x", "<!-- nsgate:0 -->", "a @octocat `b` ::error::c\n\n# d") {
 		r := hostile(s)
-		two := verdict.Several([]*result.Judgement{r.Judgement(), hostile(s + "2").Judgement()}).Report(nil)
+		two := verdict.Several([]*result.Report{r, hostile(s + "2")}).Shown(nil)
 		for _, r := range []*result.Report{r, two} {
 			text := Comment(r, Options{}, Pages{Run: `https://ci.example/runs/7"><b>`, Accept: "git apply " + s})
 			if rest := own.ReplaceAllString(inert.ReplaceAllString(text, ""), ""); strings.ContainsAny(rest, "<>`@") {

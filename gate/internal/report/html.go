@@ -5,7 +5,7 @@ import (
 	"embed"
 	"encoding/base64"
 
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
 

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -78,10 +77,12 @@ func (s *reportSheet) changes(all []story.Group) {
 		bend = limits[len(limits)/2]
 	}
 	forest := plot.NewForest(bend, seen)
-	axis := forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })
+	axis := forest.Axis(func(c float64) string { return story.Bind(measure.ScaleChange(c).Tidy().String()) })
 	t := &story.Table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []story.Column{
-		{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"}, {Title: "Change", Right: true, Sorted: true},
-		{Pic: true, Head: axis}, {Title: "A step", Right: true, Sorted: true}, {Title: "GPU time", Right: true, Sorted: true},
+		{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"},
+		{Title: "Change", Right: true, Sorted: true},
+		{Pic: true, Head: axis}, {Title: "A step", Right: true, Sorted: true},
+		{Title: "GPU time", Right: true, Sorted: true},
 		{Title: "Outcome", Sorted: true, Up: true, Wrap: true}}}
 	named := map[measure.Subject]bool{}
 	for _, c := range list {
@@ -89,7 +90,8 @@ func (s *reportSheet) changes(all []story.Group) {
 	}
 	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more, Table: t,
 		About: "Kernels, ranges and numbers of the workload, by the time that each adds to a step. " +
-			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " + story.Percent(result.Number(bend)) + ", logarithmic beyond."})
+			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " +
+			story.Percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
 // change is the row of a comparison; named are the subjects with an earlier row.
@@ -126,18 +128,9 @@ func (s *reportSheet) change(c change, forest plot.Forest, named map[measure.Sub
 	return row
 }
 
-// tidy removes trailing zeros of a number with a unit: "84.00 µs" becomes "84 µs".
-func tidy(text string) string {
-	number, unit, ok := strings.Cut(text, " ")
-	if strings.Contains(number, ".") {
-		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
-	}
-	if !ok {
-		return number
-	}
-	return number + story.NB + unit
-}
-
 func tick(unit string) func(float64) string {
-	return func(v float64) string { return tidy(measure.Quantity(v, story.Clean(unit))) }
+	return func(v float64) string {
+		s := measure.Scale(v, story.Clean(unit)).Tidy()
+		return story.Join(story.NB, s.Number, s.Unit)
+	}
 }

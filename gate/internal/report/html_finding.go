@@ -6,7 +6,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -30,8 +30,10 @@ type counters struct {
 // findings are the articles on failing, warned and undecided subjects, the worst first.
 func (s *reportSheet) findings() part {
 	all := story.Groups(story.Untold(s.Of(story.Failing, story.Warned, story.Open)))
-	p := part{ID: "findings", Title: "Findings", Nav: "Findings", About: "Kernels, ranges and numbers that fail the gate, are slower without failing it, or are undecided. Every dot is a run: the first at the top, " +
-		"runs of a session close together. The solid line is the typical value, the dashed line the limit. Paper shows the first eight, four of them with pictures."}
+	p := part{ID: "findings", Title: "Findings", Nav: "Findings",
+		About: "Kernels, ranges and numbers that fail the gate, are slower without failing it, or are undecided. " +
+			"Every dot is a run: the first at the top, runs of a session close together. The solid line is the " +
+			"typical value, the dashed line the limit. Paper shows the first eight, four of them with pictures."}
 	if len(all) > maxArticles {
 		p.More, all = fmt.Sprintf("%d more stand in the table above.", len(all)-maxArticles), all[:maxArticles]
 	}
@@ -54,12 +56,13 @@ func (s *reportSheet) finding(g story.Group) finding {
 		a.FullName = ""
 	}
 	if file, line := s.Place(a.F); file != "" {
-		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.Story.Source.File(s.Report.Head.Commit, file, line)}
+		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.Link(file, line)}
 	}
 	a.Said = g.Said()
 	for i, x := range g {
 		if svg := s.runs(x); svg != "" && i < 3 {
-			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: story.Join(" · ", x.Values, x.Delta(), x.Allowed), SVG: svg})
+			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run",
+				About: story.Join(" · ", x.Values, x.Delta(), x.Allowed), SVG: svg})
 		}
 	}
 	a.Pictures = append(a.Pictures, s.launches(a.F.Subject())...)
@@ -89,8 +92,10 @@ func (s *reportSheet) runs(r story.Row) plot.SVG {
 	}
 	base, head := r.F.Base, r.F.Head
 	return plot.Runs(r.Subject+": "+r.Metric+" in every run", []plot.Group{
-		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
-		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(head)},
+		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns),
+			Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
+		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)),
+			Typical: float64(head)},
 	}, limit, tick(r.F.Unit))
 }
 
@@ -121,12 +126,15 @@ func (s *reportSheet) launches(subject measure.Subject) []picture {
 		return nil
 	}
 	base, head := drawnOf(d.Base, subject), drawnOf(d.Head, subject)
-	if base == nil || head == nil || min(len(base.Quantiles), len(head.Quantiles)) < 3 || min(base.Count, head.Count) < 20 {
+	if base == nil || head == nil || min(len(base.Quantiles), len(head.Quantiles)) < 3 ||
+		min(base.Count, head.Count) < 20 {
 		return nil
 	}
 	return []picture{{Title: "time of single launches",
-		About: measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below",
-		SVG:   plot.Spread(story.Clean(subject.Short())+": how the times of its launches are distributed", base.Quantiles, head.Quantiles, tick(story.NS))}}
+		About: measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " +
+			measure.Count(head.Count, "launch", "launches") + " of the head below",
+		SVG: plot.Spread(story.Clean(subject.Short())+": how the times of its launches are distributed",
+			base.Quantiles, head.Quantiles, tick(story.NS))}}
 }
 
 // drawnOf is the drawing of a kernel's launches, nil for none.

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -23,7 +22,8 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 		return "", err
 	}
 	name := cmp.Or(story.Elide(story.Trimmed(h.Workload), 100), "default")
-	s := &sheet{Title: name + ": history · nsgate", Kicker: story.Join(" · ", "nsgate history", name, story.Trimmed(h.GPU)), Headline: story.Count(len(h.Moments), "session")}
+	s := &sheet{Title: name + ": history · nsgate", Kicker: story.Join(" · ", "nsgate history", name,
+		story.Trimmed(h.GPU)), Headline: story.Count(len(h.Moments), "session")}
 	line := plot.Timeline{Anchor: h.Anchor()}
 	for i, m := range h.Moments {
 		line.Tips = append(line.Tips, story.Join(" · ", story.When(m), story.Elide(story.Clean(m.Commit), 12),
@@ -40,7 +40,8 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	levels, none := story.LevelTable(h, o.Source)
 	s.add(part{ID: "levels", Title: "Changes of level", Table: levels, Said: story.Nonempty(none)})
 	t := story.TrendTable(h, 40, maxTrends)
-	about := "Each dot is a session, the oldest to the left, on a scale of its own; a dashed line is where the level changed"
+	about := "Each dot is a session, the oldest to the left, on a scale of its own; a dashed line is where the " +
+		"level changed"
 	if len(line.Others) > 0 {
 		about += ", a dotted one where something else changed than the code"
 	}
@@ -51,7 +52,8 @@ func htmlHistory(h *history.History, o story.Options) (string, error) {
 	for i := range t.Rows {
 		x := h.Trends[i]
 		at := measure.Map(x.Changes, func(c history.LevelChange) int { return c.Moment })
-		t.Rows[i].Cells[2] = story.Cell{SVG: plot.Trend(story.Elide(story.Subject(x.Scope, x.Title()), story.MaxName)+": "+story.Metric(x.Metric)+" over time", drawn(x.Values), at, line, tick(x.Unit))}
+		t.Rows[i].Cells[2] = story.Cell{SVG: plot.Trend(story.Elide(story.Subject(x.Scope, x.Title()),
+			story.MaxName)+": "+story.Metric(x.Metric)+" over time", drawn(x.Values), at, line, tick(x.Unit))}
 	}
 	s.add(part{ID: "trends", Title: "Trends", About: about + ".", Table: t})
 	s.add(part{ID: "measured", Title: "Measured with something else from", Said: story.Elsewhere(h)})
@@ -64,10 +66,11 @@ func htmlSummary(m *result.Summary, _ story.Options) (string, error) {
 		return "", err
 	}
 	name := story.Elide(story.Trimmed(m.Workload), 100)
-	s := &sheet{Title: story.Join(": ", name, story.Headline(m)) + " · nsgate show", Headline: story.Headline(m), Kicker: story.Join(" · ", "nsgate show", name)}
+	s := &sheet{Title: story.Join(": ", name, story.Headline(m)) + " · nsgate show", Headline: story.Headline(m),
+		Kicker: story.Join(" · ", "nsgate show", name)}
 	s.warnings(story.Nonempty(m.Warnings...))
 	s.add(part{ID: "patterns", Title: "Patterns", Said: story.Sentences(m.Patterns)})
-	for _, t := range story.Panels(m, true, false, func(path []string) string { return strings.Join(path, "/") }) {
+	for _, t := range story.Panels(m, true, false) {
 		about := t.About
 		t.About = ""
 		t.Most(maxChanges, func(left int) string { return fmt.Sprintf("%d more; the report inside has them.", left) })

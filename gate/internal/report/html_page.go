@@ -9,7 +9,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/saved"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 )
@@ -59,7 +59,8 @@ func soft(name string) g.Node {
 // href is the address of a link: http, https or an ID of the page. An element with another one has no address.
 func href(link string) g.Node {
 	u, err := url.Parse(link)
-	if err != nil || !strings.HasPrefix(link, "#") && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+	if err != nil || (u.Fragment == "" || u.Scheme+u.Host+u.Path+u.RawQuery != "") &&
+		(u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		return nil
 	}
 	return h.Href(u.String())
@@ -248,7 +249,8 @@ func (c *counters) node() g.Node {
 	if c == nil {
 		return nil
 	}
-	why := g.Group{h.Class("cause"), h.H4(g.Text("Why")), h.P(g.Text(story.Bound(c.Summary))), paragraph("in", c.Limits)}
+	why := g.Group{h.Class("cause"), h.H4(g.Text("Why")), h.P(g.Text(story.Bound(c.Summary))),
+		paragraph("in", c.Limits)}
 	for _, x := range c.Guides {
 		why = append(why, h.P(h.Class("in"), h.A(href(x.Link), h.Rel("noreferrer"), g.Text(x.Title))))
 	}

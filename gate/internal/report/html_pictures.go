@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -23,7 +22,8 @@ func (s *reportSheet) steps() {
 		name string
 		*model.Drawing
 	}
-	sides := slices.DeleteFunc([]side{{"baseline", d.Base}, {"head", d.Head}}, func(x side) bool { return x.Drawing == nil || x.Step == nil })
+	sides := slices.DeleteFunc([]side{{"baseline", d.Base}, {"head", d.Head}},
+		func(x side) bool { return x.Drawing == nil || x.Step == nil })
 	length := 0.0
 	for _, x := range sides {
 		length = math.Max(length, float64(x.Step.Length))
@@ -39,7 +39,8 @@ func (s *reportSheet) steps() {
 		subject := r.F.Subject()
 		titles[subject] = cmp.Or(titles[subject], r.Subject)
 		if len(r.Parts) == 0 {
-			classes[subject] = cmp.Or(classes[subject], map[string]string{"worse": "worse", "better": "better"}[colourOf(&r)])
+			classes[subject] = cmp.Or(classes[subject],
+				map[string]string{"worse": "worse", "better": "better"}[colourOf(&r)])
 		}
 		for _, p := range r.Parts { // they got slower
 			titles[p.F.Subject()], classes[p.F.Subject()] = p.Subject, "worse"
@@ -53,26 +54,31 @@ func (s *reportSheet) steps() {
 		step := x.Step
 		about := fmt.Sprintf("run %d, %s", step.Run, story.Quantity(result.Number(step.Length), story.NS))
 		if step.Step > 0 && step.Steps > 0 {
-			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, story.Quantity(result.Number(step.Length), story.NS))
+			about = fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps,
+				story.Quantity(result.Number(step.Length), story.NS))
 		}
 		about = story.Wrapped("", story.Clean(step.Rank), ", ") + about
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}
 		pictures = append(pictures, picture{Title: x.name, About: about, Zoom: true,
-			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length, tick(story.NS))})
+			SVG: plot.Step("One step of the "+x.name, about, s.lanes(x.Drawing, classes, titles), length,
+				tick(story.NS))})
 	}
 	said := "The step nearest the median of its side, by the GPU's clock"
 	if len(pictures) > 1 {
 		said += "; both on one time scale"
 	}
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
-		About:  said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + and - zoom, 0 shows all, arrows move.",
-		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
+		About: said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + " +
+			"and - zoom, 0 shows all, arrows move.",
+		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"},
+			{"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
 }
 
 // kinds are the lanes of a step, by the level of their spans.
-var kinds = [...]struct{ name, class string }{{"kernels", "calm"}, {"communication", "move"}, {"copies", "copy"}, {"idle", "idle"}}
+var kinds = [...]struct{ name, class string }{{"kernels", "calm"}, {"communication", "move"}, {"copies", "copy"},
+	{"idle", "idle"}}
 
 // lanes sorts the ranges, operations and idle times of a step into rows.
 func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subject]string) []plot.Lane {
@@ -90,8 +96,10 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 			continue
 		}
 		if x.Length() == 0 {
-			marks.Spans = append(marks.Spans, plot.Span{Class: "range", Start: float64(x.Start()), Length: 0.003 * float64(d.Step.Length),
-				Tip: story.Elide(story.Clean(subject.Name), 60) + " at " + story.Quantity(result.Number(x.Start()), story.NS)})
+			marks.Spans = append(marks.Spans, plot.Span{Class: "range", Start: float64(x.Start()),
+				Length: 0.003 * float64(d.Step.Length),
+				Tip: story.Elide(story.Clean(subject.Name), 60) + " at " +
+					story.Quantity(result.Number(x.Start()), story.NS)})
 			continue
 		}
 		for len(ranges) <= x.Level() {
@@ -99,7 +107,8 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		}
 		name := story.Elide(story.Clean(subject.Name), 60)
 		ranges[x.Level()].Spans = append(ranges[x.Level()].Spans, plot.Span{Class: "range", Label: name,
-			Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " on the GPU", Start: float64(x.Start()), Length: float64(x.Length())})
+			Tip:   name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " on the GPU",
+			Start: float64(x.Start()), Length: float64(x.Length())})
 	}
 	if len(ranges) > 0 {
 		ranges[0].Name = "NVTX ranges"
@@ -115,15 +124,21 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 			continue
 		}
 		name := story.Clean(story.Elide(cmp.Or(titles[subject], subject.Short()), story.MaxName))
-		if class, where := subject.Idle(); class != "" {
-			name = story.Elide(story.Owner(class, where, true), story.MaxName)
+		label := name
+		if class, at := subject.Idle(); class != "" {
+			name = story.Elide(story.Owner(class, at, true), story.MaxName)
+			label = story.Elide(story.Owner(class, at, false), story.MaxName)
 		}
 		class := kinds[x.Level()].class
 		if x.Level() < 2 {
 			class = cmp.Or(classes[subject], class)
 		}
-		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: strings.TrimPrefix(name, "GPU idle: "), Start: float64(x.Start()), Length: float64(x.Length()), Link: s.links[subject],
-			Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " from " + story.Quantity(result.Number(x.Start()), story.NS) + " on"})
+		rows[x.Level()].Spans = append(rows[x.Level()].Spans,
+			plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
+				Link: s.links[subject],
+				Tip: name + ": " + story.Quantity(result.Number(x.Length()), story.NS) + " from " +
+					story.Quantity(result.Number(x.Start()), story.NS) + " on"})
 	}
-	return slices.DeleteFunc(slices.Concat(ranges, []plot.Lane{marks}, rows[:]), func(l plot.Lane) bool { return len(l.Spans) == 0 })
+	return slices.DeleteFunc(slices.Concat(ranges, []plot.Lane{marks}, rows[:]),
+		func(l plot.Lane) bool { return len(l.Spans) == 0 })
 }

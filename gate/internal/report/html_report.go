@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -48,8 +48,10 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	case name != "default":
 		headline = name + ": " + headline
 	}
-	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{story.Good: "good", story.Bad: "bad", story.Doubtful: "doubtful"}[v.Tone], Headline: headline,
-		Title:  story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12), "nsgate"),
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: [...]string{story.Good: "good", story.Bad: "bad",
+		story.Doubtful: "doubtful"}[v.Tone], Headline: headline,
+		Title: story.Join(" · ", name+": "+strings.ToLower(v.Word), story.Elide(story.Clean(v.Report.Head.Commit), 12),
+			"nsgate"),
 		Kicker: story.Join(" · ", "nsgate", name, story.Trimmed(v.Report.Head.Environment.GPU)),
 		Notes:  story.Nonempty(v.Rest, story.Wrapped("Not judged: ", v.Unjudged(), ""))}
 	if at != "" {
@@ -98,7 +100,8 @@ func newReportSheet(v *story.Story, at string) *sheet {
 	if !guilty {
 		s.ranks()
 	}
-	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands})
+	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts,
+		Commands: v.Commands})
 	return s.sheet
 }
 
@@ -116,9 +119,9 @@ func (s *reportSheet) name(all []story.Group) {
 }
 
 // names are the IDs of parts, which no subject takes.
-var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
-	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true,
-	"warnings": true, "next": true, "open": true, "largest": true}
+var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true,
+	"ranges": true, "ranks": true, "measured": true, "report": true, "search": true, "told": true, "tip": true,
+	"falls": true, "rows": true, "warnings": true, "next": true, "open": true, "largest": true}
 
 // slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
@@ -126,7 +129,8 @@ func slug(name string) string {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
 	})
 	id := strings.Join(words, "-")
-	if id = id[:min(len(id), 80)]; names[id] {
+	id = id[:min(len(id), 80)]
+	if names[id] {
 		return "k-" + id
 	}
 	return id
@@ -135,7 +139,8 @@ func slug(name string) string {
 // figures adds the numbers of the whole program, and the counts of outcomes.
 func (s *reportSheet) figures() {
 	add := func(label string, r story.Row) {
-		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, story.NB+"→", " →", 1), r.Delta(), colourOf(&r), true})
+		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, story.NB+"→", " →", 1), r.Delta(),
+			colourOf(&r), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		if r := s.Number(x); r != nil {
@@ -173,15 +178,17 @@ func (s *reportSheet) ranks() {
 		}
 	}
 	p := part{ID: "ranks", Title: "Ranks", Nav: "Ranks",
-		About: "The compute time of each rank in a step: baseline above, head below, on one scale. A rank waits in collectives for the others."}
+		About: "The compute time of each rank in a step: baseline above, head below, on one scale. A rank waits in " +
+			"collectives for the others."}
 	if len(s.Causes) == 0 || !s.Causes[0].Rank {
 		p.Said = s.Story.Ranks.Told
 	}
-	t := &story.Table{Title: "Compute time by rank", Columns: []story.Column{{Title: "Rank"}, {Title: "Bars", Pic: true},
-		{Title: "Baseline", Right: true, Label: "baseline"}, {Title: "Head", Right: true, Label: "head"},
-		{Title: "Waits", Right: true, Label: "waits"}}}
+	t := &story.Table{Title: "Compute time by rank", Columns: []story.Column{{Title: "Rank"},
+		{Title: "Bars", Pic: true}, {Title: "Baseline", Right: true, Label: "baseline"},
+		{Title: "Head", Right: true, Label: "head"}, {Title: "Waits", Right: true, Label: "waits"}}}
 	for _, k := range list {
-		base, head := story.Cell{Text: story.CellOf(k.Base, story.NS)}, story.Cell{Text: story.CellOf(k.Compute, story.NS)}
+		base, head := story.Cell{Text: story.CellOf(k.Base, story.NS)},
+			story.Cell{Text: story.CellOf(k.Compute, story.NS)}
 		if k.Base.Known() && k.Compute > k.Base*1.01 {
 			head.Class = "worse"
 		}
@@ -200,8 +207,9 @@ func (s *reportSheet) falls() {
 	parts := measure.Map(s.Fall.Rows, func(x story.FallRow) [3]float64 {
 		return [3]float64{float64(x.Change), float64(x.Low), float64(x.High)}
 	})
-	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
-		About: "The " + s.Fall.About() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
+	p := part{ID: "where", Title: s.Fall.Title, Nav: "Where the time went",
+		About: "The " + s.Fall.About() + ". Each bar is a part of the change that is certain: longer to the right, " +
+			"shorter to the left. With the last bar they add up to the change."}
 	p.Table = &story.Table{Title: "Parts of the change of the step", Class: "falls",
 		Columns: []story.Column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true},
 			{Title: "Interval", Class: "in"}}}
@@ -213,6 +221,9 @@ func (s *reportSheet) falls() {
 		p.Table.Rows = append(p.Table.Rows, story.TableRow{Cells: []story.Cell{
 			{Text: x.What, Link: story.Wrapped("#", s.links[x.Subject], "")}, {SVG: plot.Fall(parts, i)},
 			{Text: x.Text, Class: colour}, {Text: x.Interval()}}})
+	}
+	for _, x := range s.Fall.Rest {
+		p.Table.Add("of it: "+x.What, "", x.Text, x.Interval())
 	}
 	s.add(p)
 }

@@ -30,8 +30,10 @@ func genReport(t *rapid.T) *result.Report {
 	n := func(name string) result.Number { return number.Draw(t, name) }
 	s := func(name string) string { return text.Draw(t, name) }
 	r := &result.Report{
-		Schema: result.Schema, Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.NoVerdict}).Draw(t, "verdict"),
-		Reason: s("reason"), Next: texts.Draw(t, "next"), Undecided: rapid.Bool().Draw(t, "undecided"), Alpha: n("alpha"),
+		Schema: result.Schema, Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail,
+			result.NoVerdict}).Draw(t, "verdict"),
+		Reason: s("reason"), Next: texts.Draw(t, "next"), Undecided: rapid.Bool().Draw(t, "undecided"),
+		Alpha:    n("alpha"),
 		Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
 		Head: result.Side{Runs: 3, Environment: model.Environment{GPU: s("gpu"), Start: time.Unix(1e9, 5).UTC()}},
 	}
@@ -41,7 +43,8 @@ func genReport(t *rapid.T) *result.Report {
 			Outcome: rapid.SampledFrom([]result.Outcome{
 				result.Slower, result.Faster, result.WithinLimit, result.Undecided, result.New, result.Gone,
 			}).Draw(t, "outcome"),
-			Base: n("base"), Head: n("head"), Change: n("change"), Low: n("low"), High: n("high"), P: n("p"), MDE: n("mde"),
+			Base: n("base"), Head: n("head"), Change: n("change"), Low: n("low"), High: n("high"), P: n("p"),
+			MDE:   n("mde"),
 			Share: n("share"), Limit: n("limit"), Floor: n("floor"), BaseRuns: numbers.Draw(t, "runs"),
 			HeadRuns: numbers.Draw(t, "runs"), Evidence: texts.Draw(t, "evidence"), BaseNames: texts.Draw(t, "names"),
 			Gates: r.Verdict == result.Fail && rapid.Bool().Draw(t, "gates"),
@@ -121,13 +124,17 @@ func TestReadJSONErrors(t *testing.T) {
 		{"list", "[]", `r.json: not a report`},
 		{"null", "null", `r.json: no "schema"`},
 		{"other JSON", `{"a":1}`, `r.json: no "schema": this is not a report; give a file`},
-		{"newer", `{"schema":"nsgate.report/2"}`, `the schema is "nsgate.report/2", this nsgate reads "nsgate.report/1"; use`},
-		{"verdict", `{"schema":"nsgate.report/1","verdict":"green"}`, `verdict "green" is not pass, fail or no-verdict`},
+		{"newer", `{"schema":"nsgate.report/2"}`,
+			`the schema is "nsgate.report/2", this nsgate reads "nsgate.report/1"; use`},
+		{"verdict", `{"schema":"nsgate.report/1","verdict":"green"}`,
+			`verdict "green" is not pass, fail or no-verdict`},
 		{"no verdict field", `{"schema":"nsgate.report/1"}`, `verdict "" is not`},
 		{"outcome", finding(`"new"=>"added"`), `finding 1 has no known outcome ("added")`},
 		{"missing number", finding(`"head":1,=>`), `finding 1 has no "head"`},
-		{"text for a number", finding(`"head":1=>"head":"1"`), `r.json: not a report: "findings.head" cannot be a string`},
-		{"null finding", `{"schema":"nsgate.report/1","verdict":"pass","findings":[null]}`, `finding 1 has no known outcome`},
+		{"text for a number", finding(`"head":1=>"head":"1"`),
+			`r.json: not a report: "findings.head" cannot be a string`},
+		{"null finding", `{"schema":"nsgate.report/1","verdict":"pass","findings":[null]}`,
+			`finding 1 has no known outcome`},
 		{"huge number", finding(`"head":1=>"head":1e999`), `r.json: not a report: "findings.head" cannot be a number`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,8 +160,8 @@ func TestReadJSONErrors(t *testing.T) {
 			"the change of finding 1 is not that of its values"},
 		{forged("pass", `"comparisons":1`, strings.Replace(slower, "true", `false,"doubted":true`, 1)),
 			"its verdict is pass, and finding 1 may be slower"},
-		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` + forged("fail", `"slower":1,"comparisons":1`, slower) +
-			`]}`,
+		{`{"schema":"nsgate.report/1","verdict":"pass","workloads":[` +
+			forged("fail", `"slower":1,"comparisons":1`, slower) + `]}`,
 			"its verdict is pass, that of its workloads fail"},
 	} {
 		_, err := saved.Read(strings.NewReader(c.in), "r.json")

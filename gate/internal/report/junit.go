@@ -11,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// The elements and attributes of junit-10.xsd, which Jenkins' xUnit plugin validates and GitLab reads. GitLab shows the content of
-// failure and skipped, other readers show their message.
+// The elements and attributes of junit-10.xsd, which Jenkins' xUnit plugin validates and GitLab reads. GitLab shows the
+// content of failure and skipped, other readers show their message.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -66,7 +66,7 @@ func junit(v *story.Story) (string, error) {
 func toldResult(v *story.Story) *junitResult {
 	message, why := v.Reason, []string(nil)
 	if v.Judged() {
-		message = story.Flat(v.Headline)
+		message = story.Flat(v.Headline())
 	}
 	for _, c := range v.Causes {
 		if c.Class == story.Failing {

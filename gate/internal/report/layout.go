@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -12,24 +11,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
-// style is an SGR colour, "" for none.
-type style string
+// styles are the SGR colours of tones, "" for none.
+var styles = [...]string{story.Plain: "", story.Good: "32", story.Doubtful: "33", story.Bad: "31", story.Minor: "2"}
 
-const (
-	none   style = ""
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-	dim    style = "2"
-)
-
-var styles = [...]style{story.Plain: none, story.Good: green, story.Doubtful: yellow, story.Bad: red, story.Minor: dim}
-
-// span is text in one style. A line may end at any space but a bound one (nb).
-type span struct {
-	text  string
-	style style
-}
+type span = story.Span
 
 // page collects lines of at most width columns. All text passes through [page.line], which cleans it.
 type page struct {
@@ -38,39 +23,9 @@ type page struct {
 }
 
 func newPage(o story.Options) *page {
-	o.Width = max(cmp.Or(o.Width, 100), 40)
+	o.Width = o.Columns()
 	return &page{Options: o}
 }
-
-func (p *page) verdict(word string, s style, reason string) {
-	p.line(0, story.Columns(word)+2, span{story.Bind(word) + story.NB + " ", s}, span{reason, none})
-}
-
-func (p *page) title(s string) {
-	p.b.WriteByte('\n')
-	p.line(0, 0, span{s, none})
-}
-
-// dim writes a text that matters less, no line for "".
-func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
-
-func (p *page) list(title, mark string, s style, texts []string) {
-	if len(texts) > 0 {
-		p.title(title)
-	}
-	for _, t := range texts {
-		p.line(2, 4, span{mark + " ", s}, span{t, none})
-	}
-}
-
-func (p *page) facts(list []story.Fact, width int) {
-	for _, f := range list {
-		p.line(2, width+4, span{story.Pad(f.Label, width) + story.NB + " ", dim}, span{f.Text, none})
-	}
-}
-
-func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
-func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
 // space unless one of them has it. A word wider than a line loses its middle.
@@ -80,7 +35,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	breaks := func(r rune) bool { return string(r) != story.NB && unicode.IsSpace(r) }
 	open := false // the next span continues the last word
 	for _, s := range spans {
-		text := story.Bound(s.text)
+		text := story.Bound(s.Text)
 		if p.ASCII {
 			text = terminal.ASCII(text)
 		}
@@ -90,7 +45,7 @@ func (p *page) line(first, rest int, spans ...span) {
 				words = append(words, nil)
 			}
 			last := len(words) - 1
-			words[last] = append(words[last], span{story.Clean(word), s.style})
+			words[last] = append(words[last], s.Tone.Of(story.Clean(word)))
 		}
 		if end, _ := utf8.DecodeLastRuneInString(text); text != "" {
 			open = !breaks(end)
@@ -103,25 +58,25 @@ func (p *page) line(first, rest int, spans ...span) {
 		if p.ASCII {
 			text = strings.ReplaceAll(text, "…", "~") // one column, as in the width that was counted
 		}
-		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+text, " ") + "\n")
+		p.b.WriteString(story.Unspaced(strings.Repeat(" ", indent)+text) + "\n")
 		line, indent, used = nil, rest, rest
 	}
 	for _, w := range words {
-		n := measure.Sum(w, func(x span) int { return story.Columns(x.text) })
+		n := measure.Sum(w, func(x span) int { return story.Columns(x.Text) })
 		long := n > p.Width-rest && p.Width-used > 20 // shortened on any line, so it stays on this one
 		if len(line) > 0 && used+1+n > p.Width && !long {
 			flush()
 		}
 		if len(line) > 0 {
-			line = append(line, span{" ", line[len(line)-1].style})
+			line = append(line, line[len(line)-1].Tone.Of(" "))
 			used++
 		}
 		if room := p.Width - used; n > room {
 			whole := ""
 			for _, x := range w {
-				whole += x.text
+				whole += x.Text
 			}
-			w = []span{{story.Elide(whole, room), w[0].style}}
+			w = []span{w[0].Tone.Of(story.Elide(whole, room))}
 			n = room
 		}
 		line = append(line, w...)
@@ -135,19 +90,15 @@ func (p *page) line(first, rest int, spans ...span) {
 func (p *page) paint(line []span) string {
 	var b strings.Builder
 	for i, s := range line {
-		painted := p.Color && s.style != none
-		if painted && (i == 0 || line[i-1].style != s.style) {
-			fmt.Fprintf(&b, "\x1b[%sm", s.style)
+		style := styles[s.Tone]
+		painted := p.Color && style != ""
+		if painted && (i == 0 || styles[line[i-1].Tone] != style) {
+			fmt.Fprintf(&b, "\x1b[%sm", style)
 		}
-		b.WriteString(s.text)
-		if painted && (i == len(line)-1 || line[i+1].style != s.style) {
+		b.WriteString(s.Text)
+		if painted && (i == len(line)-1 || styles[line[i+1].Tone] != style) {
 			b.WriteString("\x1b[0m")
 		}
 	}
 	return b.String()
-}
-
-// unbroken writes a text on one line, whatever its length, so that it can be copied.
-func (p *page) unbroken(text string) {
-	p.b.WriteString("  " + story.Clean(text) + "\n")
 }

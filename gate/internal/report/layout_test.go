@@ -40,15 +40,16 @@ func TestListAtAnyWidth(t *testing.T) {
 
 // Names that differ in their middle only are told apart in every width, and numbers stay whole.
 func TestHistoryAtAnyWidth(t *testing.T) {
-	names := []string{"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_kernel0_0", "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_26_kernel0_0", "saxpy"}
+	names := []string{"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_kernel0_0",
+		"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_26_kernel0_0", "saxpy"}
 	h := &history.History{GPU: "NVIDIA H200", Moments: make([]history.Moment, 2)}
 	for i, name := range names {
-		h.Trends = append(h.Trends, history.Trend{Scope: measure.ScopeKernel, Named: result.Named{Kernel: name, Name: name},
-			Metric: measure.Total.Name, Unit: "ns",
+		h.Trends = append(h.Trends, history.Trend{Scope: measure.ScopeKernel,
+			Named: result.Named{Kernel: name, Name: name}, Metric: measure.Total.Name, Unit: "ns",
 			Values: []result.Number{result.Number(370600 + 1000*i), result.Number(374400 + 1000*i)}, Change: 0.0105})
 	}
 	for _, width := range []int{40, 60, 80, 160} {
-		text, err := historyText(h, Options{Width: width})
+		text, err := text(historied(h, Options{Width: width}), Options{Width: width})
 		if err != nil {
 			t.Fatal(err)
 		}

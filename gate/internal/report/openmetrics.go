@@ -108,7 +108,8 @@ func unitWord(unit string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "_")
 }
 
-// signal prints the head's value, divided by scale, to the decimal place of half the interval's width, in four to six digits.
+// signal prints the head's value, divided by scale, to the decimal place of half the interval's width, in four to six
+// digits.
 func signal(f result.Finding, scale float64) string {
 	v := float64(f.Head)
 	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))

@@ -1,5 +1,5 @@
-// Package report renders what a gate found: every format, in a file of its own, prints the story of a report and escapes its texts. A
-// saved report gives the same output as a fresh one.
+// Package report renders what a gate found: every format, in a file of its own, prints the story of a report and
+// escapes its texts. A saved report gives the same output as a fresh one.
 package report
 
 import (
@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/judge/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
@@ -69,6 +69,13 @@ func viewed(render func(*story.Story) (string, error)) form {
 	return as(func(r *result.Report, o Options) (string, error) { return render(story.Tell(r, o)) })
 }
 
+// printed prints what is told of a value.
+func printed[T any](told func(T, Options) story.Document, print func(story.Document, Options) (string, error)) form {
+	return as(func(value T, o Options) (string, error) { return print(told(value, o), o) })
+}
+
+func told(r *result.Report, o Options) story.Document { return story.Tell(r, o).Document() }
+
 // formats holds every format by its name.
 var formats = map[string]format{
 	"bencher": {".bencher.json", terminal.JSON, "Bencher (its adapter json): the head's numbers",
@@ -86,11 +93,12 @@ var formats = map[string]format{
 	"html": {".html", terminal.Markup, "a browser: one file with pictures, which needs no network",
 		map[Kind]form{Report: viewed(htmlReport), Summary: as(htmlSummary), History: as(htmlHistory)}},
 	"json": {".json", terminal.JSON, "everything, for programs and for nsgate itself",
-		map[Kind]form{Report: viewed(jsonReport), Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm}},
+		map[Kind]form{Report: viewed(jsonReport), Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm,
+			History: jsonForm}},
 	"junit": {".junit.xml", terminal.Markup, "test reports of GitLab, Jenkins and others",
 		map[Kind]form{Report: viewed(junit)}},
 	"markdown": {".md", terminal.Data, "job summaries, comments on merge requests",
-		map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)}},
+		map[Kind]form{Report: printed(told, markdown), Summary: printed(story.Summarised, markdown)}},
 	"openmetrics": {".metrics.txt", terminal.Data, "metrics reports of GitLab, Prometheus",
 		map[Kind]form{Report: viewed(openMetrics)}},
 	"rdjson": {".rdjson", terminal.JSON, "reviewdog: remarks in reviews of any code host",
@@ -98,16 +106,19 @@ var formats = map[string]format{
 	"sarif": {".sarif", terminal.JSON, "code scanning of GitHub and other readers of SARIF 2.1.0",
 		map[Kind]form{Report: viewed(sarif)}},
 	"text": {".txt", terminal.Text, "a person at a terminal or before a log",
-		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText),
-			Bisection: as(bisectionText), History: as(historyText)}},
+		map[Kind]form{Report: printed(told, text), Calibration: printed(calibrated, text),
+			Summary: printed(story.Summarised, text), Bisection: printed(bisected, text),
+			History: printed(historied, text)}},
 }
 
 // Formats lists the names of the formats for values of a kind, sorted.
 func Formats(kind Kind) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(name string) bool { return formats[name].forms[kind] == nil })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)),
+		func(name string) bool { return formats[name].forms[kind] == nil })
 }
 
-// FormatOf is the format of a file by its name: the longest known suffix, or the only format with this extension; "" for none.
+// FormatOf is the format of a file by its name: the longest known suffix, or the only format with this extension; ""
+// for none.
 func FormatOf(file string) string {
 	best, like := "", []string{}
 	for _, name := range Formats(Report) {

@@ -44,8 +44,8 @@ func reports(t testing.TB) map[string]*result.Report {
 	return out
 }
 
-// TestGolden renders one failing report in every format and in the variants of text, several workloads in the formats that show
-// them apart, and the other reports as text. Pages are held by [checkHTML] and in a browser.
+// TestGolden renders one failing report in every format and in the variants of text, several workloads in the formats
+// that show them apart, and the other reports as text. Pages are held by [checkHTML] and in a browser.
 func TestGolden(t *testing.T) {
 	type form struct {
 		format string
@@ -66,7 +66,8 @@ func TestGolden(t *testing.T) {
 			forms[suffix] = form{name, normal}
 		}
 	}
-	shown := map[string][]string{"fail": slices.Sorted(maps.Keys(forms)), "several": {".txt", ".md", ".junit.xml"}, "hostile": nil, "empty": nil}
+	shown := map[string][]string{"fail": slices.Sorted(maps.Keys(forms)), "several": {".txt", ".md", ".junit.xml"},
+		"hostile": nil, "empty": nil}
 	all := reports(t)
 	for name, r := range all {
 		suffixes, ok := shown[name]
@@ -75,7 +76,8 @@ func TestGolden(t *testing.T) {
 		}
 		for _, suffix := range suffixes {
 			t.Run(name+suffix, func(t *testing.T) {
-				golden(t, filepath.Join("testdata", name+suffix), []byte(render(t, forms[suffix].format, r, forms[suffix].o)))
+				golden(t, filepath.Join("testdata", name+suffix),
+					[]byte(render(t, forms[suffix].format, r, forms[suffix].o)))
 			})
 		}
 	}
@@ -99,11 +101,12 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRenderUnknownFormat(t *testing.T) {
 	err := Render("xml", io.Discard, new(result.Report), Options{})
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(Report), ", ")) {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) ||
+		!strings.Contains(err.Error(), strings.Join(Formats(Report), ", ")) {
 		t.Errorf("got %v", err)
 	}
-	for _, name := range strings.Fields("codequality customBiggerIsBetter customSmallerIsBetter dotenv html json junit markdown " +
-		"openmetrics rdjson text") {
+	for _, name := range strings.Fields("codequality customBiggerIsBetter customSmallerIsBetter dotenv html json " +
+		"junit markdown openmetrics rdjson text") {
 		if about, _ := About(name); about == "" || !strings.Contains(err.Error(), name) {
 			t.Errorf("no %s in %v", name, err)
 		}
@@ -129,7 +132,8 @@ func TestTextKeepsWidth(t *testing.T) {
 
 // Characters that take two columns of a terminal, or none, neither break the width nor the columns of a table.
 func TestTextCountsColumns(t *testing.T) {
-	for _, s := range []string{strings.Repeat("行列積", 60), strings.Repeat("e\u0301", 200), "🚀" + strings.Repeat("é", 30)} {
+	for _, s := range []string{strings.Repeat("行列積", 60), strings.Repeat("e\u0301", 200),
+		"🚀" + strings.Repeat("é", 30)} {
 		r := hostile(s)
 		r.Reproduce, r.Accept = "", ""
 		for _, width := range []int{40, 80, 160} {

@@ -63,17 +63,20 @@ type (
 	}
 )
 
-// sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other slower ones as
-// warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a tool.
+// sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other
+// slower ones as warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a
+// tool.
 func sarif(v *story.Story) (string, error) {
 	judged := !slices.ContainsFunc(v.Each, func(w *story.Story) bool { return w.Gate.Does == result.NoAnswer })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: v.Version, Info: "https://github.com/nsgate/nsgate",
+		Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
 	for _, i := range v.Remarks() {
 		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.Check }) {
-			short, help := about(i.Check)
-			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
+			short, help := about(i)
+			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)},
+				sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
 			Rule: i.Check, Level: [...]string{story.NoVerdict: "error", story.Fails: "error", story.Warns: "warning",
@@ -95,15 +98,18 @@ func sarif(v *story.Story) (string, error) {
 const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
 
 // about describes a rule, and says what to do about its results.
-func about(check string) (short, help string) {
-	switch check {
+func about(x story.Remark) (short, help string) {
+	switch x.Check {
 	case "nsgate/no-verdict", "nsgate/interrupted":
-		return "The measurement carries no verdict.", "The gate cannot answer. The message says why, and the report names the next step."
+		return "The measurement carries no verdict.",
+			"The gate cannot answer. The message says why, and the report names the next step."
 	case "nsgate/fail":
 		return "The gate fails as a whole.", "The message says why, and the report names the next step."
 	}
-	metric := measure.Metric{Name: strings.TrimPrefix(check, "nsgate/")}.Title()
-	return "The gate judges this metric: " + metric + ".", "The " + metric + " got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."
+	metric := measure.Metric{Name: x.About}.Title()
+	return "The gate judges this metric: " + metric + ".",
+		"The " + metric +
+			" got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."
 }
 
 // sarifText escapes brackets, which would become a link.

@@ -41,7 +41,8 @@ func summariesIn(t *testing.T) map[string]*result.Summary {
 	return readAll[result.Summary](t, "testdata/summary")
 }
 
-// TestSummaryGolden renders every testdata/summary/*.json in every form. The JSON form is the file itself: nothing is lost.
+// TestSummaryGolden renders every testdata/summary/*.json in every form. The JSON form is the file itself: nothing is
+// lost.
 func TestSummaryGolden(t *testing.T) {
 	all := summariesIn(t)
 	for _, form := range []struct {
@@ -57,7 +58,8 @@ func TestSummaryGolden(t *testing.T) {
 	} {
 		t.Run(form.file, func(t *testing.T) {
 			name, _, _ := strings.Cut(form.file, ".")
-			golden(t, filepath.Join("testdata/summary", form.file), []byte(renderSummary(t, form.format, all[name], form.o)))
+			golden(t, filepath.Join("testdata/summary", form.file),
+				[]byte(renderSummary(t, form.format, all[name], form.o)))
 		})
 	}
 }

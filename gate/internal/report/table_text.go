@@ -11,10 +11,32 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
+// titled writes a table under its title, unless it is empty.
+func (p *page) titled(t *story.Table) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	switch {
+	case t.Title == "":
+		p.dim(2, t.About)
+	case t.About == "":
+		p.title(t.Title)
+	default:
+		p.b.WriteByte('\n')
+		p.line(0, 2, story.Plain.Of(t.Title), story.Minor.Of(story.NB+" "+t.About))
+	}
+	p.table(t)
+}
+
 // table writes aligned columns under their titles, or cards where the columns that must stay do not fit.
 func (p *page) table(t *story.Table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.Shown(false)
+	for _, row := range t.Rows {
+		if deep := len(row.Path) - 1; deep > 0 {
+			row.Cells[0].Text = strings.Repeat(story.NB, 2*min(deep, 8)) + row.Path[deep]
+		}
+	}
 	widths, rank := widthsOf(t, at)
 	last := at[len(at)-1]
 	// over is the excess width of the table.
@@ -42,11 +64,11 @@ func (p *page) table(t *story.Table) {
 		}
 	}
 	names := apart(t.Rows, widths[0])
-	write := func(s style, text func(i int) string) {
+	write := func(s story.Tone, text func(i int) string) {
 		line, in := "", indent
 		for _, i := range at {
 			if t.Columns[i].Wrap && i == last {
-				p.line(indent, in, span{line, s}, span{text(i), s})
+				p.line(indent, in, s.Of(line), s.Of(text(i)))
 				return
 			}
 			cell := story.Bind(story.Elide(text(i), widths[i]))
@@ -56,13 +78,13 @@ func (p *page) table(t *story.Table) {
 			line += story.Pad(cell, widths[i]+gap)
 			in += widths[i] + gap
 		}
-		p.line(indent, indent, span{strings.TrimRight(line, story.NB), s})
+		p.line(indent, indent, s.Of(story.Unspaced(line)))
 	}
 	if slices.ContainsFunc(at, func(i int) bool { return t.Columns[i].Title != "" }) {
-		write(dim, func(i int) string { return t.Columns[i].Title })
+		write(story.Minor, func(i int) string { return t.Columns[i].Title })
 	}
 	for r := range t.Rows {
-		write(styles[t.Rows[r].Tone], func(i int) string {
+		write(t.Rows[r].Tone, func(i int) string {
 			if i == 0 {
 				return names[r]
 			}
@@ -92,32 +114,33 @@ func widthsOf(t *story.Table, at []int) (widths []int, rank int) {
 func (p *page) cards(t *story.Table, at []int) {
 	names := apart(t.Rows, p.Width-2)
 	for r, row := range t.Rows {
-		s := styles[row.Tone]
-		p.line(2, 4, span{names[r], s})
+		s := row.Tone
+		p.line(2, 4, s.Of(names[r]))
 		var spans []span
 		for _, i := range at[1:] {
-			c, text := t.Columns[i], strings.TrimSpace(row.Cells[i].Text)
-			if text == "" {
+			c, text := t.Columns[i], row.Cells[i].Text
+			if story.Blank(text) {
 				continue
 			}
 			if len(spans) > 0 {
-				spans = append(spans, span{story.NB + "· ", none})
+				spans = append(spans, story.Plain.Of(story.NB+"· "))
 			}
 			if c.Title != "" {
-				spans = append(spans, span{story.Bind(c.Title) + story.NB, dim})
+				spans = append(spans, story.Minor.Of(story.Bind(c.Title)+story.NB))
 			}
-			if c.Least == 0 && !c.Wrap && story.Columns(c.Title)+story.Columns(text)+len("    · ") < p.Width { // a longer one would lose its middle
+			// a longer one would lose its middle
+			if c.Least == 0 && !c.Wrap && story.Columns(c.Title)+story.Columns(text)+len("    · ") < p.Width {
 				text = story.Bind(text)
 			}
-			spans = append(spans, span{text, s})
+			spans = append(spans, s.Of(text))
 		}
 		p.line(4, 4, spans...)
 	}
 	p.dim(2, t.More)
 }
 
-// apart are the first cells of rows in at most n columns, shortened so that different names stay different: where cutting out the
-// middle makes two names alike, their common start is cut out.
+// apart are the first cells of rows in at most n columns, shortened so that different names stay different: where
+// cutting out the middle makes two names alike, their common start is cut out.
 func apart(rows []story.TableRow, n int) []string {
 	alike := make(map[string][]string)
 	for _, row := range rows {
@@ -131,7 +154,7 @@ func apart(rows []story.TableRow, n int) []string {
 		name := row.Cells[0].Text
 		out[i] = story.Elide(name, n)
 		// Indented names differ by their place.
-		if names := alike[out[i]]; len(names) > 1 && !strings.HasPrefix(name, story.NB) {
+		if names := alike[out[i]]; len(names) > 1 && len(row.Path) < 2 {
 			out[i] = fromDifference(name, names, n)
 		}
 	}
@@ -141,7 +164,7 @@ func apart(rows []story.TableRow, n int) []string {
 // List writes a table as text; cells of the last column may lose their middle.
 func List(w io.Writer, title string, titles []string, rows [][]string, o story.Options) error {
 	p := newPage(o)
-	p.line(0, 2, span{title, none})
+	p.line(0, 2, story.Plain.Of(title))
 	t := &story.Table{}
 	const spare = "kernels" // a column that may be left out
 	for i, title := range titles {

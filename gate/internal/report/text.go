@@ -6,42 +6,64 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
-func texts(whole *story.Story) string {
-	p := newPage(whole.Options)
-	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
-	name, word := 0, 0
-	for _, v := range whole.Each {
-		name, word = max(name, story.Columns(v.Workload)), max(word, story.Columns(v.Word))
-	}
-	name = min(name, p.Width/3)
-	for _, v := range whole.Each {
-		p.line(2, name+word+6, span{story.Pad(story.Bind(story.Elide(v.Workload, name)), name) + story.NB + " ", none}, span{story.Pad(story.Bind(v.Word), word) + story.NB + " ", styles[v.Tone]}, span{v.Told(story.MaxHeadline - name - word - 6), none})
-	}
-	if p.Quiet {
-		return p.b.String()
-	}
-	p.warnings(whole.Warnings)
-	for _, v := range whole.Each {
-		more := slices.Concat(v.Warnings, v.Besides().Lines, v.Omitted().Lines)
-		if v.Tone == story.Good && !p.Verbose && len(more) == 0 {
-			continue
+// text prints the blocks of a document for a terminal or a log. Only commands and paths may exceed Options.Width.
+func text(d story.Document, o Options) (string, error) {
+	p := newPage(o)
+	p.print(d)
+	return p.b.String(), nil
+}
+
+func (p *page) print(d story.Document) {
+	for _, block := range d {
+		switch b := block.(type) {
+		case story.Top:
+			p.top(b)
+			if p.Quiet {
+				return
+			}
+			p.line(2, 2, story.Plain.Of(b.Rest))
+			p.dim(2, b.Sides)
+		case story.Labelled:
+			p.labelled(b)
+		case story.Lines:
+			p.lines(b)
+		case story.Facts:
+			p.facts(b)
+		case story.Commands:
+			p.commands(b)
+		case *story.Table:
+			p.titled(b)
+		case story.Bars:
+			p.bars(b)
+		case story.Findings:
+			p.titled(b.Differing)
+			for _, x := range b.Said {
+				p.line(2, 4, story.Plain.Of("• "+x))
+			}
+		case story.Subjects:
+			for i, g := range b {
+				title := ""
+				if i == 0 {
+					title = "Findings"
+				}
+				p.lines(story.Lines{Title: title, Spaced: i > 0, List: g.Lines()})
+			}
+		case story.Comparisons:
+			p.titled(b.Table())
+		case story.Benchmarks:
+			p.titled(b.Table())
+		case story.Fold:
+			if p.Verbose {
+				p.print(b.Blocks)
+			}
+		case story.Section:
+			p.b.WriteByte('\n')
+			p.line(0, 0, story.Minor.Of(story.Bind(Rule(b.Workload, p.Width))))
+			p.print(b.Blocks)
 		}
-		p.b.WriteByte('\n')
-		p.line(0, 0, span{story.Bind(Rule(v.Workload, p.Width)), dim})
-		own := *v
-		own.Ways = nil // they are of the whole
-		section, _ := text(&own)
-		p.b.WriteString(section)
 	}
-	p.way(whole)
-	if p.Verbose {
-		p.compared(whole)
-	}
-	return p.b.String()
 }
 
 // Rule is the line above the report on one workload of several.
@@ -50,184 +72,146 @@ func Rule(workload string, width int) string {
 	return "── " + name + " " + strings.Repeat("─", max(width-story.Columns(name)-4, 2))
 }
 
-// text writes the verdict, why, where the time went and the next commands. Only commands and paths may exceed Options.Width.
-func text(v *story.Story) (string, error) {
-	if v.Several() {
-		return texts(v), nil
-	}
-	p := newPage(v.Options)
-	p.headline(v)
-	if p.Quiet {
-		return p.b.String(), nil
-	}
-	p.told(v)
-	if told := v.Unjudged(); told != "" {
-		p.line(2, 14, span{story.Bind("Not judged") + story.NB + " ", dim}, span{told, none})
-	}
-	if s := v.Report.Measured; s != nil {
-		p.title("Measured: " + story.Headline(s))
-		p.panels(s, p.Verbose)
-	}
-	p.differences(v)
-	for _, x := range v.Whys() {
+func (p *page) title(s string) {
+	if s != "" {
 		p.b.WriteByte('\n')
-		p.line(2, 4, span{x.Label, none})
-		p.line(4, 9, span{"why" + story.NB + " ", dim}, span{x.Text, none})
-	}
-	if t := story.Overview(v); len(t.Rows) > 0 {
-		p.title(t.Title)
-		p.table(t)
-	}
-	if p.Verbose {
-		p.all(v)
-	}
-	p.way(v)
-	if p.Verbose {
-		p.compared(v)
-	}
-	return p.b.String(), nil
-}
-
-// headline writes the first line, and GPU, runs and their bars behind it or below.
-func (p *page) headline(v *story.Story) {
-	s := styles[v.Tone]
-	if v.Tone == story.Good && v.Counts.Warned > 0 {
-		s = yellow
-	}
-	word := story.Bind(v.Word)
-	rest := strings.TrimPrefix(v.Headline, v.Word)
-	tail := v.Behind()
-	line := story.Columns(word + rest)
-	if tail != "" && line+3+story.Columns(tail) <= p.Width {
-		p.line(0, story.Columns(word)+2, span{word, s}, span{rest, none}, span{story.NB + story.NB + " " + tail, dim})
-		return
-	}
-	p.line(0, story.Columns(word)+2, span{word, s}, span{rest, none})
-	p.dim(2, strings.Replace(tail, story.NB+story.NB, story.NB+" ", 1))
-}
-
-// differences writes the table of comparisons that were not judged, with notes on them.
-func (p *page) differences(v *story.Story) {
-	t, said := v.Differences()
-	if len(t.Rows) == 0 {
-		return
-	}
-	p.title(t.Title)
-	p.table(t)
-	for _, text := range said {
-		p.line(2, 4, span{"• " + text, none})
+		p.line(0, 0, story.Plain.Of(s))
 	}
 }
 
-// all writes every changed finding in full, the ranks, and a table of all comparisons.
-func (p *page) all(v *story.Story) {
-	for i, g := range v.Changed() {
-		if i == 0 {
-			p.title("Findings")
-		} else {
+// dim writes a text that matters less, no line for "".
+func (p *page) dim(indent int, text string) { p.line(indent, indent, story.Minor.Of(text)) }
+
+func (p *page) top(b story.Top) {
+	hang := story.Columns(story.Unspaced(b.Word.Text)) + 2
+	if b.Behind != "" && story.Columns(b.Word.Text+b.Text)+3+story.Columns(b.Behind) <= p.Width {
+		p.line(0, hang, b.Word, story.Plain.Of(b.Text), story.Minor.Of(story.NB+story.NB+" "+b.Behind))
+	} else {
+		p.line(0, hang, b.Word, story.Plain.Of(b.Text))
+		p.dim(2, strings.Replace(b.Behind, story.NB+story.NB, story.NB+" ", 1))
+	}
+	name, word := 0, 0
+	for _, w := range b.Each {
+		name, word = max(name, story.Columns(w.Workload.Text)), max(word, story.Columns(w.Word.Text))
+	}
+	name = min(name, p.Width/3)
+	for _, w := range b.Each {
+		p.line(2, name+word+6, story.Plain.Of(story.Pad(story.Bind(story.Elide(w.Workload.Text, name)),
+			name)+story.NB+" "),
+			w.Word.Tone.Of(story.Pad(story.Bind(w.Word.Text), word)+story.NB+" "), w.Effect)
+	}
+}
+
+func (p *page) labelled(list story.Labelled) {
+	for _, x := range list {
+		if x.Apart && len(x.Lines) > 0 {
 			p.b.WriteByte('\n')
 		}
-		p.block(g)
-	}
-	p.ranks(v.Ranks, true)
-	if len(v.Rows) > 0 {
-		t := story.Comparisons(story.Untold(v.Rows))
-		p.title(t.Title)
-		p.table(t)
-	}
-}
-
-func (p *page) compared(v *story.Story) {
-	if len(v.Facts) > 0 {
-		p.title("Compared")
-	}
-	p.facts(v.Facts, 8)
-	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
-		p.title(c.Label)
-		p.unbroken(c.Text)
-	}
-}
-
-// way writes the commands that follow a gate.
-func (p *page) way(v *story.Story) {
-	list := v.Further()
-	if len(list) == 0 {
-		return
-	}
-	p.b.WriteByte('\n')
-	width := measure.Sum(list, func(f story.Fact) int { return story.Columns(f.Label) + 2 + story.Columns(f.Text) + 6 })
-	if width-4 <= p.Width {
-		var spans []span
-		for i, f := range list {
-			if i > 0 {
-				spans = append(spans, span{strings.Repeat(story.NB, 5) + " ", none})
-			}
-			spans = append(spans, span{story.Bind(f.Label) + story.NB + " ", dim}, span{story.Bind(f.Text), none})
+		in, head := 10, story.Pad(story.Bind(x.Label), 7)+" "
+		if p.Width < 60 {
+			in, head = 4, story.Bind(x.Label)+story.NB+" "
 		}
-		p.line(2, 2, spans...)
-		return
-	}
-	for _, f := range list { // unbroken, so that it can be copied
-		p.unbroken(story.Pad(f.Label, 9) + "  " + f.Text)
-	}
-}
-
-// block writes the findings on one subject in full.
-func (p *page) block(g story.Group) {
-	f := g[0]
-	p.line(2, 4, span{f.Subject, styles[f.Tone()]}, span{story.Wrapped(story.NB+" ", f.About(), ""), dim})
-	for _, r := range g {
-		p.line(4, 8, span{r.Metric + story.NB + " " + r.Describe(), none}, span{story.Wrapped(story.NB+" ", r.Runs(), ""), dim})
-	}
-	for _, x := range f.Parts {
-		p.line(4, 8, span{map[bool]string{true: "-", false: "+"}[x.Gone()] + story.NB + x.Time() + story.NB + " ", dim}, span{x.Subject, dim})
-	}
-	for _, t := range g.Said() {
-		p.line(4, 6, span{"• ", none}, span{t, none})
-	}
-	if c := g.Cause(); c != nil {
-		p.line(4, 9, span{"why" + story.NB + " ", dim}, span{story.Because(c), none})
-	}
-	for line, rest := story.Split(f.FullName, p.Width-4); line != ""; line, rest = story.Split(rest, p.Width-4) { // whole, on as many lines as it takes
-		p.dim(4, story.Bind(line))
+		for _, t := range x.Lines {
+			p.line(2, in, story.Minor.Of(head), x.Tone.Of(t))
+			head = story.Pad("", in-3) + " "
+		}
 	}
 }
 
-func summaryText(s *result.Summary, o story.Options) (string, error) {
-	p := newPage(o)
-	p.line(0, 2, span{story.Headline(s), none})
-	p.b.WriteByte('\n')
-	p.facts(story.Recording(s), 4)
-	p.panels(s, o.Verbose)
-	p.list("Patterns", "•", yellow, story.Sentences(s.Patterns))
-	p.warnings(story.Nonempty(s.Warnings...))
-	return p.b.String(), nil
-}
-
-func (p *page) panels(s *result.Summary, all bool) {
-	inside := func(path []string) string {
-		return strings.Repeat(story.NB, 2*min(len(path)-1, 8)) + path[len(path)-1]
+func (p *page) lines(b story.Lines) {
+	if !b.Implied {
+		p.title(b.Title)
 	}
-	for _, t := range story.Panels(s, all, all, inside) {
+	list := slices.DeleteFunc(slices.Clone(b.List), func(x story.Line) bool {
+		return !slices.ContainsFunc(x.Spans, func(s span) bool { return s.Text != "" })
+	})
+	if b.Spaced && len(list) > 0 {
 		p.b.WriteByte('\n')
-		p.line(0, 2, span{t.Title, none}, span{story.NB + " " + t.About, dim})
-		p.table(t)
 	}
-	p.ranks(story.NewRanks(s.Ranks), true)
+	for _, x := range list {
+		first := 2 * x.Depth
+		switch {
+		case x.Label != "":
+			label := story.Minor.Of(story.Bind(x.Label) + story.NB + " ")
+			p.line(first, first+story.Columns(x.Label)+2, append([]span{label}, x.Spans...)...)
+			continue
+		case x.Mark.Text != "":
+			p.line(first, first+2, append([]span{x.Mark.Tone.Of(x.Mark.Text + " ")}, x.Spans...)...)
+			continue
+		case !x.Whole:
+			p.line(first, first+x.Hang, x.Spans...)
+			continue
+		}
+		for line, rest := story.Split(x.Spans[0].Text, p.Width-first); line != ""; line,
+			rest = story.Split(rest, p.Width-first) {
+			p.line(first, first, x.Spans[0].Tone.Of(story.Bind(line)))
+		}
+	}
 }
 
-// ranks writes the ranks of the head: sentences, spreads and, with all set, a row for each.
-func (p *page) ranks(r *story.Ranks, all bool) {
-	if r == nil {
+func (p *page) facts(b story.Facts) {
+	if len(b.List) == 0 {
 		return
 	}
-	p.title("Ranks")
-	for _, t := range r.Told {
-		p.line(2, 4, span{"• ", yellow}, span{t, none})
+	p.title(b.Title)
+	if b.Spaced {
+		p.b.WriteByte('\n')
 	}
-	p.facts(r.About, 7)
-	if all || len(r.Told) > 0 && len(r.Table.Rows) == story.RankRows {
-		p.dim(2, r.Table.About)
-		p.table(r.Table)
+	for _, f := range b.List {
+		p.line(2, b.Width+4, story.Minor.Of(story.Pad(f.Label, b.Width)+story.NB+" "), story.Plain.Of(f.Text))
+	}
+}
+
+// commands writes each command unbroken, so that it can be copied.
+func (p *page) commands(b story.Commands) {
+	if !b.Inline {
+		for _, c := range b.List {
+			p.title(c.Label)
+			p.unbroken(c.Text)
+		}
+		return
+	}
+	if len(b.List) > 0 {
+		p.b.WriteByte('\n')
+	}
+	width := measure.Sum(b.List, func(f story.Fact) int {
+		return story.Columns(f.Label) + 2 + story.Columns(f.Text) + 6
+	})
+	var spans []span
+	for i, f := range b.List {
+		if width-4 > p.Width {
+			p.unbroken(story.Pad(f.Label, 9) + "  " + f.Text)
+			continue
+		}
+		if i > 0 {
+			spans = append(spans, story.Plain.Of(strings.Repeat(story.NB, 5)+" "))
+		}
+		spans = append(spans, story.Minor.Of(story.Bind(f.Label)+story.NB+" "), story.Plain.Of(story.Bind(f.Text)))
+	}
+	p.line(2, 2, spans...)
+}
+
+// unbroken writes a text on one line, whatever its length.
+func (p *page) unbroken(text string) { p.b.WriteString("  " + story.Clean(text) + "\n") }
+
+// bars writes changes, aligned, with their parts.
+func (p *page) bars(b story.Bars) {
+	p.b.WriteByte('\n')
+	p.line(2, 2, story.Plain.Of(b.Title))
+	p.changes(4, story.Plain, b.Rows)
+	if len(b.Rest) > 0 {
+		p.dim(4, "Everything else is the sum of changes that are small, or not certain in themselves:")
+		p.changes(6, story.Minor, b.Rest)
+	}
+}
+
+func (p *page) changes(indent int, tone story.Tone, rows []story.FallRow) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, story.Columns(r.Text))
+	}
+	for _, r := range rows {
+		pad := strings.Repeat(story.NB, width-story.Columns(r.Text))
+		p.line(indent, indent+width+3, tone.Of(pad+r.Text+story.NB+story.NB+" "), tone.Of(r.What))
 	}
 }

@@ -25,9 +25,8 @@ func TestUnits(t *testing.T) {
 		long := measure.RawPrefix + strings.Repeat("x", 70)
 		r := &result.Report{Verdict: result.Pass}
 		for _, name := range []string{measure.Cost.Name, long + ".pct", long + ".sum"} {
-			r.Findings = append(r.Findings, result.Finding{Name: "n", Scope: measure.ScopeOutput, Metric: name, Unit: unit,
-				Head:    2,
-				Outcome: result.WithinLimit})
+			r.Findings = append(r.Findings, result.Finding{Name: "n", Scope: measure.ScopeOutput, Metric: name,
+				Unit: unit, Head: 2, Outcome: result.WithinLimit})
 		}
 		text := render(t, "openmetrics", r, Options{})
 		if values := checkOpenMetrics(t, text); len(values) != 7 {
@@ -35,7 +34,8 @@ func TestUnits(t *testing.T) {
 		}
 		for line := range strings.Lines(text) {
 			words := strings.Fields(line)
-			if len(words) > 3 && words[1] == "UNIT" && (!word.MatchString(words[3]) || strings.Contains(words[2], "___")) {
+			if len(words) > 3 && words[1] == "UNIT" && (!word.MatchString(words[3]) ||
+				strings.Contains(words[2], "___")) {
 				t.Errorf("unit %q: %s", unit, line)
 			}
 			if len(words) > 3 && words[1] == "TYPE" && strings.HasSuffix(words[2], "_") {

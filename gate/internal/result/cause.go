@@ -3,11 +3,14 @@ package result
 // Origin is the place in the program of most launches of a kernel, or of most calls of another CUDA function.
 type Origin struct {
 	// Call is the CUDA function that is called there, "" where the finding's kernel is launched.
-	Call     string `json:"call,omitempty"`
-	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
+	Call string `json:"call,omitempty"`
+	// relative to the repository, "" where the place is known by its function alone
+	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Function string `json:"function"`
-	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
+	// Operation is the path of the operation that XLA made the kernel of, "" for another kernel.
+	Operation string `json:"operation,omitempty"`
+	Share     Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }
 
 // Cause is why a kernel got slower, from its counters in base and head; of a row of a benchmark file

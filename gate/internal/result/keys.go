@@ -13,7 +13,6 @@ import (
 const (
 	KeyAttribute     = "attribute"
 	KeyBaseNotNeeded = "base-not-needed"
-	KeyCalls         = "calls"
 	KeyCountFromZero = "count-from-zero"
 	KeyHostDenied    = "host-denied"
 	KeyIncreased     = "increased-count"
@@ -22,11 +21,7 @@ const (
 	KeyNames         = "names"
 	KeyNotJudged     = "not-judged"
 	KeyOneRun        = "one-run"
-	KeyOmitted       = "omitted"
 	KeyOverDrift     = "over-drift"
-	KeyReplaced      = "replaced"
-	KeyReplaces      = "replaces"
-	KeySomeRuns      = "some-runs"
 	KeyTraded        = "traded"
 	KeyTwoLevels     = "two-levels"
 	KeyUndecided     = "undecided"
@@ -84,7 +79,8 @@ func Keys() (keys []Key) {
 				row.Args = append(row.Args, f.name)
 			}
 		}
-		at, twice := slices.BinarySearchFunc(keys, x.key, func(k Key, key string) int { return strings.Compare(k.Key, key) })
+		at, twice := slices.BinarySearchFunc(keys, x.key,
+			func(k Key, key string) int { return strings.Compare(k.Key, key) })
 		if twice {
 			panic("two rows of the key " + x.key)
 		}

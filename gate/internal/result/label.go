@@ -3,13 +3,14 @@ package result
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 )
 
-// labels are names that distinguish kernels. The geometry follows the name of kernels that differ in it alone. byName are the
-// labels of the names without geometries.
+// labels are names that distinguish kernels. The geometry follows the name of kernels that differ in it alone. byName
+// are the labels of the names without geometries.
 func labels(subjects []measure.Subject, names ...string) (out map[measure.Subject]string, byName map[string]string) {
 	geometries := make(map[string][]measure.Subject)
 	out = make(map[measure.Subject]string, len(subjects))
@@ -42,7 +43,7 @@ func tells(apart bool, what string, size measure.Dim3) string {
 }
 
 // Label names the kernels of a decision so that no two look alike.
-func (d *Decision) Label() {
+func (d *Report) Label() {
 	var subjects []measure.Subject
 	var names []string
 	for i := range d.Findings {
@@ -56,12 +57,17 @@ func (d *Decision) Label() {
 		}
 	}
 	title, byName := labels(subjects, names...)
+	sums := map[measure.Subject]string{}
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		if f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel); f.Replaces() {
+		f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel)
+		if f.Replaces() {
 			f.Label = replacement(f, byName)
 		} else if f.Summed() {
 			f.Label = cmp.Or(byName[f.Name], f.Kernel) + " · all geometries"
+		} else if n := f.exchanged(); n > 1 {
+			f.Label = cmp.Or(title[f.Subject()], f.Kernel) + " and " + measure.Count(n-1, "alternative")
+			sums[f.Subject()] = f.Label
 		}
 	}
 	if d.Waterfall == nil {
@@ -70,7 +76,7 @@ func (d *Decision) Label() {
 	for i := range d.Waterfall.Parts {
 		for j := range d.Waterfall.Parts[i].Owners {
 			o := &d.Waterfall.Parts[i].Owners[j]
-			o.Label = differing(cmp.Or(title[o.Subject()], byName[o.Name], o.Kernel), o.Kernel)
+			o.Label = differing(cmp.Or(sums[o.Subject()], title[o.Subject()], byName[o.Name], o.Kernel), o.Kernel)
 		}
 	}
 }
@@ -81,7 +87,8 @@ func replacement(f *Finding, byName map[string]string) string {
 	if n := len(f.BaseNames); n > 1 {
 		gone += fmt.Sprintf(" and %d more", n-1)
 	}
-	switch n := len(f.HeadNames); {
+	n := len(f.HeadNames)
+	switch {
 	case n > 1:
 		here = measure.Count(n, "kernel")
 	case n == 1: // in several geometries
@@ -102,7 +109,16 @@ func (f *Finding) SumsListed() bool {
 
 // Summed reports whether the finding is about the sum of a kernel's geometries.
 func (f *Finding) Summed() bool {
-	return f.Match == "geometry" && len(f.Facts) > 0 && f.Facts[0].Key == KeyNames
+	oneName := f.Match == "geometry" || f.Match == "choice" && len(f.BaseNames) < 2 && len(f.HeadNames) < 2
+	return oneName && len(f.Facts) > 0 && f.Facts[0].Key == KeyNames
+}
+
+// exchanged is the number of kernels that exchange launches, of which the finding judges the sum.
+func (f *Finding) exchanged() int {
+	if f.Match != "choice" {
+		return 0
+	}
+	return len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.BaseNames, f.HeadNames)))))
 }
 
 // differing is a label, "" where it says no more than the short name.

@@ -53,22 +53,25 @@ type Finding struct {
 	Block  string        `json:"block,omitempty"` // likewise
 	Metric string        `json:"metric"`
 	Unit   string        `json:"unit"`
-	// Better is the direction that a rule gives to a metric without one: 1 where higher values are better, -1 where lower.
+	// Better is the direction that a rule gives to a metric without one: 1 where higher values are better, -1 where
+	// lower.
 	Better measure.Direction `json:"better,omitempty"`
 
 	Outcome Outcome `json:"outcome"`
 	// Gates is true where a regression of this finding fails the gate.
 	Gates bool `json:"gates"`
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
-	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
+	// to matter: one that could cost a sixth of its limit in the workload's GPU time. Where a rule only warns, it is
+	// true of probable harm.
 	Undecided bool `json:"undecided"`
-	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or most
-	// runs of the head, lie beyond the limit. Such a gate never passes.
+	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or
+	// most runs of the head, lie beyond the limit. Such a gate never passes.
 	Doubted bool `json:"doubted,omitempty"`
 	// Severity is the policy's severity of a regression here: "fail" or "warn". An ignored metric is no finding.
 	Severity string `json:"severity"`
 
-	// Base and Head are the values that are judged, in Unit: Change is Head/Base - 1. Without a judged change they are medians.
+	// Base and Head are the values that are judged, in Unit: Change is Head/Base - 1. Without a judged change they are
+	// medians.
 	Base   Number `json:"base"`
 	Head   Number `json:"head"`
 	Change Number `json:"change"` // relative: 0.05 is +5 %
@@ -91,10 +94,10 @@ type Finding struct {
 	ReasonArgs Args     `json:"reason_args,omitempty"`
 	Also       []Remark `json:"also,omitempty"`
 
-	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block), "choice" (with
-	// kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code generator's
-	// numbers), "place" (the only new kernel of its geometry in its range), "role" (same range), "rest" (all kernels that
-	// are gone against all that are new), or "" for added and removed.
+	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block), "choice"
+	// (with kernels that other runs launch in its place), "name" (same short name), "stem" (the same but for a code
+	// generator's numbers), "place" (the only new kernel of its geometry in its range), "role" (same range), "rest"
+	// (all kernels that are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of the base's kernels in this place, where they differ from Name.
 	BaseNames []string `json:"base_names,omitempty"`
@@ -104,8 +107,8 @@ type Finding struct {
 	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
 	Role string `json:"role,omitempty"`
-	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (profiled or not), sessions one
-	// after the other; null where a run had none.
+	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (profiled or not), sessions
+	// one after the other; null where a run had none.
 	BaseRuns []Number `json:"base_runs"`
 	HeadRuns []Number `json:"head_runs"`
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
@@ -121,8 +124,8 @@ type Finding struct {
 
 // Mode is the worse of two levels that the runs of a comparison fall on.
 type Mode struct {
-	// Kind is "appeared" where no baseline run is in the mode, "disappeared" where no head run is, "share" where so many
-	// more of one side are as in 5 % of gates by chance, else "both".
+	// Kind is "appeared" where no baseline run is in the mode, "disappeared" where no head run is, "share" where all
+	// runs of a side are, or so many more of one side as in 5 % of gates by chance, else "both".
 	Kind     string `json:"kind"`
 	At       Number `json:"at"`      // mean of the runs in the mode
 	Others   Number `json:"others"`  // mean of the other runs
@@ -150,7 +153,8 @@ type Side struct {
 	Sessions   int `json:"sessions"`
 	Runs       int `json:"runs"`               // profiled ones
 	Unprofiled int `json:"untraced,omitempty"` // runs without a profiler beside them
-	// SessionRuns and SessionUnprofiled are how many of them each session has, in the order of a finding's runs; none of a single one.
+	// SessionRuns and SessionUnprofiled are how many of them each session has, in the order of a finding's runs; none
+	// of a single one.
 	SessionRuns       []int `json:"session_runs,omitempty"`
 	SessionUnprofiled []int `json:"session_untraced,omitempty"`
 
@@ -248,14 +252,15 @@ type Report struct {
 	Boards Boards `json:"boards,omitempty"`
 	// Batches is true where they were measured in one session, one after the other: a small term of its own applies.
 	Batches bool `json:"batches,omitempty"`
-	// OneGPU is true where all sessions of both sides are known to be of one GPU, and Apart how many seconds lie between the
-	// beginnings of the nearest two of one GPU; 0 where that is not known.
+	// OneGPU is true where all sessions of both sides are known to be of one GPU, and Apart how many seconds lie
+	// between the beginnings of the nearest two of one GPU; 0 where that is not known.
 	OneGPU bool   `json:"one_gpu,omitempty"`
 	Apart  Number `json:"apart,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
-	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
+	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there
+	// too.
 	Confidence Number `json:"confidence,omitempty"`
 
 	// Detects is the smallest change that this comparison finds, nil where nothing was judged.
@@ -320,14 +325,6 @@ type Report struct {
 	HeadSessions []model.Session `json:"head_sessions,omitempty"`
 	// Basis is what the judgement depends on beside them, nil in reports of releases that did not write it.
 	Basis *Basis `json:"basis,omitempty"`
-}
-
-// Each lists the reports that hold findings: those of the workloads, or the report itself.
-func (r *Report) Each() []*Report {
-	if len(r.Workloads) > 0 {
-		return r.Workloads
-	}
-	return []*Report{r}
 }
 
 // Add takes in the counts of another report.

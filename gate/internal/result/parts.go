@@ -20,8 +20,9 @@ type Own struct {
 	Base   Number `json:"base"`
 	Head   Number `json:"head"`
 	Change Number `json:"change"` // Head minus Base
-	Low    Number `json:"low"`    // interval of Change by the runs of this comparison, at [Report.Confidence]; null with one run a side
-	High   Number `json:"high"`
+	// interval of Change by the runs of this comparison, at [Report.Confidence]; null with one run a side
+	Low  Number `json:"low"`
+	High Number `json:"high"`
 }
 
 // WaterfallPart is a class of owners, or a cause of idle time.
@@ -55,8 +56,8 @@ type WaterfallOwner struct {
 	Own
 }
 
-// Ranks is how the ranks of a job compare with one another. Times are in ns, per step, or per run where there are no steps: medians
-// over the jobs.
+// Ranks is how the ranks of a job compare with one another. Times are in ns, per step, or per run where there are no
+// steps: medians over the jobs.
 type Ranks struct {
 	Ranks []Rank `json:"ranks"` // by their numbers
 	// Straggler is the rank that computes longest, nil within the limit of [measure.Imbalance] or the spread between
@@ -123,7 +124,8 @@ type Utilization struct {
 	Metrics []CauseMetric `json:"metrics"`         // medians over the runs
 }
 
-// OutlierRun is a run that is an outlier as a whole: nearly all of its kernels are slower, or faster, than in the other runs of its session.
+// OutlierRun is a run that is an outlier as a whole: nearly all of its kernels are slower, or faster, than in the other
+// runs of its session.
 type OutlierRun struct {
 	Side    string `json:"side"`    // "base" or "head"
 	Session int    `json:"session"` // which of the side's, from 0

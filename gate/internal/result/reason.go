@@ -78,6 +78,23 @@ func Say(r Reason) Remark {
 	return x
 }
 
+// As is the reason of a remark, with the arguments that it was said with; false where the remark has another reason.
+func As[R Reason](x Remark) (r R, ok bool) {
+	v := reflect.ValueOf(&r).Elem()
+	if x.Key == "" || keyOf[v.Type()] != x.Key {
+		return r, false
+	}
+	for _, f := range fieldsOf(v.Type()) {
+		to, arg := v.FieldByIndex(f.index), reflect.ValueOf(x.Args[f.name])
+		if n, is := x.Args[f.name].(Number); is && n.Known() && to.CanInt() {
+			to.SetInt(int64(n))
+		} else if arg.IsValid() && arg.Type().AssignableTo(to.Type()) {
+			to.Set(arg)
+		}
+	}
+	return r, true
+}
+
 // SayIf is a list of one reason where a condition holds, else an empty one.
 func SayIf(holds bool, r Reason) []Remark {
 	if !holds {
@@ -108,6 +125,11 @@ func Given(value string, parts ...string) string {
 		return ""
 	}
 	return strings.Join(parts, "")
+}
+
+// Why is the reason of the outcome.
+func (f *Finding) Why() Remark {
+	return Remark{Key: f.ReasonKey, Args: f.ReasonArgs, Sentence: f.Reason}
 }
 
 // Because sets the reason of the outcome.

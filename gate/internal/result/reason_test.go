@@ -27,9 +27,11 @@ var _ = Keyed("idle-since", GPUIdleSince{}, "Nothing runs since then.")
 
 // TestSay stores a reason, writes it and reads it back.
 func TestSay(t *testing.T) {
-	got := Say(GPUIdleSince{span: span{-0.01, 0.02}, MDE: 0.05, Runs: 3, Names: []string{"a", "b"}, Range: "step", New: true, hidden: 1})
+	got := Say(GPUIdleSince{span: span{-0.01, 0.02}, MDE: 0.05, Runs: 3, Names: []string{"a", "b"}, Range: "step",
+		New: true, hidden: 1})
 	want := Remark{Key: "idle-since", Sentence: "idle in step since start",
-		Args: Args{"low": Number(-0.01), "high": Number(0.02), "mde": Number(0.05), "runs": Number(3), "names": []string{"a", "b"}, "range": "step", "new": true}}
+		Args: Args{"low": Number(-0.01), "high": Number(0.02), "mde": Number(0.05), "runs": Number(3),
+			"names": []string{"a", "b"}, "range": "step", "new": true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -43,5 +45,13 @@ func TestSay(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, back); diff != "" {
 		t.Errorf("a file changes the reason:\n%s", diff)
+	}
+	reason, ok := As[GPUIdleSince](back)
+	if again := Say(reason); !ok || !cmp.Equal(got, again) {
+		t.Errorf("the reason comes back as %#v, %v", again, ok)
+	}
+	back.Key = "another"
+	if reason, ok := As[GPUIdleSince](back); ok || reason.Range != "" {
+		t.Errorf("another reason comes back as %#v", reason)
 	}
 }

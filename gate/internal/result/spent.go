@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -32,18 +33,19 @@ type Spent struct {
 	Run    []RunPart `json:"run,omitempty"` // the parts of a run of the head
 }
 
-// String is "87 s on the GPU machine (10 runs of 8.1 s, of which 2.2 s are steps; 6.0 s of the profiler)".
+// String is "87 s on the GPU machine (10 runs of 8.1 s, steps 2.2 s; profiler 6 s)".
 func (s *Spent) String() string {
-	text := fmt.Sprintf("%s on the GPU machine (%s of %s", seconds(s.Total), measure.Count(s.Runs, "run"), seconds(s.InRuns/Number(s.Runs)))
+	text := fmt.Sprintf("%s on the GPU machine (%s of %s", seconds(s.Total), measure.Count(s.Runs, "run"),
+		seconds(s.InRuns/Number(s.Runs)))
 	for _, x := range s.Run {
 		if x.Part == Steps {
-			text += fmt.Sprintf(", of which %s are steps", seconds(x.Time))
+			text += fmt.Sprintf(", steps %s", seconds(x.Time))
 		}
 	}
 	if s.Export == 0 { // nothing was profiled
 		text += ")"
 	} else {
-		text += fmt.Sprintf("; %s of the profiler)", seconds(s.Total-s.InRuns))
+		text += fmt.Sprintf("; profiler %s)", seconds(s.Total-s.InRuns))
 	}
 	if s.Starts > 0 {
 		text += fmt.Sprintf("; the starts of %s overlapped and are not judged", measure.Count(s.Starts, "run"))
@@ -57,11 +59,16 @@ func (s *Spent) Detail() string {
 	if s.Export == 0 {
 		return s.String()
 	}
-	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, seconds(s.Start), seconds(s.Report), seconds(s.Export), seconds(s.Read))
+	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, seconds(s.Start),
+		seconds(s.Report), seconds(s.Export), seconds(s.Read))
 	if len(run) > 0 {
 		text += "; a run: " + strings.Join(run, ", ")
 	}
 	return text
 }
 
-func seconds(ns Number) string { return fmt.Sprintf("%.3g s", float64(ns)/1e9) }
+// seconds prints two digits.
+func seconds(ns Number) string {
+	s, _ := strconv.ParseFloat(fmt.Sprintf("%.1e", float64(ns)/1e9), 64)
+	return strconv.FormatFloat(s, 'f', -1, 64) + " s"
+}

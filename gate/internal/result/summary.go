@@ -10,7 +10,8 @@ const SummarySchema = "nsgate.summary/1"
 // of the step's parts are means, which add up. Shares are fractions. A missing measurement is unknown.
 type Summary struct {
 	Schema string `json:"schema"`
-	// Workload is the workload of a baseline, or else the name of the file or directory that was summed up; "" where neither is known.
+	// Workload is the workload of a baseline, or else the name of the file or directory that was summed up; "" where
+	// neither is known.
 	Workload string `json:"workload,omitempty"`
 	Recorded Side   `json:"recorded"`
 	// Period is that of the typical step on the GPU, from its first operation to that of the next.
@@ -76,8 +77,8 @@ type SummaryCounters struct {
 	Bound string `json:"bound,omitempty"`
 }
 
-// SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its counterparts in
-// the other ranks are known.
+// SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its
+// counterparts in the other ranks are known.
 type SummaryCollective struct {
 	Operation string `json:"operation"` // "AllReduce"
 	Wait      Number `json:"wait"`      // for the rank that came last, the mean over ranks

@@ -47,11 +47,9 @@ func TestUnchanged(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("a hook ran in the base")
 	}
-	for _, change := range []string{"echo head >built", "echo >>program",
-		"chmod 000 built; rm built", "ln -sf program link", "ln -sf /bin/sh dead",
-		"touch new", "mkdir n && touch n/new", "rm link && cp built link", "rm dead",
-		"rm program && ln -s built program", "echo >sub/.git/y",
-		"printf head >$'a\\nb'", "mv 'c\\d  e' c"} {
+	for _, change := range []string{"echo head >built", "echo >>program", "chmod 000 built; rm built",
+		"ln -sf program link", "ln -sf /bin/sh dead", "touch new", "mkdir n && touch n/new", "rm link && cp built link",
+		"rm dead", "rm program && ln -s built program", "echo >sub/.git/y", "printf head >$'a\\nb'", "mv 'c\\d  e' c"} {
 		sh("rm -rf base && cd repo && bash $SCRIPT build && cd ../base && " + change)
 		err := Unchanged(dir, filepath.Join(dir, ".git"))
 		if err == nil || !strings.Contains(err.Error(), "of the build") {

@@ -9,13 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/counters"
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/read/counters"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // CounterPlan says which launches of a build to profile with counters.
@@ -41,8 +42,8 @@ func (p CounterPlan) log(dir string) string {
 	return filepath.Join(dir, p.Counter.Tool().Name+p.Counter.Tool().Suffix)
 }
 
-// Profile runs a build once under the counter, for a few launches of each of the kernels, and reads their counters. Times
-// under it, which runs the launches one by one, are not those of [Session].
+// Profile runs a build once under the counter, for a few launches of each of the kernels, and reads their counters.
+// Times under it, which runs the launches one by one, are not those of [Session].
 //
 // A failure of the counter is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is
 // left. As with [Session], only one may run at a time in a process.
@@ -53,7 +54,8 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 	if len(p.Build.Command) == 0 {
 		return nil, errors.New("nothing to profile: give a workload")
 	}
-	if p.Timeout = cmp.Or(p.Timeout, 10*time.Minute); p.Timeout < 0 {
+	p.Timeout = cmp.Or(p.Timeout, 10*time.Minute)
+	if p.Timeout < 0 {
 		p.Timeout = math.MaxInt64
 	}
 	workload, err := p.Build.program("the workload", buildFirst)
@@ -80,29 +82,45 @@ func Profile(ctx context.Context, p CounterPlan) (*counters.Profile, error) {
 			"%s was not found", tool.Name)
 	}
 	argv := p.Counter.Command(path, p.Selection, p.log(dir), append([]string{workload.Path}, p.Build.Command[1:]...))
-	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.CounterHangs,
-		"allow more time, make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, "+
-			"hang under "+tool.Name,
-		"%s did not finish within %s", tool.Name, p.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.CounterHangs, "allow more time, make "+
+		"the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under "+
+		tool.Name, "%s did not finish within %s", tool.Name, p.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir = workload.Dir
 	cmd.Env = env
 	cmd.WaitDelay = terminateGrace // a process that outlives the counter may hold its output open
-	proc.Finish(cmd)
+	signal := os.Signal(syscall.SIGTERM)
+	if p.Why { // as Ctrl-C: the counter ends the program and writes what it has profiled
+		signal, cmd.WaitDelay = os.Interrupt, interruptGrace
+	}
+	proc.Finish(cmd, signal)
+	return p.profiled(ctx, p.log(dir), cmd.ProcessState)
+}
+
+// profiled reads the log of a counter that has ended, in a state of nil where it never began.
+func (p CounterPlan) profiled(ctx context.Context, log string, state *os.ProcessState) (*counters.Profile, error) {
+	p.Ended = p.Kill || p.Why && ctx.Err() != nil
+	if p.Ended {
+		if profile, err := p.Counter.Read(log, p.Selection); err == nil {
+			return profile, nil
+		}
+	}
+	tool := p.Counter.Tool().Name
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case cmd.ProcessState == nil:
-		return nil, model.Refuse(model.CounterFailed, fmt.Sprintf("check the %s installation", tool.Name), "%s could not be started", tool.Name)
+	case state == nil:
+		return nil, model.Refuse(model.CounterFailed, fmt.Sprintf("check the %s installation", tool),
+			"%s could not be started", tool)
 	}
-	byHand := fmt.Sprintf("run %s on the workload by hand", tool.Name)
-	if _, err := os.Stat(p.log(dir)); err != nil {
-		return nil, model.Refuse(model.CounterFailed, byHand, "%s wrote nothing (%s)", tool.Name, cmd.ProcessState)
+	byHand := fmt.Sprintf("run %s on the workload by hand", tool)
+	if _, err := os.Stat(log); err != nil {
+		return nil, model.Refuse(model.CounterFailed, byHand, "%s wrote nothing (%s)", tool, state)
 	}
-	profile, err := p.Counter.Read(p.log(dir), p.Selection)
-	if err == nil && !cmd.ProcessState.Success() {
-		err = model.Refuse(model.CounterFailed, byHand, "%s failed (%s)", tool.Name, cmd.ProcessState)
+	profile, err := p.Counter.Read(log, p.Selection)
+	if err == nil && !state.Success() {
+		err = model.Refuse(model.CounterFailed, byHand, "%s failed (%s)", tool, state)
 	}
 	if err == nil {
 		return profile, nil
@@ -122,7 +140,8 @@ type Counters struct {
 
 // Count profiles the head, and the base beside it where there is one, in runs fresh processes each. started is called
 // before each of them. The errors are those of [Profile], and a *model.Refusal where something else uses the GPU.
-func Count(ctx context.Context, p CounterPlan, base *Build, runs int, started func(base bool, index, of int)) (*Counters, error) {
+func Count(ctx context.Context, p CounterPlan, base *Build, runs int,
+	started func(base bool, index, of int)) (*Counters, error) {
 	watch := device.Watch(p.Device, time.Now, false)
 	if err := watch.Before(ctx, p.AllowBusy); err != nil {
 		return nil, err
@@ -140,7 +159,8 @@ func Count(ctx context.Context, p CounterPlan, base *Build, runs int, started fu
 		isBase := schedule[i].Base
 		started(isBase, i, len(schedule))
 		one := p
-		if one.Base = isBase; isBase {
+		one.Base = isBase
+		if isBase {
 			one.Build = *base
 		}
 		profile, err := Profile(ctx, one)

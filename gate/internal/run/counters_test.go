@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/ncurun"
-	"github.com/nsgate/nsgate/gate/internal/nvidia"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/ncurun"
+	"github.com/nsgate/nsgate/gate/internal/run/nvidia"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // explained prepares a machine with the fake ncu, whose log is the given text for the workload ./work. A test that ends
@@ -30,7 +30,8 @@ func explained(t *testing.T, log, script string) CounterPlan {
 			t.Fatal(err)
 		}
 	}
-	return CounterPlan{Counter: ncurun.Ncu{}, Device: nvidia.New(), Build: Build{Command: []string{"./work", "a word"}, Dir: dir},
+	return CounterPlan{Counter: ncurun.Ncu{}, Device: nvidia.New(),
+		Build:     Build{Command: []string{"./work", "a word"}, Dir: dir},
 		Selection: profiler.Selection{Kernels: []string{"sgemm", "operator()"}}}
 }
 
@@ -44,15 +45,17 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(profile.Records) != 12 || profile.GPU != "NVIDIA H200" {
-		t.Errorf("%d launches on %q", len(profile.Records), profile.GPU)
+	if profile.Launches != 12 || profile.GPU != "NVIDIA H200" {
+		t.Errorf("%d launches on %q", profile.Launches, profile.GPU)
 	}
 	seen, _ := os.ReadFile(filepath.Join(p.Build.Dir, "seen"))
-	if f := strings.Split(string(seen), "|"); len(f) != 3 || f[0] != p.Build.Dir || f[1] != "a word" || !strings.Contains(f[2], "nsgate-") {
+	if f := strings.Split(string(seen), "|"); len(f) != 3 || f[0] != p.Build.Dir || f[1] != "a word" ||
+		!strings.Contains(f[2], "nsgate-") {
 		t.Errorf("the workload saw %q", seen)
 	}
 	calls, _ := os.ReadFile(filepath.Join(p.Build.Dir, "calls"))
-	for _, want := range []string{`-k regex:^(sgemm|operator\(\))(`, "--config-file off ", "--clock-control none ", "--cache-control all "} {
+	for _, want := range []string{`-k regex:^(sgemm|operator\(\))(`, "--config-file off ", "--clock-control none ",
+		"--cache-control all "} {
 		if !strings.Contains(string(calls), want) {
 			t.Errorf("no %q in %s", want, calls)
 		}
@@ -87,6 +90,36 @@ func TestExplainFaults(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what was profiled", func(t *testing.T) {
+		log, err := os.ReadFile("../../../testdata/ncu/base.raw.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("NSGATE_FAKE_NCU_FAULT", "endless")
+		for _, kill := range []bool{true, false} {
+			p := explained(t, string(log), "")
+			p.Why, p.Kill, p.Kernels = true, kill, []string{"saxpy", "sgemm"}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no more time"))
+			start := time.Now()
+			profile, err := Profile(ctx, p)
+			if err != nil || profile.Launches != 12 || kill && time.Since(start) > 900*time.Millisecond {
+				t.Errorf("%v: what was profiled is lost: %v, %v", kill, profile, err)
+			}
+			cancel()
+		}
+	})
+	t.Run("nothing is profiled", func(t *testing.T) {
+		p := explained(t, "", "")
+		p.Why, p.Timeout = true, 300*time.Millisecond
+		for fault, want := range map[string]string{"stall": "ncu did not finish within", "die": "ncu"} {
+			t.Setenv("NSGATE_FAKE_NCU_FAULT", fault)
+			start := time.Now()
+			_, err := Profile(t.Context(), p)
+			if err == nil || !strings.Contains(err.Error(), want) || time.Since(start) > 5*time.Second {
+				t.Errorf("%s: %v after %v", fault, err, time.Since(start))
+			}
+		}
+	})
 	t.Run("cancelled", func(t *testing.T) {
 		p := explained(t, "", "sleep 60 & sleep 60")
 		cause := errors.New("enough")

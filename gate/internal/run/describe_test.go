@@ -10,7 +10,8 @@ import (
 // A trace knows the life of its process on its own clock, unless that clock or the process is unknown.
 func TestLifetimeOfRuns(t *testing.T) {
 	zero := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	runs := []Run{{Start: zero.Add(time.Second), Duration: 3 * time.Second}, {Start: zero.Add(5 * time.Second), Duration: time.Second}, {}}
+	runs := []Run{{Start: zero.Add(time.Second), Duration: 3 * time.Second},
+		{Start: zero.Add(5 * time.Second), Duration: time.Second}, {}}
 	r := Result{Runs: runs, Traces: [][]model.Trace{{{Zero: zero}}, {{}, {Zero: zero, Job: "run 2"}}, {{Zero: zero}}}}
 	r.describe(1)
 	if got, want := r.Traces[0][0].Lifetime, (model.Interval{Start: 1e9, End: 4e9}); got != want {

@@ -49,7 +49,8 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	}
 	switch {
 	case x.hung && x.phase == starting:
-		return nil, model.Refuse(model.ProfilerHangs, check, "%s did not start the workload within %s%s", name, x.StartLimit, because)
+		return nil, model.Refuse(model.ProfilerHangs, check, "%s did not start the workload within %s%s", name,
+			x.StartLimit, because)
 	case x.hung:
 		return nil, model.Refuse(model.ProfilerHangs, check,
 			"%s did not finish within %s, after %d of %d runs%s", name, x.FinishLimit, done, x.runs, because)
@@ -62,9 +63,11 @@ func (x *processes) judge(ctx context.Context) ([]Run, error) {
 	switch {
 	case x.cut:
 	case done < x.runs:
-		return nil, model.Refuse(model.ProfilerFailed, check, "%s ended after %d of %d runs (%s)%s", name, done, x.runs, state, because)
+		return nil, model.Refuse(model.ProfilerFailed, check, "%s ended after %d of %d runs (%s)%s", name, done, x.runs,
+			state, because)
 	case !state.Success():
-		return nil, model.Refuse(model.ProfilerFailed, check, "%s failed after %d of %d runs (%s)%s", name, done, x.runs, state, because)
+		return nil, model.Refuse(model.ProfilerFailed, check, "%s failed after %d of %d runs (%s)%s", name, done,
+			x.runs, state, because)
 	}
 	if x.Runs > 0 && x.unreported() {
 		return nil, model.Refuse(model.ProfilerFailed, check, "%s wrote no report%s", name, because)
@@ -115,15 +118,15 @@ func (p Plan) workloadError(index int, r Run) error {
 			"the workload was killed (SIGKILL) %s while the kernel ended %s for want of memory", where,
 			measure.Count(int(r.MemoryKills), "process", "processes"))
 	case r.killed():
-		e.refusal = model.Refuse(model.WorkloadFailed,
-			"see the log of the kernel or the scheduler, give the job more memory, "+
-				"or run the workload by itself first, and make it exit with 0",
+		e.refusal = model.Refuse(model.WorkloadFailed, "see the log of the kernel or the scheduler, give the job more "+
+			"memory, or run the workload by itself first, and make it exit with 0",
 			"the workload was killed (SIGKILL), often for want of memory, %s", where)
 	case r.Signal != "":
 		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
 			"the workload was ended by a signal (%s) %s", r.Signal, where)
 	case r.Unread != "":
-		e.refusal = model.Refuse(model.BadOutput, "see what the workload writes, and correct the pattern in the policy file",
+		e.refusal = model.Refuse(model.BadOutput,
+			"see what the workload writes, and correct the pattern in the policy file",
 			"the results of the workload cannot be read %s: %s", where, r.Unread)
 	case r.ExitCode == 0:
 		e.refusal = p.outputError(r, where)
@@ -159,7 +162,8 @@ func (p Plan) outputError(r Run, where string) error {
 }
 
 // noRoom are phrases in the output of a program that could not write a file for want of room.
-var noRoom = []string{"no space left", "disk is full", "disk full", "quota exceeded", "file too large", "file size limit exceeded"}
+var noRoom = []string{"no space left", "disk is full", "disk full", "quota exceeded", "file too large",
+	"file size limit exceeded"}
 
 // leastRoom is so little that a profiler cannot write any report, in bytes.
 const leastRoom = 256 << 10
@@ -167,9 +171,9 @@ const leastRoom = 256 << 10
 // crashRoom is so little that the library of a profiler crashes the workload: seen with 16 MB, not with 64 MB.
 const crashRoom = 64 << 20
 
-// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: the profiler
-// itself says it in its way or not at all, and its library in the workload crashes. low is the least room that there
-// was, in bytes, said all that is known of the failure.
+// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: the
+// profiler itself says it in its way or not at all, and its library in the workload crashes. low is the least room that
+// there was, in bytes, said all that is known of the failure.
 func (p Plan) blameRoom(err error, low int64, said string) error {
 	var r *model.Refusal
 	if !errors.As(err, &r) {
@@ -183,11 +187,14 @@ func (p Plan) blameRoom(err error, low int64, said string) error {
 	}
 	refusal := model.Refuse(model.NoRoom, "make room there, or set TMPDIR to a directory that has some",
 		"%s; no room is left in the directory for temporary files", r.Reason)
-	crashed := failed != nil && (failed.Run.Signal == syscall.SIGSEGV.String() || failed.Run.Signal == syscall.SIGBUS.String())
+	crashed := failed != nil && (failed.Run.Signal == syscall.SIGSEGV.String() ||
+		failed.Run.Signal == syscall.SIGBUS.String())
 	switch {
 	case !full && crashed && low < crashRoom:
-		refusal = model.Refuse(model.NoRoom, fmt.Sprintf("make room in the directory for temporary files, or set TMPDIR to another: %.1f MB were left, "+
-			"and %s crashes a workload where that is too little; then %s", float64(low)/1e6, p.Profiler.Tool().Name, r.Next),
+		refusal = model.Refuse(model.NoRoom,
+			fmt.Sprintf("make room in the directory for temporary files, or set TMPDIR to another: %.1f MB were left, "+
+				"and %s crashes a workload where that is too little; then %s", float64(low)/1e6, p.Profiler.Tool().Name,
+				r.Next),
 			"%s", r.Reason)
 	case !full:
 		return err

@@ -11,13 +11,15 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// A runner begins once its gate is removed and let go, also where that came first, and not where the gate's holder died.
+// A runner begins once its gate is removed and let go, also where that came first, and not where the gate's holder
+// died.
 func TestGate(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
 		removed, waited bool
 		want            bool
-	}{{"opened before", true, false, true}, {"opened meanwhile", true, true, true}, {"died before", false, false, false}, {"died meanwhile", false, true, false}} {
+	}{{"opened before", true, false, true}, {"opened meanwhile", true, true, true},
+		{"died before", false, false, false}, {"died meanwhile", false, true, false}} {
 		dir := t.TempDir()
 		gate, err := proc.Hold(gateIn(dir))
 		if err != nil {

@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/rank"
-	"github.com/nsgate/nsgate/gate/internal/tools"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
+	"github.com/nsgate/nsgate/gate/internal/run/tools"
 )
 
 const gatheredMode = "--gathered"
 
 func init() { confine.Register(gatheredMode, exports.read) }
 
-// gatheredExport is the export of a session, or the export or packed trace of a rank, which its host has written to the
+// gatheredExport is the export of a session, or the export or fragment of a rank, which its host has written to the
 // gather directory.
 type gatheredExport struct {
 	File, Name string // Name is "" of a session
-	Packed     bool
+	Fragment   bool
 	Run, Rank  int
 }
 
@@ -56,9 +56,9 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 			if l.Profiled {
 				x := gatheredExport{File: rank.ExportFile(private.Joined, jobOf(i), l.Rank), Run: i, Rank: l.Rank,
 					Name: fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(runs))}
-				packed := rank.PackedFile(private.Joined, jobOf(i), l.Rank)
-				if _, err := os.Lstat(packed); err == nil {
-					x.File, x.Packed = packed, true
+				fragment := rank.FragmentFile(private.Joined, jobOf(i), l.Rank)
+				if _, err := os.Lstat(fragment); err == nil {
+					x.File, x.Fragment = fragment, true
 				}
 				asked.Files = append(asked.Files, x)
 			}
@@ -101,16 +101,10 @@ func (x exports) read(ctx context.Context, send func([]model.Trace) error) error
 	}
 	for _, f := range x.Files {
 		read := func() ([]model.Trace, error) { return by.Read(ctx, f.File, f.what()) }
-		if f.Packed {
-			read = func() ([]model.Trace, error) { return rank.ReadPacked(f.File, f.what()) }
+		if f.Fragment {
+			read = func() ([]model.Trace, error) { return rank.ReadFragment(f.File, f.what()) }
 		}
 		traces, err := read()
-		for i := range traces {
-			if f.Name == "" {
-				break
-			}
-			traces[i].Pack() // jobs of many ranks are held at once
-		}
 		if err == nil {
 			err = send(traces)
 		}

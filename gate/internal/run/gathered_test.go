@@ -19,9 +19,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/reduce/trace"
+	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
 )
 
 // reader reads the jobs in the directory that it is given, as nsgate does, and writes their traces. Started by itself,
@@ -40,22 +41,16 @@ func reader() int {
 		fmt.Fprintln(os.Stderr, model.KindOf(err), err)
 		return 1
 	}
-	for i := range traces[0] {
-		if traces[0][i].Packed == nil {
-			return 4 // a job of many ranks would not fit in memory
-		}
-		traces[0][i] = *traces[0][i].Unpacked()
-	}
 	if gob.NewEncoder(os.Stdout).Encode(traces[0]) != nil {
 		return 3
 	}
 	return 0
 }
 
-// The exports and packed traces of ranks are read by a child: the same traces, and the same refusal.
+// The exports and fragments of ranks are read by a child: the same traces, and the same refusal.
 func TestReadJobs(t *testing.T) {
-	for name, kind := range map[string]model.Kind{"nccl.sqlite": "", "jax.sqlite": "", "kernels/base/base.000.sqlite": "",
-		"graph-node.sqlite": "", "README.md": model.OtherFormat} {
+	for name, kind := range map[string]model.Kind{"nccl.sqlite": "", "jax.sqlite": "",
+		"kernels/base/base.000.sqlite": "", "graph-node.sqlite": "", "README.md": model.OtherFormat} {
 		t.Run(name, func(t *testing.T) { readJob(t, name, kind, false) })
 		t.Run(name+" packed", func(t *testing.T) {
 			if kind != "" {
@@ -74,9 +69,9 @@ func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 	want, wantErr := nsysrun.Nsys{}.Read(t.Context(), export, called)
 	if packed {
 		from := export
-		export = rank.PackedFile(dir, jobOf(0), 0)
+		export = rank.FragmentFile(dir, jobOf(0), 0)
 		if wantErr == nil {
-			data, err := rank.Pack(slices.Clone(want), "")
+			data, err := rank.Fragment(slices.Clone(want), trace.Options{Step: trace.NoStep})
 			if err == nil {
 				err = os.WriteFile(export, data, 0o600)
 			}
@@ -85,7 +80,7 @@ func readJob(t *testing.T, name string, kind model.Kind, packed bool) {
 			}
 		} else {
 			copyFile(t, from, export)
-			_, wantErr = rank.ReadPacked(export, called)
+			_, wantErr = rank.ReadFragment(export, called)
 		}
 		os.Remove(from)
 	}

@@ -38,7 +38,8 @@ func TestHardwareOfSessions(t *testing.T) {
 			}
 			for _, e := range []model.Environment{res.Traces[0][0].Environment, counted.Environment} {
 				got := e.Hardware
-				if got.CPU = ""; got != want {
+				got.CPU = ""
+				if got != want {
 					t.Errorf("%+v, want %+v", got, want)
 				}
 				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), "IDENTITY") {

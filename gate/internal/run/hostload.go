@@ -3,12 +3,12 @@ package run
 import (
 	"fmt"
 
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
-// hostWatch counts the load of the host from the start of the profiler to the end of the last run: the first run may be over
-// before its start is known.
+// hostWatch counts the load of the host from the start of the profiler to the end of the last run: the first run may be
+// over before its start is known.
 type hostWatch struct {
 	model.HostLoad
 	begun *host.Counters
@@ -32,11 +32,15 @@ const (
 // busyGPU is the share of the time that a GPU-bound program keeps the GPU busy.
 const busyGPU = 0.9
 
-// hostBound reports whether the GPU waits for the host in the second half of some process: warm-up is in the first.
+// hostBound reports whether the GPU waits for the host in the second half of some process, as warm-up is in the first,
+// or in all of one with a fragment.
 func hostBound(traces [][]model.Trace) bool {
 	for _, ts := range traces {
 		for i := range ts {
-			launches := ts[i].Unpacked().Launches
+			if f := ts[i].Fragment; f != nil && float64(f.Busy) < busyGPU*float64(f.Span.End-f.Span.Start) {
+				return true
+			}
+			launches := ts[i].Launches
 			launches = launches[len(launches)/2:]
 			if len(launches) < 2 {
 				continue
@@ -57,15 +61,18 @@ func hostBound(traces [][]model.Trace) bool {
 // loadWarnings says what took the CPU from the runs of a program whose steps wait for it.
 func loadWarnings(l model.HostLoad, limit float64) (out []string) {
 	if l.Throttled >= warnDenied {
-		out = append(out, fmt.Sprintf("the CPU limit of the control group (%.4g CPUs) held the workload back in %.0f %% of its periods; give the job more CPUs",
-			limit, 100*l.Throttled))
+		out = append(out,
+			fmt.Sprintf("the CPU limit of the control group (%.4g CPUs) held the workload back in %.0f %% of its "+
+				"periods; give the job more CPUs", limit, 100*l.Throttled))
 	}
 	if l.Steal >= warnDenied {
-		out = append(out, fmt.Sprintf("the hypervisor took %.0f %% of the CPU time from this machine during the runs", 100*l.Steal))
+		out = append(out, fmt.Sprintf("the hypervisor took %.0f %% of the CPU time from this machine during the runs",
+			100*l.Steal))
 	}
 	if l.Foreign >= warnForeign {
-		out = append(out, fmt.Sprintf("other processes used %.1f CPUs during the runs, and the program waits for the CPU; "+
-			"measure on a quiet host", l.Foreign))
+		out = append(out,
+			fmt.Sprintf("other processes used %.1f CPUs during the runs, and the program waits for the CPU; "+
+				"measure on a quiet host", l.Foreign))
 	}
 	return out
 }

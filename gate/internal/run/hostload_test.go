@@ -44,9 +44,31 @@ func TestHostLoad(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(res.Warnings, func(w string) bool {
-		return strings.Contains(w, "the CPU limit of the control group (2 CPUs) held the workload back in 40 % of its periods")
+		return strings.Contains(w,
+			"the CPU limit of the control group (2 CPUs) held the workload back in 40 % of its periods")
 	}) {
 		t.Errorf("warnings %q", res.Warnings)
+	}
+}
+
+// The load is said where the GPU waits for the host, whether a process left launches or a fragment.
+func TestHostBound(t *testing.T) {
+	span := model.Interval{Start: 100, End: 200}
+	fragment := func(busy int64) model.Trace {
+		return model.Trace{Fragment: &model.Fragment{Outline: model.Outline{Span: span, Busy: busy}}}
+	}
+	launched := func(ends int64) model.Trace {
+		return model.Trace{Launches: []model.Launch{{Start: 90, End: 100}, {Start: 100, End: 110},
+			{Start: 110, End: 110 + ends}, {Start: 200, End: 210}}}
+	}
+	for _, x := range []struct {
+		trace model.Trace
+		want  bool
+	}{{fragment(95), false}, {fragment(50), true}, {launched(90), false}, {launched(20), true},
+		{model.Trace{}, false}} {
+		if got := hostBound([][]model.Trace{{x.trace}}); got != x.want {
+			t.Errorf("%+v: %v", x.trace, got)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
 )
 
 // jobGrace is how long a launcher may take to end its tasks on all hosts.
@@ -32,7 +32,8 @@ var directoryDelay = 5 * time.Second
 
 // gather runs every job of the plan once the GPUs are fit; all of them succeed. Their ranks leave their exports in a
 // directory below p.Gather, which is removed with the private one.
-func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
+func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, fit *look,
+	note func(Event)) ([]Run, error) {
 	if err := fit.wait(); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,8 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 	defer runtime.UnlockOSThread()
 	dir, err := os.MkdirTemp(p.Gather, proc.Prefix) // mode 0700
 	if err != nil {
-		return nil, fmt.Errorf("the gather directory: %w; name one that all hosts of the job see and that can be written", err)
+		return nil,
+			fmt.Errorf("the gather directory: %w; name one that all hosts of the job see and that can be written", err)
 	}
 	if err := private.Join(dir); err != nil {
 		return nil, err
@@ -48,12 +50,14 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 	var runs []Run
 	schedule, begun := p.schedule(), time.Now()
 	for i, t := range schedule {
-		r, err := p.job(ctx, private, sp, dir, i, children, func() { note(Event{Stage: RunStarted, Run: i + 1, Unprofiled: t.Unprofiled}) })
+		r, err := p.job(ctx, private, sp, dir, i, children,
+			func() { note(Event{Stage: RunStarted, Run: i + 1, Unprofiled: t.Unprofiled}) })
 		if err != nil {
 			return nil, err
 		}
 		runs = append(runs, r)
-		note(Event{Stage: RunFinished, Run: i + 1, Unprofiled: t.Unprofiled, Expected: time.Since(begun) / time.Duration(i+1) * time.Duration(len(schedule))})
+		note(Event{Stage: RunFinished, Run: i + 1, Unprofiled: t.Unprofiled,
+			Expected: time.Since(begun) / time.Duration(i+1) * time.Duration(len(schedule))})
 	}
 	return runs, nil
 }
@@ -61,10 +65,11 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 
 // job launches the workload once, all of its ranks, and judges what they have left.
-func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
+func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children,
+	started func()) (Run, error) {
 	t, name := p.schedule()[i], jobOf(i)
 	order := rank.Order{Profiler: p.Profiler.Tool().Name, Exe: p.Exe, Options: p.options(), Unprofiled: t.Unprofiled,
-		Ranks: p.Ranks, Step: p.Step}
+		Ranks: p.Ranks, Step: p.Step, Warmup: p.Warmup}
 	if err := order.Write(dir, name); err != nil {
 		return Run{}, p.gatherFull(dir, err)
 	}
@@ -105,7 +110,8 @@ func (b Build) launched(self, dir, job string) []string {
 		return b.Command
 	}
 	// Not every launcher hands variables on to other hosts.
-	return slices.Concat(b.Launcher, []string{"env", gatherVariable + "=" + dir, jobVariable + "=" + job, self, "rank", "--"}, b.Command)
+	return slices.Concat(b.Launcher, []string{"env", gatherVariable + "=" + dir, jobVariable + "=" + job, self, "rank",
+		"--"}, b.Command)
 }
 
 // gathered returns the reports of a job's ranks, once every known rank has ended or has had the time to.
@@ -168,12 +174,15 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
 			"no room is left in the gather directory %s", where)
 	case r.failed() && strings.Contains(r.Output, rank.NotHere):
-		return model.Refuse(model.Gather, fmt.Sprintf("choose one on a file system that all hosts mount, and see that they do: srun --ntasks-per-node=1 ls -d %s", p.Gather),
+		return model.Refuse(model.Gather,
+			fmt.Sprintf("choose one on a file system that all hosts mount, and see that they do: srun "+
+				"--ntasks-per-node=1 ls -d %s", p.Gather),
 			"a host of the job does not see the gather directory %s", where)
 	case r.TimedOut:
 		return p.workloadError(index, r)
 	case len(statuses) == 0 && !r.failed():
-		return model.Refuse(model.NoRanks, "put nsgate rank -- in front of the program inside the launcher's command, or name the launcher in the policy file",
+		return model.Refuse(model.NoRanks, "put nsgate rank -- in front of the program inside the launcher's command, "+
+			"or name the launcher in the policy file",
 			"no rank was recorded %s: the command succeeded, and nothing in it ran nsgate rank", where)
 	case len(lost) > 0:
 		return model.Refuse(model.RankMissing, "see what the launcher says of it, and measure again",
@@ -182,7 +191,8 @@ func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) err
 		return model.Refuse(model.RankMissing, "see why the job was ended: a time limit, or somebody who cancelled it",
 			"%s ended at a signal that the launcher passed on %s", ranks(told), where)
 	case len(statuses) > 0 && len(absent) > 0:
-		return model.Refuse(model.RankMissing, "see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",
+		return model.Refuse(model.RankMissing,
+			"see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",
 			"%s left nothing %s: nothing was heard from there", ranks(absent), where)
 	case r.failed():
 		return p.workloadError(index, r)

@@ -83,7 +83,8 @@ func (j *journal) next() []line {
 	}
 }
 
-// awaitOpen waits until the runners may begin, and reports whether they may: where nsgate died, its gate is still there.
+// awaitOpen waits until the runners may begin, and reports whether they may: where nsgate died, its gate is still
+// there.
 func awaitOpen(ctx context.Context, dir string) bool {
 	select {
 	case <-ctx.Done():

@@ -30,7 +30,8 @@ func keepError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the profiles cannot be kept: %w; name a directory that can be written and has room, or leave it out", err)
+	return fmt.Errorf("the profiles cannot be kept: %w; name a directory that can be written and has room, or leave "+
+		"it out", err)
 }
 
 // keep copies the raw report in dir to where the user wants it, whole or not at all.

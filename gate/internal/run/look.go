@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
 )
 
 // look is a question about the GPUs that is asked in the background.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
 )
 
 // longestLine is the part of a line in bytes that is searched for outputs.
@@ -34,7 +34,8 @@ func (x *printed) say(p []byte) {
 		return
 	}
 	p = bytes.TrimSpace(p)
-	if p = p[bytes.LastIndexAny(p, "\r\n")+1:]; len(p) > 0 {
+	p = p[bytes.LastIndexAny(p, "\r\n")+1:]
+	if len(p) > 0 {
 		x.last = time.Now()
 		x.said(strings.ToValidUTF8(string(p[:min(len(p), 400)]), "\uFFFD"))
 	}

@@ -24,7 +24,8 @@ func TestPrinted(t *testing.T) {
 		{"twice in a line", "tokens/s: 1 tokens/s: 2\n", [][]string{{"1", "2"}, nil}},
 		{"a progress bar", "10 %\rloss=1\r\ntokens/s: 2\r", [][]string{{"2"}, {"1"}}},
 		{"not across lines", "tokens/s: \n12.5\n", [][]string{nil, nil}},
-		{"amid much else", strings.Repeat("chatter\n", 300_000) + "tokens/s: 7\n" + strings.Repeat("chatter\n", 300_000), [][]string{{"7"}, nil}},
+		{"amid much else", strings.Repeat("chatter\n", 300_000) + "tokens/s: 7\n" +
+			strings.Repeat("chatter\n", 300_000), [][]string{{"7"}, nil}},
 		{"behind an endless line", strings.Repeat("x", 200_000) + "\ntokens/s: 7\n", [][]string{{"7"}, nil}},
 		{"a part of a number", "tokens/s: 1,950.0\nloss=-5\n", [][]string{{"1,950.0"}, {"-5"}}},
 		{"without its exponent", "tokens/s: 1.2e+05\n", [][]string{{"1.2e+05"}, nil}},

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // Build is one build of the workload.
@@ -82,17 +82,19 @@ type Options struct {
 	Outputs   []measure.Output // numbers to read in the output of unprofiled runs
 	// Results are patterns of a harness's result files of an unprofiled run, relative to the directory of the build.
 	Results []string
+	Rows    string // filter of jq that gives their rows, "" for the format of a harness
 	// Server says when the server of a build is ready, and how it ends.
 	Server Server
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
 	// Gather is a directory that all hosts of a job see. Where it is not "", the profiler is not started around the
-	// workload but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher with
-	// that in it.
+	// workload but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher
+	// with that in it.
 	Gather string
 	Ranks  []int  // those to profile where a job is gathered, none for all
-	Step   string // range of the digests of ranks, "" for any
+	Step   string // range of the fragments of ranks, "" for any
+	Warmup string // that the fragments have besides those that may be found
 }
 
 // Plan says what to run and how.
@@ -104,13 +106,15 @@ type Plan struct {
 	Runs       int    // fresh processes of each build under the profiler; without any none is needed
 	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
 	Self       string // the executable that the profiler starts as the runner, "" for this one
+	// Dump has the first run of each build write the programs that XLA made of it, for [Result.Operations].
+	Dump bool
 	// Partial keeps the runs that have ended where ctx ends during a later one: at least two of each kind.
 	Partial bool
 	// Stacks records the call stack of every CUDA call, which slows the workload down.
 	Stacks bool
-	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end after the
-	// last run, and to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most two and ten
-	// minutes.
+	// StartLimit is how long the profiler may take to start the first run, FinishLimit how long it may take to end
+	// after the last run, and to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most
+	// two and ten minutes.
 	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session
@@ -137,7 +141,8 @@ const profilerAlone = 30 * time.Second
 
 // commands are the command lines of the profiler for a session in the private directory: see [profiler.Profiler].
 func (p Plan) commands(dir string) [][]string {
-	return p.Profiler.Commands(profiler.Task{Options: p.options(), Exe: p.Exe, Stem: stemIn(dir), Program: []string{p.Self, RunnerArg, specIn(dir)}})
+	return p.Profiler.Commands(profiler.Task{Options: p.options(), Exe: p.Exe, Stem: stemIn(dir),
+		Program: []string{p.Self, RunnerArg, specIn(dir)}})
 }
 
 // options say what the profiler records.
@@ -174,6 +179,7 @@ func (b Build) python() bool {
 type slot struct {
 	Base       bool `json:"base"`
 	Unprofiled bool `json:"unprofiled"`
+	Dump       bool `json:"dump,omitempty"` // see [Plan.Dump]
 }
 
 // schedule is the runs of a session in order. Two builds are run as A B B A, over and over (A is the base), so that a
@@ -183,9 +189,9 @@ func (p Plan) schedule() []slot {
 	var out []slot
 	add := func(unprofiled bool, done int) {
 		if first := done%2 == 0; p.Base != nil {
-			out = append(out, slot{first, unprofiled}, slot{!first, unprofiled})
+			out = append(out, slot{Base: first, Unprofiled: unprofiled}, slot{Base: !first, Unprofiled: unprofiled})
 		} else {
-			out = append(out, slot{false, unprofiled})
+			out = append(out, slot{Unprofiled: unprofiled})
 		}
 	}
 	rounds := max(p.Runs, p.Unprofiled)
@@ -197,6 +203,11 @@ func (p Plan) schedule() []slot {
 			if done := i * kind.of / rounds; (i+1)*kind.of/rounds > done {
 				add(kind.unprofiled, done)
 			}
+		}
+	}
+	for _, base := range []bool{true, false} {
+		if i := slices.IndexFunc(out, func(t slot) bool { return t.Base == base }); i >= 0 {
+			out[i].Dump = p.Dump
 		}
 	}
 	return out

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/nsysrun"
+	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
 )
 
 func TestPlanAsksFor(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tool": "#!/usr/bin/env python3\n", "app": "\x7fELF", "run.sh": "#!/bin/sh\n"} {
+	for name, text := range map[string]string{"tool": "#!/usr/bin/env python3\n", "app": "\x7fELF",
+		"run.sh": "#!/bin/sh\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +27,8 @@ func TestPlanAsksFor(t *testing.T) {
 		has, lack string
 	}{
 		{Plan{}, "./app", "--sample=none", "--gpu-metrics-devices --cudabacktrace --python-backtrace"},
-		{metrics, "./app", "--gpu-metrics-devices=cuda-visible --gpu-metrics-frequency=10000 --sample=none", "--cudabacktrace"},
+		{metrics, "./app", "--gpu-metrics-devices=cuda-visible --gpu-metrics-frequency=10000 --sample=none",
+			"--cudabacktrace"},
 		{stacks, "./app", "--cudabacktrace=all:0 --sample=process-tree", "--python-backtrace --gpu-metrics-devices"},
 		{stacks, "./run.sh", "--cudabacktrace=all:0", "--python-backtrace"},
 		{stacks, "./tool", "--python-backtrace=cuda", ""},
@@ -62,9 +64,11 @@ func TestLimits(t *testing.T) {
 	}{
 		{Plan{Runs: 5}, 2 * time.Minute, 10 * time.Minute},
 		{Plan{Runs: 5, Options: Options{Timeout: 5 * time.Second}}, 35 * time.Second, 80 * time.Second},
-		{Plan{Runs: 5, Unprofiled: 5, Base: &Build{}, Options: Options{Timeout: 5 * time.Second}}, 35 * time.Second, 230 * time.Second},
+		{Plan{Runs: 5, Unprofiled: 5, Base: &Build{}, Options: Options{Timeout: 5 * time.Second}}, 35 * time.Second,
+			230 * time.Second},
 		{Plan{Runs: 5, Options: Options{Timeout: 5 * time.Minute}}, 2 * time.Minute, 10 * time.Minute},
-		{Plan{Runs: 5, Options: Options{Timeout: time.Second}, StartLimit: time.Second, FinishLimit: time.Minute}, time.Second, time.Minute},
+		{Plan{Runs: 5, Options: Options{Timeout: time.Second}, StartLimit: time.Second, FinishLimit: time.Minute},
+			time.Second, time.Minute},
 	} {
 		tt.plan.Profiler = nsysrun.Nsys{}
 		if p := tt.plan.withDefaults(); p.StartLimit != tt.start || p.FinishLimit != tt.finish {

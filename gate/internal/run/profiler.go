@@ -97,8 +97,8 @@ func (x *processes) watch() {
 	x.look()
 }
 
-// follow follows the profiler until it has ended or a phase exceeds its limit. An error is one that it does not cause: an
-// unfit GPU, the end of ctx, the end of the unprofiled runs.
+// follow follows the profiler until it has ended or a phase exceeds its limit. An error is one that it does not cause:
+// an unfit GPU, the end of ctx, the end of the unprofiled runs.
 func (x *processes) follow(ctx context.Context, fit *look) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -119,7 +119,8 @@ func (x *processes) follow(ctx context.Context, fit *look) error {
 			}
 			tick.Reset(20 * time.Millisecond) // now there is a journal
 		case <-interrupted:
-			if interrupted = nil; !x.shorten() {
+			interrupted = nil
+			if !x.shorten() {
 				return context.Cause(ctx)
 			}
 		case <-tick.C:
@@ -142,6 +143,7 @@ func (x *processes) shorten() bool {
 	x.read()
 	planned, ended := map[slot]int{}, map[slot]int{}
 	for i, kind := range x.schedule() {
+		kind.Dump = false
 		planned[kind]++
 		if i < len(x.journal.runs) {
 			ended[kind]++

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsysrun"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
 )
 
 func TestPrivate(t *testing.T) {
@@ -80,12 +80,14 @@ func TestBlameRoom(t *testing.T) {
 		reason, next string
 	}{
 		{"nsys", refusal, 1 << 30, "boom", "nsys failed", "check it"},
-		{"nsys says so", refusal, 1 << 30, "write x: No space left on device", "nsys failed; no room is left", "set TMPDIR"},
+		{"nsys says so", refusal, 1 << 30, "write x: No space left on device", "nsys failed; no room is left",
+			"set TMPDIR"},
 		{"nsys says nothing", refusal, 4096, "", "nsys failed; no room is left", "set TMPDIR"},
 		{"the workload's own", crash("killed"), 1 << 30, "", "the workload was ended by a signal", "run it by itself"},
 		{"full", crash("killed"), 0, "", "the workload was ended by a signal; no room is left", "set TMPDIR"},
-		{"little", crash("segmentation fault"), 3 << 20, "", "the workload was ended by a signal", "make room in the directory for " +
-			"temporary files, or set TMPDIR to another: 3.1 MB were left, and nsys crashes a workload where that is too little; then run it by itself"},
+		{"little", crash("segmentation fault"), 3 << 20, "", "the workload was ended by a signal",
+			"make room in the directory for temporary files, or set TMPDIR to another: 3.1 MB were left, and nsys " +
+				"crashes a workload where that is too little; then run it by itself"},
 		{"enough", crash("bus error"), 1 << 30, "", "the workload was ended by a signal", "run it by itself"},
 	}
 	for _, tt := range tests {
@@ -97,7 +99,8 @@ func TestBlameRoom(t *testing.T) {
 				t.Errorf("%v; want %q; … %q", err, tt.reason, tt.next)
 			}
 			var before, after *WorkloadError
-			if errors.As(tt.err, &before) != errors.As(err, &after) || after != nil && after.Run.Output != before.Run.Output {
+			if errors.As(tt.err, &before) != errors.As(err, &after) || after != nil &&
+				after.Run.Output != before.Run.Output {
 				t.Errorf("the run is lost: %+v", err)
 			}
 		})

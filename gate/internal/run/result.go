@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // Run is one fresh process of the workload.
@@ -43,8 +43,8 @@ type Run struct {
 	Unread  string          `json:"unread,omitempty"`
 	// Held is the wait of the run for its turn, after it had started beside others; nil where it started in its turn.
 	Held *Held `json:"held,omitempty"`
-	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes: of
-	// the first run, 0 where that was not seen.
+	// Opened is the time from its start until it opened the GPU, and Memory what it had resident until then, in bytes:
+	// of the first run, 0 where that was not seen.
 	Opened time.Duration `json:"opened,omitempty"`
 	Memory int64         `json:"memory,omitempty"`
 	// Together is how many of the runs that follow may start before their turn, of the first run.
@@ -59,8 +59,8 @@ type Run struct {
 }
 
 func (r Run) failed() bool {
-	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut ||
-		r.misread() >= 0 || r.Unread != ""
+	return r.Error != "" || r.Server != nil && r.Server.Fault != "" || r.ExitCode != 0 || r.Signal != "" ||
+		r.TimedOut || r.misread() >= 0 || r.Unread != ""
 }
 
 // Held is the time between the start of a run, which overlapped those of others, and its turn.
@@ -107,6 +107,8 @@ type Result struct {
 	Loaded []string
 	// Base and Head are the unprofiled runs.
 	Base, Head []model.Unprofiled
+	// Operations are those of the kernels that XLA named, of base and head, see [Plan.Dump].
+	Operations [2][]model.Operation
 	GPU        device.State
 	Warnings   []string
 	Elapsed    time.Duration
@@ -223,7 +225,9 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 			return r.Pid == t.Process || r.Server != nil && r.Server.Pid == t.Process
 		})
 		if i < 0 {
-			i = slices.IndexFunc(runs, func(r Run) bool { return r.Held != nil && slices.Contains(r.Held.Pids, t.Process) })
+			i = slices.IndexFunc(runs, func(r Run) bool {
+				return r.Held != nil && slices.Contains(r.Held.Pids, t.Process)
+			})
 		}
 		if i < 0 && !t.Start.IsZero() {
 			for k, r := range runs { // the last run that had begun
@@ -233,7 +237,8 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 			}
 		}
 		if i < 0 {
-			return nil, model.Refuse(model.StrayProcess, "let the workload start its processes itself, not through a service",
+			return nil, model.Refuse(model.StrayProcess,
+				"let the workload start its processes itself, not through a service",
 				"process %d launched kernels and belongs to no run", t.Process)
 		}
 		out[i] = append(out[i], t)
@@ -243,10 +248,13 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 		case runs[i].Unprofiled, runs[i].Cut:
 			continue
 		case len(ts) == 0:
-			return nil, model.Refuse(model.RunWithoutKernels, "make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again",
+			return nil, model.Refuse(model.RunWithoutKernels,
+				"make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure "+
+					"again",
 				"run %d of %d has no kernels in the profile, although other runs have", i+1, len(runs))
 		case len(ts) != len(out[first]):
-			return nil, model.Refuse(model.RanksDiffer, "run the workload once before, so that nothing is compiled or tuned while it is measured",
+			return nil, model.Refuse(model.RanksDiffer,
+				"run the workload once before, so that nothing is compiled or tuned while it is measured",
 				"run %d of %d has %d processes with kernels, run 1 has %d", i+1, len(runs), len(ts), len(out[first]))
 		}
 		slices.SortStableFunc(ts, func(a, b model.Trace) int { return firstDevice(a) - firstDevice(b) })

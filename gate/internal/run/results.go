@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/bench"
-	"github.com/nsgate/nsgate/gate/internal/confine"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/bench"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
 )
 
 // mostResults bounds the files in which one run leaves its results.
@@ -22,14 +22,15 @@ const mostResults = 1000
 // results are the files in which a run leaves what a harness measured.
 type results struct {
 	patterns []string
+	rows     string // filter of jq, "" for the format of a harness
 	workdir  string // that patterns are relative to
 	dir      string // of the run
 	before   map[string]os.FileInfo
 }
 
 // newResults makes the directory of a run, and notes the files that are there before it.
-func newResults(patterns []string, private, workdir string) (r *results, err error) {
-	r = &results{patterns: patterns, workdir: workdir, before: map[string]os.FileInfo{}}
+func newResults(patterns []string, rows, private, workdir string) (r *results, err error) {
+	r = &results{patterns: patterns, rows: rows, workdir: workdir, before: map[string]os.FileInfo{}}
 	if r.dir, err = os.MkdirTemp(private, "run"); err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (r *results) read(ctx context.Context) (*model.Session, error) {
 		return nil, fmt.Errorf("it wrote %d files, more than the %d that are read", len(names), mostResults)
 	}
 	var session *model.Session
-	err = confine.Ask(ctx, resultsMode, confine.For(names...), harnessFiles(names),
+	err = confine.Ask(ctx, resultsMode, confine.For(names...), harnessFiles{Rows: r.rows, Names: names},
 		func(s *model.Session) error { session = s; return nil })
 	return session, confine.Refused(err, strings.Join(names, ", "))
 }
@@ -97,11 +98,14 @@ const resultsMode = "--results"
 
 func init() { confine.Register(resultsMode, harnessFiles.read) }
 
-// harnessFiles are the names of the files that a run wrote.
-type harnessFiles []string
+// harnessFiles are the files that a run wrote.
+type harnessFiles struct {
+	Rows  string // filter of jq, "" for the format of a harness
+	Names []string
+}
 
 func (x harnessFiles) read(_ context.Context, send func(*model.Session) error) error {
-	s, err := bench.Open(x...)
+	s, err := bench.Open(x.Rows, x.Names...)
 	if err != nil {
 		return err
 	}

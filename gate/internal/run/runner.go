@@ -18,13 +18,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/confine"
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+	"github.com/nsgate/nsgate/gate/internal/run/confine"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 	"github.com/nsgate/nsgate/gate/internal/terminal"
 )
 
@@ -36,6 +36,7 @@ type spec struct {
 	Schedule []slot             `json:"schedule"` // the runs of both runners, in order
 	Outputs  []string           `json:"outputs"`  // patterns of numbers in the output of unprofiled runs
 	Results  []string           `json:"results"`  // patterns of files that unprofiled runs write
+	Rows     string             `json:"rows"`     // filter of jq that gives their rows
 	Dir      string             `json:"-"`        // the private directory
 	Timeout  time.Duration      `json:"timeout"`
 	Clock    clock              `json:"clock"`
@@ -55,8 +56,8 @@ type spec struct {
 }
 
 func (p Plan) spec() (s spec, err error) {
-	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(), Starts: p.startsTogether(),
-		Results: p.Results, Server: p.Server, Live: p.Live}
+	s = spec{Schedule: p.schedule(), Timeout: p.Timeout, Clock: p.clock, Env: proc.Replaced(),
+		Starts: p.startsTogether(), Results: p.Results, Rows: p.Rows, Server: p.Server, Live: p.Live}
 	if p.Device != nil {
 		s.File = p.Device.File()
 	}
@@ -263,18 +264,24 @@ func (s spec) start(t slot) *started {
 	x.r = Run{Base: t.Base, Unprofiled: t.Unprofiled, Start: s.Clock.now()}
 	if len(s.Results) > 0 {
 		var err error
-		if x.written, err = newResults(s.Results, s.Dir, p.Dir); err != nil {
+		if x.written, err = newResults(s.Results, s.Rows, s.Dir, p.Dir); err != nil {
 			x.r.Error = proc.Cause(err).Error()
 			return x
 		}
 	}
 	x.cmd = s.command(p, x.written, x.printed)
+	if t.Dump {
+		x.cmd.Env = dumping(x.cmd.Env, dumpIn(s.Dir, t.Base))
+	}
 	if p.Server != nil { // the command starts when it is ready
 		x.server = newServer(s.Server)
 		x.server.cmd = s.command(*p.Server, x.written, x.server.log)
 		return x
 	}
 	x.launch()
+	if t.Dump && x.done != nil {
+		go boundDump(dumpIn(s.Dir, t.Base), dumpRoomMiB<<20, x.done)
+	}
 	return x
 }
 

@@ -275,7 +275,8 @@ func (p Plan) serverError(s *Served, where string) error {
 		return model.Refuse(model.PortTaken, "let the command of the server start no service outside its own processes",
 			"%s is still in use after the server has ended %s", s.Detail, where)
 	case notStarted:
-		return model.Refuse(model.NoWorkload, "check its command", "the server could not be started %s: %s", where, s.Detail)
+		return model.Refuse(model.NoWorkload, "check its command", "the server could not be started %s: %s", where,
+			s.Detail)
 	case notReady:
 		return model.Refuse(model.WorkloadTimeout,
 			"see what it prints, correct ready, or allow more time in [workload.server]",
@@ -298,7 +299,7 @@ func loaded(traces [][]model.Trace, runs []Run) error {
 		}
 		end := r.Server.Ready.Add(r.Duration)
 		traces[i] = slices.DeleteFunc(traces[i], func(t model.Trace) bool {
-			return !slices.ContainsFunc(t.Unpacked().Launches, func(l model.Launch) bool {
+			return !slices.ContainsFunc(t.Launches, func(l model.Launch) bool {
 				at := t.Zero.Add(time.Duration(l.API))
 				return t.Zero.IsZero() || !at.Before(r.Server.Ready) && !at.After(end)
 			})

@@ -84,7 +84,8 @@ func TestLoaded(t *testing.T) {
 	}
 	own := trace(15e8)
 	own.Captures = []model.Interval{{Start: 14e8, End: 16e8}}
-	if traces = [][]model.Trace{{own}}; loaded(traces, runs) != nil || !slices.Equal(traces[0][0].Captures, own.Captures) {
+	if traces = [][]model.Trace{{own}}; loaded(traces, runs) != nil ||
+		!slices.Equal(traces[0][0].Captures, own.Captures) {
 		t.Errorf("the server's own capture is lost: %+v", traces[0])
 	}
 	if err := loaded([][]model.Trace{{trace(1e8), trace(25e8)}}, runs); err == nil {

@@ -27,13 +27,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/output"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/internal/profiler"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
+	"github.com/nsgate/nsgate/gate/internal/run/profiler"
 )
 
 // Session runs each build p.Runs times in one session of the profiler and reads what was recorded. progress may be nil;
@@ -64,7 +64,8 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 			return nil, wrong
 		}
 		tool := p.Profiler.Tool()
-		return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable", tool.Product, tool.Origin, tool.Name),
+		return nil, model.Refuse(model.NoProfiler, fmt.Sprintf("install %s (%s), or give the %s executable",
+			tool.Product, tool.Origin, tool.Name),
 			"%s", proc.Missing(p.Exe, err))
 	}
 	start := time.Now()
@@ -128,7 +129,8 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 		note = func(e Event) { load.see(e.Stage); report(e) }
 	}
 	note(Event{Stage: Starting})
-	children := proc.Adopt() // before there is a guard, and released after it has ended: then no scan of all processes is needed
+	// before there is a guard, and released after it has ended: then no scan of all processes is needed
+	children := proc.Adopt()
 	defer children.Release()
 	private, err := proc.NewPrivate(p.Self, "")
 	if err != nil {
@@ -186,6 +188,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	res = &Result{Runs: runs, Traces: traces, Recorded: p.options(), Starts: p.Starts, load: load.HostLoad}
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watched(watch, res.Traces, runs)
+	p.readDumps(ctx, private.Path, res)
 	res.describe(sessions.Add(1))
 	if p.Runs == 0 {
 		first, err := watch.First()
@@ -254,8 +257,8 @@ func (r *Result) place(first device.GPU) model.Environment {
 	return e
 }
 
-// describe adds to the traces what the profiler does not know: their run, the clock, the hardware. session counts the sessions
-// of this process: two of them have no run in common.
+// describe adds to the traces what the profiler does not know: their run, the clock, the hardware. session counts the
+// sessions of this process: two of them have no run in common.
 func (r *Result) describe(session int64) {
 	hardware := device.Hardware(r.GPU.GPUs)
 	suffix := ""
@@ -279,7 +282,8 @@ func (r *Result) describe(session int64) {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
 				t.Overlapped = r.Runs[i].Held != nil
 				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() && r.Runs[i].Server == nil {
-					t.Lifetime = model.Interval{Start: from.Nanoseconds(), End: r.Runs[i].end().Sub(t.Zero).Nanoseconds()}
+					t.Lifetime = model.Interval{Start: from.Nanoseconds(),
+						End: r.Runs[i].end().Sub(t.Zero).Nanoseconds()}
 				}
 			}
 			if t.Driver == "" && len(r.GPU.GPUs) > 0 {
@@ -294,7 +298,8 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 	dir, name := private.Path, p.Profiler.Tool().Name
 	note(Event{Stage: Exporting})
 	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, model.Refuse(model.ProfilerHangs,
-		fmt.Sprintf("let the workload run shorter, so that there is less to export; see whether %s works on this machine", name),
+		fmt.Sprintf("let the workload run shorter, so that there is less to export; see whether %s works on this "+
+			"machine", name),
 		"%s did not export its report within %s", name, p.FinishLimit))
 	defer cancel()
 	export, err := p.Profiler.Export(limited, p.Exe, p.report(dir), dir)
@@ -324,7 +329,8 @@ func (p Plan) CommandLines() [][]string {
 }
 
 // record runs one session of the profiler and returns its runs if all succeeded. It leaves no child process.
-func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look,
+	note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir := private.Path

@@ -21,11 +21,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/nsysrun"
-	"github.com/nsgate/nsgate/gate/internal/nvidia"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
+	"github.com/nsgate/nsgate/gate/internal/run/nsysrun"
+	"github.com/nsgate/nsgate/gate/internal/run/nvidia"
 )
 
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
@@ -61,7 +61,8 @@ func testMain(m *testing.M, tools []string) int {
 	if err != nil {
 		panic(err)
 	}
-	for _, tool := range []string{"nsys", "ncu", "nvidia-smi"} { // of go run, unlike go build, the build cache keeps the executable
+	// of go run, unlike go build, the build cache keeps the executable
+	for _, tool := range []string{"nsys", "ncu", "nvidia-smi"} {
 		run := exec.Command("go", "run", "-exec", "cp", "../../../testdata/tools/"+tool, dir)
 		if tool != "nsys" { // which holds SQLite: built as the tests of other packages are, that is compiled once
 			run.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -109,14 +110,16 @@ func session(t *testing.T, runs int, command ...string) Plan {
 			t.Errorf("files are left: %q", left)
 		}
 	})
-	return Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: command}, Runs: runs, Self: self}
+	return Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: command},
+		Runs: runs, Self: self}
 }
 
 // marked returns the command lines of the processes that have the marker in their environment.
 func marked(marker string) (out []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range files {
-		if env, _ := os.ReadFile(f); bytes.Contains(env, []byte(marker+"\x00")) && !strings.Contains(f, strconv.Itoa(os.Getpid())) {
+		if env, _ := os.ReadFile(f); bytes.Contains(env, []byte(marker+"\x00")) &&
+			!strings.Contains(f, strconv.Itoa(os.Getpid())) {
 			line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
 			out = append(out, strings.ReplaceAll(string(line), "\x00", " "))
 		}
@@ -246,7 +249,8 @@ func TestTurns(t *testing.T) {
 	} {
 		got := ""
 		for _, t := range (Plan{Runs: c.runs, Unprofiled: c.bare, Base: c.base}).schedule() {
-			got += map[slot]string{{true, false}: "A", {false, false}: "B", {true, true}: "a", {false, true}: "b"}[t]
+			got += map[slot]string{{Base: true}: "A", {}: "B", {Base: true, Unprofiled: true}: "a",
+				{Unprofiled: true}: "b"}[t]
 		}
 		if got != c.want {
 			t.Errorf("%d profiled and %d unprofiled runs of each: %s, want %s", c.runs, c.bare, got, c.want)
@@ -291,24 +295,28 @@ func TestRefusals(t *testing.T) {
 		{name: "exit code", command: `echo oops; exit 3`, want: "the workload exited with 3 in run 1 of 3"},
 		{name: "second run", command: `echo oops; mkdir d 2>/dev/null || { rmdir d; exit 7; }`,
 			want: "the workload exited with 7 in run 2 of 3"},
-		{name: "signal", command: `echo oops; kill -9 $$`, want: "the workload was killed (SIGKILL), often for want of memory, in run 1 of 3"},
+		{name: "signal", command: `echo oops; kill -9 $$`,
+			want: "the workload was killed (SIGKILL), often for want of memory, in run 1 of 3"},
 		{name: "killed in a shell", command: `sh -c 'kill -9 $$'; exit $?`,
 			want: "was killed (SIGKILL), often for want of memory"},
 		{name: "out of memory", command: "echo oops; echo oom_kill 3 >" + host + "/proc/vmstat; kill -9 $$",
-			env:  "HOST_ROOT=" + host,
-			want: "the workload was killed (SIGKILL) in run 1 of 3 while the kernel ended 3 processes for want of memory"},
+			env: "HOST_ROOT=" + host,
+			want: "the workload was killed (SIGKILL) in run 1 of 3 while the kernel ended 3 processes for want of " +
+				"memory"},
 		{name: "timeout", command: `echo oops; sleep 60`, change: func(p *Plan) { p.Timeout = 300 * time.Millisecond },
 			want: "did not end within 300ms in run 1 of 3"},
 		{name: "stubborn", command: `trap '' TERM INT; echo oops; while :; do setsid sleep 60; done`,
-			change: func(p *Plan) { p.Timeout = 300 * time.Millisecond }, want: "did not end within 300ms in run 1 of 3"},
+			change: func(p *Plan) { p.Timeout = 300 * time.Millisecond },
+			want:   "did not end within 300ms in run 1 of 3"},
 		{name: "no workload", change: func(p *Plan) { p.Head.Command = []string{"./nothing-here"} },
 			want: `the workload "./nothing-here" cannot be run: no such file or directory`},
 		{name: "no base", command: `:`, change: func(p *Plan) { p.Base = &Build{Command: []string{"./nothing-here"}} },
 			want: `the base build's workload "./nothing-here" cannot be run: no such file or directory`},
 		{name: "base fails", command: `:`, change: func(p *Plan) { p.Base = &Build{Command: []string{"false"}} },
 			want: "the workload exited with 1 in run 1 of 6 (base build)"},
-		{name: "not executable", change: func(p *Plan) { p.Head.Command = []string{"./file"}; os.WriteFile(p.Head.Dir+"/file", nil, 0o644) },
-			want: `the workload "./file" cannot be run: permission denied`},
+		{name: "not executable",
+			change: func(p *Plan) { p.Head.Command = []string{"./file"}; os.WriteFile(p.Head.Dir+"/file", nil, 0o644) },
+			want:   `the workload "./file" cannot be run: permission denied`},
 		{name: "exec format", change: func(p *Plan) {
 			p.Head.Command = []string{"./file"}
 			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
@@ -399,7 +407,8 @@ func TestRepeat(t *testing.T) {
 		{"JAX", "jax", nil, 2, "", ""},
 		{"other arguments", "jax", []string{"--cuda-flush-interval=100"}, 2, "", ""},
 		{"given", "jax", []string{"--nvtx-domain-exclude=TSL"}, 2, "", ""},
-		{"chosen otherwise", "jax", []string{"--nvtx-domain-include", "mine"}, 2, lost, "record with --nvtx-domain-exclude=TSL"},
+		{"chosen otherwise", "jax", []string{"--nvtx-domain-include", "mine"}, 2, lost,
+			"record with --nvtx-domain-exclude=TSL"},
 		{"without NVTX", "jax", []string{"--trace", "cuda"}, 2, "", ""},
 		{"old", "old", nil, 2, "", ""},
 		{"old, JAX", "jax-old", nil, 4, "", ""},
@@ -431,7 +440,8 @@ func TestRepeat(t *testing.T) {
 			}
 			if tt.want != "" {
 				var refusal *model.Refusal
-				if !errors.As(err, &refusal) || !strings.HasSuffix(refusal.Reason, tt.want) || !strings.Contains(refusal.Next, tt.next) {
+				if !errors.As(err, &refusal) || !strings.HasSuffix(refusal.Reason, tt.want) ||
+					!strings.Contains(refusal.Next, tt.next) {
 					t.Fatalf("%v, want %q; … %q", err, tt.want, tt.next)
 				}
 				return
@@ -496,7 +506,8 @@ func TestCancel(t *testing.T) {
 
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
-	p := Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(), Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
+	p := Plan{Options: Options{Profiler: nsysrun.Nsys{}}, Device: nvidia.New(),
+		Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
 	last := 1
 	if gpu := os.Getenv("GPU_FILE"); gpu != "" {
 		p.Device, p.Starts, p.Runs, last = opened{p.Device, gpu}, 8, 4, 2
@@ -593,7 +604,8 @@ func TestAssign(t *testing.T) {
 		}
 		return tr
 	}
-	runs := []Run{{Pid: 10, Start: at(0), Duration: 9 * time.Second}, {Pid: 20, Start: at(10), Duration: 9 * time.Second}}
+	runs := []Run{{Pid: 10, Start: at(0), Duration: 9 * time.Second},
+		{Pid: 20, Start: at(10), Duration: 9 * time.Second}}
 	tests := []struct {
 		name   string
 		traces []model.Trace
@@ -635,8 +647,9 @@ func TestCommandLines(t *testing.T) {
 	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate",
 		Options: Options{Profiler: nsysrun.Nsys{}, MemoryUsage: true, TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}}
 	got := strings.Join(p.CommandLines()[0], " ")
-	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite=true " +
-		"--cuda-memory-usage=true --nvtx-domain-exclude=TSL --output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"
+	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node " +
+		"--force-overwrite=true --cuda-memory-usage=true --nvtx-domain-exclude=TSL " +
+		"--output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/run/host"
 )
 
 // shortStart is the time until a program opens the GPU below which starts are not worth overlapping.
@@ -29,7 +29,8 @@ type poll struct{ began, found time.Time }
 
 // at begins a look.
 func (p *poll) at(trees []*proc.Tree) {
-	if p.began = time.Now(); p.began.Sub(p.found) >= pollTree {
+	p.began = time.Now()
+	if p.began.Sub(p.found) >= pollTree {
 		proc.Look(trees...)
 		p.found = p.began
 	}
@@ -276,8 +277,9 @@ func turns(traces [][]model.Trace, runs []Run) error {
 			return errTurns
 		}
 		for _, t := range traces[i] {
-			first := t.Unpacked().Launches
-			if len(first) > 0 && !t.Zero.IsZero() && t.Zero.Add(time.Duration(first[0].Start)).Before(r.Start.Add(-clockError)) {
+			first := t.Launches
+			if len(first) > 0 && !t.Zero.IsZero() &&
+				t.Zero.Add(time.Duration(first[0].Start)).Before(r.Start.Add(-clockError)) {
 				return errTurns
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
 )
 
 // opened is a GPU with a file that programs open.
@@ -182,7 +182,8 @@ func TestStartsRepeated(t *testing.T) {
 		}
 	})
 	wantAlone(t, res, err)
-	if len(said) != 1 || !strings.Contains(said[0], "used the GPU before its turn") || res.Starts != 1 || len(log()) != 6 {
+	if len(said) != 1 || !strings.Contains(said[0], "used the GPU before its turn") || res.Starts != 1 ||
+		len(log()) != 6 {
 		t.Errorf("said %q, starts %d, %d runs", said, res.Starts, len(log()))
 	}
 }

@@ -4,13 +4,15 @@ package run
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/device"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/run/device"
 )
 
 func TestAllowBusy(t *testing.T) {
@@ -35,10 +37,12 @@ func TestAllowBusy(t *testing.T) {
 			if !strings.Contains(strings.Join(res.Warnings, "\n"), want) {
 				t.Errorf("warnings %q, want %q", res.Warnings, want)
 			}
-			if mode == "throttled" && (len(res.GPU.Slowdowns) != 2 || res.GPU.Slowdowns[0].Unsound() || !res.GPU.Slowdowns[1].Unsound()) {
+			if mode == "throttled" && (len(res.GPU.Slowdowns) != 2 || res.GPU.Slowdowns[0].Unsound() ||
+				!res.GPU.Slowdowns[1].Unsound()) {
 				t.Errorf("held by %+v, want the power limit and the temperature", res.GPU.Slowdowns)
 			}
-			if wantClock := map[string]int{"absent": 0, "throttled": 1200}[mode]; wantClock != 0 && res.GPU.ClockMHz != wantClock {
+			if wantClock := map[string]int{"absent": 0, "throttled": 1200}[mode]; wantClock != 0 &&
+				res.GPU.ClockMHz != wantClock {
 				t.Errorf("clock %d, want %d", res.GPU.ClockMHz, wantClock)
 			}
 		})
@@ -73,6 +77,34 @@ func TestLooksBetweenSessions(t *testing.T) {
 		if _, err := Session(t.Context(), p, nil); model.KindOf(err) != model.GPUBusy {
 			t.Errorf("%s: %v, want that the GPU is busy", mode, err)
 		}
+	}
+}
+
+// A program that was killed holds its GPU for a moment, which is no other program's.
+func TestEndedUser(t *testing.T) {
+	defer func(d time.Duration) { device.BusyInterval = d }(device.BusyInterval)
+	device.BusyInterval = 100 * time.Millisecond
+	ended := exec.Command("sleep", "60")
+	if err := ended.Start(); err != nil {
+		t.Fatal(err)
+	}
+	apps := filepath.Join(t.TempDir(), "apps")
+	if err := os.WriteFile(apps, []byte(strconv.Itoa(ended.Process.Pid)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := session(t, 1, "true")
+	t.Setenv("NSGATE_FAKE_GPU", "shared")
+	t.Setenv("NSGATE_FAKE_GPU_APPS", apps)
+	if _, err := Session(t.Context(), p, nil); model.KindOf(err) != model.GPUBusy {
+		t.Errorf("%v, want that the GPU is busy", err)
+	}
+	go func() {
+		time.Sleep(150 * time.Millisecond)
+		ended.Process.Kill()
+		ended.Wait()
+	}()
+	if _, err := Session(t.Context(), p, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -91,7 +92,8 @@ func (r *Revision) CheckedOut(ctx context.Context, dir string) error {
 	}
 	top, err := git.Output(ctx, real, "rev-parse", "--show-toplevel")
 	if err != nil || top != real || top == r.top {
-		return fmt.Errorf("%s is not the root of a git checkout of its own; make one with git clone or git worktree add", dir)
+		return fmt.Errorf("%s is not the root of a git checkout of its own; make one with git clone or git "+
+			"worktree add", dir)
 	}
 	if commit, err := git.Output(ctx, real, "rev-parse", "HEAD"); err != nil || commit != r.Commit {
 		return fmt.Errorf("%s is not a checkout of %s, which is commit %s; check that out and build it", dir,
@@ -119,7 +121,8 @@ func (r *Revision) CommandLine() []string {
 func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
 
 func (w *Worktree) addArgs() []string {
-	return []string{"-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", w.root(), w.Commit}
+	return []string{"-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", w.root(),
+		w.Commit}
 }
 
 // Checkout makes a worktree of the revision, with its submodules where it has some; the caller closes it. What git
@@ -143,7 +146,8 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
-		if err := w.git(ctx, w.root(), "-c", "submodule.active=.", "submodule", "--quiet", "update", "--recursive"); err != nil {
+		if err := w.git(ctx, w.root(), "-c", "submodule.active=.", "submodule", "--quiet", "update",
+			"--recursive"); err != nil {
 			return nil, w.refuse(ctx, " with its submodules", err)
 		}
 	}
@@ -201,7 +205,8 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 			return context.Cause(ctx)
 		}
 		return &BuildError{out.String(), refused{model.Refuse(model.BaseBuild,
-			"make the build command work in a fresh clone of "+w.Ref, "the build of the base %s failed: %s", w.Ref, err)}}
+			"make the build command work in a fresh clone of "+w.Ref, "the build of the base %s failed: %s", w.Ref,
+			err)}}
 	}
 	return nil
 }
@@ -226,5 +231,5 @@ func (w *Worktree) git(ctx context.Context, dir string, args ...string) error {
 func finish(cmd *exec.Cmd, p *proc.Private) error {
 	cmd.Env = p.Mark(cmd.Env)
 	cmd.WaitDelay = terminateGrace
-	return proc.Finish(cmd)
+	return proc.Finish(cmd, syscall.SIGTERM)
 }

@@ -23,7 +23,8 @@ func repository(t *testing.T) (dir string) {
 	t.Helper()
 	session(t, 1, "true")
 	for name, value := range map[string]string{
-		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a",
+		"GIT_AUTHOR_EMAIL":   "a@b",
 		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
 	} {
 		t.Setenv(name, value)
@@ -137,8 +138,9 @@ func TestCheckoutSubmodules(t *testing.T) {
 	t.Setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
 	t.Setenv("GIT_CONFIG_VALUE_0", "always")
 	outer := filepath.Join(t.TempDir(), "outer")
-	shell(t, t.TempDir(), "git init -q -b main "+outer+" && cd "+outer+" && git submodule --quiet add "+dir+" lib && git commit -q -m x"+
-		" && git clone -q "+outer+" ../clone")
+	shell(t, t.TempDir(),
+		"git init -q -b main "+outer+" && cd "+outer+" && git submodule --quiet add "+dir+" lib && git commit -q -m x"+
+			" && git clone -q "+outer+" ../clone")
 	clone := filepath.Join(filepath.Dir(outer), "clone")
 	t.Chdir(clone)
 	config := shell(t, clone, "cat .git/config; ls .git")
@@ -191,7 +193,8 @@ func TestBuildCancelled(t *testing.T) {
 			}
 			defer w.Close()
 			go func() {
-				for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+				until := time.Now().Add(10 * time.Second)
+				for ; time.Now().Before(until); time.Sleep(time.Millisecond) {
 					if _, err := os.Stat(filepath.Join(w.root(), "sub", "built")); err == nil {
 						break
 					}
@@ -243,7 +246,8 @@ func TestHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := []string{dir, dir + "/sub/version", "--config=" + dir + "/sub", link + "/sub", dir + "/not/yet/built"}
-	other := []string{"version", "../sub/version", dir + "-other", "/bin/sh", "--x=/bin/sh", "", "=", python, filepath.Dir(dir)}
+	other := []string{"version", "../sub/version", dir + "-other", "/bin/sh", "--x=/bin/sh", "", "=", python,
+		filepath.Dir(dir)}
 	for _, word := range slices.Concat(held, other) {
 		if got, want := r.Holds(word), slices.Contains(held, word); got != want {
 			t.Errorf("Holds(%q) = %v", word, got)

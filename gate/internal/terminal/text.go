@@ -13,12 +13,13 @@ func Line(s string) string {
 }
 
 var signs = map[rune]string{'…': "...", '→': "->", 'µ': "u", '×': "x", '–': "-", '−': "-", '─': "-", '·': "|", '•': "*",
-	'≥': ">=", '≤': "<=", '↑': "+", '↓': "-", '▁': "_", '▂': ".", '▃': ",", '▄': "-", '▅': "=", '▆': "+", '▇': "*", '█': "#",
-	'±': "+-", '✓': "ok", '✗': "XX", '═': "=", '│': "|", '“': `"`, '”': `"`, '♯': "+", '∶': ".", noBreak: " "}
+	'≥': ">=", '≤': "<=", '↑': "+", '↓': "-", '▁': "_", '▂': ".", '▃': ",", '▄': "-", '▅': "=", '▆': "+", '▇': "*",
+	'█': "#", '±': "+-", '✓': "ok", '✗': "XX", '═': "=", '│': "|", '“': `"`, '”': `"`, '♯': "+", '∶': ".", noBreak: " "}
 
 // toASCII is a character for a terminal whose locale is C.
 func toASCII(r rune) string {
-	switch sign, ok := signs[r]; {
+	sign, ok := signs[r]
+	switch {
 	case ok:
 		return sign
 	case r > unicode.MaxASCII:

@@ -2,6 +2,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -75,11 +76,12 @@ func (r raw) Write(p []byte) (int, error) {
 
 func (s *stream) newLine() { s.start, s.colon, s.hashes = true, false, 0 }
 
-// Columns is the width of the terminal that the writer writes to, 0 where it is none.
+// Columns is the width of the terminal that the writer writes to, 0 where it is none; 100 where the terminal does not
+// know it.
 func (w *Writer) Columns() int {
 	if file, ok := w.s.to.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
-			return max(width, 1)
+			return cmp.Or(max(width, 0), 100)
 		}
 	}
 	return 0
@@ -97,11 +99,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 	b.Grow(len(text))
 	for len(text) > 0 {
 		n := w.harmless(text)
-		if b.Write(text[:n]); n > 0 {
+		b.Write(text[:n])
+		if n > 0 {
 			text = text[n:]
 			continue
 		}
-		if n = w.colour(text); n > 0 {
+		n = w.colour(text)
+		if n > 0 {
 			b.Write(text[:n])
 			text = text[n:]
 			continue
@@ -186,7 +190,8 @@ func (w *Writer) guard(r rune) string {
 	}
 	s.colon = s.start && r == ':'
 	s.start = s.start && unicode.IsSpace(r)
-	switch word := r == '#' || unicode.IsLetter(r) || unicode.IsDigit(r); {
+	word := r == '#' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	switch {
 	case r == '#':
 		s.hashes = min(s.hashes+1, 2)
 	case s.hashes < 2 || !word:

@@ -120,7 +120,8 @@ func FuzzWriter(f *testing.F) {
 			}
 			if form.Syntax == JSON {
 				var want, have string
-				if json.Unmarshal([]byte(in), &want); json.Unmarshal([]byte(got), &have) != nil || want != have {
+				json.Unmarshal([]byte(in), &want)
+				if json.Unmarshal([]byte(got), &have) != nil || want != have {
 					t.Errorf("%q means %q, not %q", got, have, want)
 				}
 			}

@@ -1,20 +1,26 @@
-// Command ncu runs the command that it is given and writes to the log file what the directory $NSGATE_FAKE_NCU holds for
-// that command: old.csv for ./old. Each call adds a line with its arguments to the file $NSGATE_FAKE_NCU_CALLS, where that
-// is set.
+// Command ncu runs the command that it is given and writes to the log file what the directory $NSGATE_FAKE_NCU holds
+// for that command: old.csv for ./old. Each call adds a line with its arguments to the file $NSGATE_FAKE_NCU_CALLS,
+// where that is set.
 //
 // $NSGATE_FAKE_NCU_FAULT makes it fail: "permission" (the GPU's counters are for administrators), "metric" (an unknown
-// metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end).
+// metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end), "stall" (does
+// not end and writes that it is connected), "die" (a segmentation fault with a child that sleeps), "endless" (profiles
+// all kernels of a program that does not end until it is interrupted).
 package main
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
+
+const connected = "==PROF== Connected to process 7 (/app)\n"
 
 func main() { os.Exit(ncu()) }
 
@@ -22,11 +28,13 @@ func main() { os.Exit(ncu()) }
 func ncu() int {
 	args := os.Args[1:]
 	if slices.Equal(args, []string{"--version"}) {
-		fmt.Println("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) (public-release)")
+		fmt.Println("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) " +
+			"(public-release)")
 		return 0
 	}
 	if slices.Equal(args, []string{"--query-metrics"}) {
-		fmt.Println("Device NVIDIA H200 (GH100)\n------- ------- -------\nMetric Name  Metric Type  Metric Unit  Metric Description\n" +
+		fmt.Println("Device NVIDIA H200 (GH100)\n------- ------- -------\nMetric Name  Metric Type  Metric Unit  " +
+			"Metric Description\n" +
 			"dram__bytes             Counter  byte  # of bytes accessed in DRAM\n" +
 			"                                        in words\n" +
 			"lts__t_sector_hit_rate  Ratio    %     proportion of L2 sector lookups that hit\n" +
@@ -47,7 +55,8 @@ func ncu() int {
 	log, code := "", 0
 	switch os.Getenv("NSGATE_FAKE_NCU_FAULT") {
 	case "permission":
-		log, code = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n", 1
+		log, code = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "+
+			"Performance Counters\n", 1
 	case "metric":
 		log, code = "==ERROR== Failed to find metric nope\n", 9
 	case "none":
@@ -56,6 +65,16 @@ func ncu() int {
 		return 1
 	case "hang":
 		time.Sleep(time.Hour)
+	case "stall":
+		os.WriteFile(after("--log-file")[0], []byte(connected), 0o644)
+		signal.Ignore(os.Interrupt)
+		time.Sleep(time.Hour)
+	case "die":
+		os.WriteFile(after("--log-file")[0], []byte(connected), 0o644)
+		exec.Command("sleep", "3600").Start()
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "endless":
+		return endless(slices.Contains(args, "--kill"), command, after("--log-file")[0])
 	default:
 		text, err := os.ReadFile(filepath.Join(os.Getenv("NSGATE_FAKE_NCU"), filepath.Base(command[0])+".csv"))
 		if err != nil {
@@ -74,4 +93,21 @@ func ncu() int {
 		return 1
 	}
 	return code
+}
+
+// endless profiles the kernels of the page, and writes it once it is interrupted, at once where it is told to end.
+func endless(kill bool, command []string, log string) int {
+	page, err := os.ReadFile(filepath.Join(os.Getenv("NSGATE_FAKE_NCU"), filepath.Base(command[0])+".csv"))
+	if err != nil {
+		return 1
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	os.WriteFile(log, []byte(connected), 0o644)
+	if !kill {
+		<-interrupted
+	}
+	os.WriteFile(log, []byte(connected+"==PROF== Trying to shutdown target application\n"+
+		"==ERROR== The application returned an error code (130).\n"+string(page)), 0o644)
+	return 1
 }

@@ -45,8 +45,8 @@ func export(args []string) int {
 	return 0
 }
 
-// export writes what nsys would have recorded as it was asked: with payloads of ranges, and as a whole with the command line
-// and the environment.
+// export writes what nsys would have recorded as it was asked: with payloads of ranges, and as a whole with the command
+// line and the environment.
 func (rep report) export(file string, payloads, whole bool) error {
 	recording, err := os.ReadFile(cmp.Or(rep.Lossy, rep.Runs[0].File))
 	if err == nil {
@@ -61,7 +61,8 @@ func (rep report) export(file string, payloads, whole bool) error {
 	}
 	m := &merger{db: db, rep: rep}
 	// A fake export need not survive a crash, so nothing waits for the disk.
-	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`, `PRAGMA locking_mode = EXCLUSIVE`} {
+	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`,
+		`PRAGMA locking_mode = EXCLUSIVE`} {
 		m.exec(pragma)
 	}
 	if rep.Lossy == "" {
@@ -138,6 +139,15 @@ func (m *merger) suit(payloads bool) {
 	if waits := os.Getenv("NSGATE_FAKE_WAITS"); m.rep.Stacks && waits != "" {
 		m.exec(`UPDATE StringIds SET value = 'cudaDeviceSynchronize' WHERE value = ?`, waits)
 	}
+	var renamed []any
+	for _, pair := range strings.Fields(os.Getenv("NSGATE_FAKE_RENAMED")) {
+		from, to, _ := strings.Cut(pair, "=")
+		renamed = append(renamed, from, to)
+	}
+	if renamed != nil {
+		m.exec(`UPDATE StringIds SET value = CASE value`+strings.Repeat(` WHEN ? THEN ?`,
+			len(renamed)/2)+` ELSE value END`, renamed...)
+	}
 	if slow := os.Getenv("NSGATE_FAKE_SLOW"); slow != "" {
 		m.exec(`UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
 	}
@@ -171,7 +181,8 @@ func (m *merger) run(i int) {
 		if i == 0 {
 			m.exec(`DELETE FROM main."` + table + `"`)
 		}
-		m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`, table, strings.Join(columns, `", "`), strings.Join(values, ", ")))
+		m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`, table,
+			strings.Join(columns, `", "`), strings.Join(values, ", ")))
 	}
 	m.exec(`DETACH run`)
 }

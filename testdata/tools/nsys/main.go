@@ -7,23 +7,26 @@
 // starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
 // $NSGATE_FAKE_BASE_PROFILES, where it is set, stands in for the runs of a base build in the same way.
 //
-// $NSGATE_FAKE_NEXT is a directory in which the fakes of several processes count, so that each stands in the next recording.
+// $NSGATE_FAKE_NEXT is a directory in which the fakes of several processes count, so that each stands in the next
+// recording.
 //
-// Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it. FILE*1.3 is that recording
-// with all its times multiplied by 1.3.
+// Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it. FILE*1.3 is
+// that recording with all its times multiplied by 1.3.
 //
-// $NSGATE_FAKE_STACKS, where set, does for the runs in which stacks are asked for; what was not asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
-// names a kernel that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.
-// $NSGATE_FAKE_WAITS names the CUDA call that is cudaDeviceSynchronize in the runs in which stacks are asked for.
+// $NSGATE_FAKE_STACKS, where set, does for the runs in which stacks are asked for; what was not asked for is not in an
+// export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW names a kernel
+// that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.
+// $NSGATE_FAKE_RENAMED lists names that strings get, as OLD=NEW with blanks between. $NSGATE_FAKE_WAITS names the CUDA
+// call that is cudaDeviceSynchronize in the runs in which stacks are asked for.
 //
-// $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
-// "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),
+// $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the
+// command), "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),
 // "no-kernels" (an export without kernel table), "importer" (loses every kernel and says so in the diagnostics),
 // "lost-run" (nothing of the last run is there), "truncated" (the report cannot be exported), "slow-export" (the export
 // does not end), "jax" (the export is the recording $NSGATE_FAKE_LOSSY unless the NVTX domain TSL is excluded),
-// "metrics-denied" and "metrics-taken" (it may not sample the GPU's metrics, or something else does),
-// "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded),
-// "forks" (nothing of CUDA is there unless forked processes are asked for).
+// "metrics-denied" and "metrics-taken" (it may not sample the GPU's metrics, or something else does), "jax-old" (the
+// same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded), "forks" (nothing
+// of CUDA is there unless forked processes are asked for).
 //
 // Like a real one it starts a daemon, unless $NSGATE_FAKE_AGENT is "none".
 //
@@ -119,14 +122,16 @@ func options(args []string) (opts map[string]string, rest []string) {
 // refuse ends nsys where its options do not allow a profile.
 func refuse(fault string, opts map[string]string, command []string) (code int, ended bool) {
 	if devices, some := opts["gpu-metrics-devices"]; some {
-		why := map[string]string{"metrics-denied": "Insufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM",
+		why := map[string]string{"metrics-denied": "Insufficient privilege, see " +
+			"https://developer.nvidia.com/ERR_NVGPUCTRPERM",
 			"metrics-taken": "Already under profiling"}[fault]
 		switch {
 		case why != "":
 			fmt.Fprintf(os.Stderr, "Illegal --gpu-metrics-devices argument: %s.\n%s.\n", devices, why)
 			return 1, true
 		case devices == "help":
-			fmt.Println("Possible --gpu-metrics-devices values are:\n\t0: NVIDIA H200 PCI[0000:04:00.0]\n\tall: Select all supported GPUs")
+			fmt.Println("Possible --gpu-metrics-devices values are:\n\t0: NVIDIA H200 PCI[0000:04:00.0]\n\tall: " +
+				"Select all supported GPUs")
 			return 0, true
 		}
 	}
@@ -136,8 +141,8 @@ func refuse(fault string, opts map[string]string, command []string) (code int, e
 	}
 	exclude, filtered := opts["nvtx-domain-exclude"]
 	if strings.HasSuffix(fault, "old") && filtered {
-		fmt.Fprintf(os.Stderr, "unrecognised option '--nvtx-domain-exclude=%s'\n\nusage: nsys profile [<args>] [application] [<application args>]\n",
-			exclude)
+		fmt.Fprintf(os.Stderr, "unrecognised option '--nvtx-domain-exclude=%s'\n\nusage: nsys profile [<args>] "+
+			"[application] [<application args>]\n", exclude)
 		return 1, true
 	}
 	return 0, false

@@ -1,9 +1,10 @@
-// Command nvidia-smi shows one idle H200 unless
-// $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
-// "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
-// "absent" (no driver), "mig" (cut into slices), "unloaded" (persistence mode is off), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
-// as they live). $NSGATE_FAKE_GPU_NAME is its model, several with | between for as many GPUs. Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
-// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
+// Command nvidia-smi shows one idle H200 unless $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen),
+// "process" (another process computes on it), "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that
+// knows the old field names only), "absent" (no driver), "mig" (cut into slices), "unloaded" (persistence mode is off),
+// "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long as they live).
+// $NSGATE_FAKE_GPU_NAME is its model, several with | between for as many GPUs. Each --query adds a line to the file
+// $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board, which -q -x shows among much that names the
+// machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
 package main
 
 import (
@@ -86,8 +87,10 @@ func gpu(mode string) map[string]string {
 	g := map[string]string{
 		"index": "0", "uuid": uuid, "name": cmp.Or(os.Getenv("NSGATE_FAKE_GPU_NAME"), "NVIDIA H200"),
 		"driver_version": "580.159.03", "clocks.sm": "1980",
-		"clocks.max.sm": "1980", "utilization.gpu": "0", "mig.mode.current": "Disabled", "pstate": "P0", "persistence_mode": "Enabled",
-		"clocks_event_reasons.active": "0x0000000000000001", "clocks.applications.graphics": "1980", "clocks.default_applications.graphics": "1980",
+		"clocks.max.sm": "1980", "utilization.gpu": "0", "mig.mode.current": "Disabled", "pstate": "P0",
+		"persistence_mode":            "Enabled",
+		"clocks_event_reasons.active": "0x0000000000000001", "clocks.applications.graphics": "1980",
+		"clocks.default_applications.graphics": "1980",
 	}
 	switch mode {
 	case "busy":

@@ -24,7 +24,8 @@ type Shape struct {
 // characters of other alphabets, control characters.
 var fills = []string{"a", "<", "(", "a<", "a(", "f<(", ")", ">", "a>", "::", "a::b", "operator<", "operator()", " ",
 	" a", "_Z", "_", "0", "-", ".", "é", "\x01", "\\", "\"", ",", "=", "|", "[", "{", "unnamed>::",
-	"(anonymous namespace)::", "::__1::", "<unnamed>::", "_GLOBAL__N_", "p99_", "_per_s", "$24", "Dp", "[abi:", "julia_", "_0d", "_1"}
+	"(anonymous namespace)::", "::__1::", "<unnamed>::", "_GLOBAL__N_", "p99_", "_per_s", "$24", "Dp", "[abi:",
+	"julia_", "_0d", "_1"}
 
 // node is a value of JSON.
 type node struct {
@@ -401,8 +402,8 @@ func Check(t *testing.T, name string, list []Shape, measure bool, read func(text
 			}
 		}
 		if least[1] > mostGrowth*least[0]+noise {
-			t.Errorf("%s, %s: %v of processor time for %d kB, %v for %d kB",
-				name, s.Name, least[0], n>>10, least[1], 4*n>>10)
+			t.Errorf("%s, %s: %v of processor time for %d kB, %v for %d kB", name, s.Name, least[0], n>>10, least[1],
+				4*n>>10)
 		}
 	}
 }

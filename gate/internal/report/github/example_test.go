@@ -10,7 +10,8 @@ import (
 
 // The runner turns such lines into annotations of the pull request. In a workflow Getenv is os.Getenv.
 func ExamplePublish() {
-	r := &result.Report{Verdict: result.NoVerdict, Reason: "base and head ran on different GPU models", Next: []string{"record a baseline on this GPU"}}
+	r := &result.Report{Verdict: result.NoVerdict, Reason: "base and head ran on different GPU models",
+		Next: []string{"record a baseline on this GPU"}}
 	if err := github.Publish(r, "", github.Options{Writer: os.Stdout}); err != nil {
 		fmt.Println(err)
 	}

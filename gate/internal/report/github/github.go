@@ -57,16 +57,17 @@ func Publish(r *result.Report, summary string, o Options) error {
 			Notice{story.Clean(n.Title), message(n.Message), n.File, n.Line}})
 	}
 	outputs := [][2]string{
-		{"verdict", string(v.Verdict())}, {"exit-code", strconv.Itoa(v.Gate.Code)}, {"slower", strconv.Itoa(v.Counts.Slower)},
+		{"verdict", string(v.Verdict())}, {"exit-code", strconv.Itoa(v.Gate.Code)},
+		{"slower", strconv.Itoa(v.Counts.Slower)},
 		{"faster", strconv.Itoa(v.Counts.Faster)}, {"undecided", strconv.Itoa(v.Counts.Undecided)},
-		{"headline", oneLine(v.Headline)}, {"report", oneLine(o.Files[0])}, {"page", oneLine(o.Files[1])},
+		{"headline", oneLine(v.Headline())}, {"report", oneLine(o.Files[0])}, {"page", oneLine(o.Files[1])},
 		{"markdown", oneLine(o.Files[2])},
 	}
 	return publish(all, outputs, summary, o)
 }
 
-// PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are the place of the
-// mistake, "" where it is unknown.
+// PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are
+// the place of the mistake, "" where it is unknown.
 func PublishError(text, file string, line, exitCode int, o Options) error {
 	return publish([]annotation{{levels[story.Fails], Notice{"nsgate", message(text), file, line}}},
 		[][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
@@ -83,7 +84,8 @@ func publish(annotations []annotation, outputs [][2]string, summary string, o Op
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
-	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
+	action := githubactions.New(githubactions.WithGetenv(getenv),
+		githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
 	errs := []error{guard("annotations", func() {
 		for _, a := range annotations {
 			fields := map[string]string{"title": terminal.Line(a.Title)}
@@ -138,7 +140,8 @@ var levels = [...]level{story.NoVerdict: (*githubactions.Action).Errorf, story.F
 	story.Warns: (*githubactions.Action).Warningf, story.Undecided: (*githubactions.Action).Warningf,
 	story.Noted: (*githubactions.Action).Noticef}
 
-// annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how many.
+// annotations makes at most ten: why there is no verdict, failing causes, then others. Of more, the tenth says how
+// many.
 func annotations(v *story.Story) []annotation {
 	var out []annotation
 	remarks := v.Remarks()
@@ -168,7 +171,8 @@ func annotations(v *story.Story) []annotation {
 			counts = append(counts, fmt.Sprintf("%d more with a warning", warned))
 		}
 		out = append(out, annotation{levels[rest[0].Class],
-			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)), Message: strings.Join(counts, " and ") + "; see the job summary"}})
+			Notice{Title: fmt.Sprintf("nsgate: %d more", len(rest)),
+				Message: strings.Join(counts, " and ") + "; see the job summary"}})
 	}
 	return out
 }

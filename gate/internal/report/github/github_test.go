@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -60,18 +61,21 @@ func TestAnnotations(t *testing.T) {
 		return "title=" + name + " 21.20 → 22.26 µs +5.0 %25 (+4.6 … +5.2 %25%2C limit 3 %25)::"
 	}
 	const registers = "registers 32 → 255%0A"
+	do := insight.Do(insight.Failure{Report: r, Findings: []*result.Finding{&saxpy}}) + "%0A"
 	want := []string{
-		"::error file=src/k.cu,line=2," + title("saxpy") + registers + "void saxpy<float>(int)%0A" + story.Allow,
-		"::error file=perf/a%2Cb%3Ac.csv,line=7," + title("gone") + registers + "void gone<float>(int)",
-		"::warning " + title("small") + registers + "beyond the limit%0Avoid small<float>(int)",
+		"::error file=src/k.cu,line=2," + title("saxpy") + registers + do + "void saxpy<float>(int)%0A" + story.Allow,
+		"::error file=perf/a%2Cb%3Ac.csv,line=7," + title("gone") + registers + do + "void gone<float>(int)",
+		"::warning " + title("small") + registers + "beyond the limit%0A" + do + "void small<float>(int)",
 		"::warning " + title("open") + registers + "beyond the limit%0Avoid open<float>(int)",
 	}
 	if got := annotate(t, r, o); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	r = &result.Report{Verdict: result.NoVerdict, Reason: "the GPU\ndiffers", Next: []string{"record"}, Findings: []result.Finding{open}}
-	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] || got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
+	r = &result.Report{Verdict: result.NoVerdict, Reason: "the GPU\ndiffers", Next: []string{"record"},
+		Findings: []result.Finding{open}}
+	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] ||
+		got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
 		t.Errorf("no verdict: %q", got)
 	}
 	r.Verdict, r.Gate.Way, o.Writer = result.Fail, result.Accepted, new(bytes.Buffer)
@@ -131,7 +135,8 @@ func TestAnnotationsAreAtMostTen(t *testing.T) {
 // Whatever a kernel is called, an annotation is one line of bounded length that begins with its own command.
 func FuzzAnnotation(f *testing.F) {
 	for _, s := range []string{
-		"saxpy", "a\n::error::b", "\r::set-output name=verdict::pass", "%0A::error::x", "##[error]x", "a,file=/etc/passwd:1",
+		"saxpy", "a\n::error::b", "\r::set-output name=verdict::pass", "%0A::error::x", "##[error]x",
+		"a,file=/etc/passwd:1",
 		"\xff\x00\x1b[31m", strings.Repeat("é", 5000), "",
 	} {
 		f.Add(s)
@@ -155,7 +160,8 @@ func FuzzAnnotation(f *testing.F) {
 			if strings.ContainsAny(title, ",:") {
 				t.Errorf("the title sets other properties: %q", title)
 			}
-			if msg = strings.NewReplacer("%0A", "\n", "%25", "%").Replace(msg); len(msg) > maxMessage {
+			msg = strings.NewReplacer("%0A", "\n", "%25", "%").Replace(msg)
+			if len(msg) > maxMessage {
 				t.Errorf("%d bytes of message", len(msg))
 			}
 		}
@@ -196,7 +202,8 @@ func TestOutputsAndSummary(t *testing.T) {
 	if err := Publish(&result.Report{Verdict: result.Verdict("x\n" + end + "\nverdict=pass")}, "", o); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") || strings.Contains(got, "verdict=pass") {
+	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") ||
+		strings.Contains(got, "verdict=pass") {
 		t.Errorf("outputs %q", got)
 	}
 
@@ -218,7 +225,8 @@ func TestOutputsAndSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := read(t, env["GITHUB_STEP_SUMMARY"])
-	if len(got) > 1<<20 || len(got) < maxSummary-100 || !utf8.ValidString(got) || !strings.Contains(got, "é |\n\nThe rest") {
+	if len(got) > 1<<20 || len(got) < maxSummary-100 || !utf8.ValidString(got) ||
+		!strings.Contains(got, "é |\n\nThe rest") {
 		t.Errorf("%d bytes of summary, ending in %q", len(got), got[max(len(got)-100, 0):])
 	}
 }
@@ -236,11 +244,13 @@ func TestPublishError(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"GITHUB_OUTPUT": filepath.Join(dir, "output")}
 	var b bytes.Buffer
-	err := PublishError("nsgate.toml:3: unknown key\n::error::x", "nsgate.toml", 3, 2, Options{Writer: &b, Getenv: func(k string) string { return env[k] }})
+	err := PublishError("nsgate.toml:3: unknown key\n::error::x", "nsgate.toml", 3, 2,
+		Options{Writer: &b, Getenv: func(k string) string { return env[k] }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := b.String(), "::error file=nsgate.toml,line=3,title=nsgate::nsgate.toml:3: unknown key ::error::x\n"; got != want {
+	if got, want := b.String(),
+		"::error file=nsgate.toml,line=3,title=nsgate::nsgate.toml:3: unknown key ::error::x\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := read(t, env["GITHUB_OUTPUT"]); !strings.HasPrefix(got, "exit-code<<") || !strings.Contains(got, "\n2\n") {
@@ -251,7 +261,8 @@ func TestPublishError(t *testing.T) {
 func TestNotices(t *testing.T) {
 	o := Options{}
 	for i := range 12 {
-		o.Notices = append(o.Notices, Notice{Title: "nsgate", Message: fmt.Sprintf("edits %d rows\n::x", i), File: "a.csv", Line: 1})
+		o.Notices = append(o.Notices, Notice{Title: "nsgate", Message: fmt.Sprintf("edits %d rows\n::x", i),
+			File: "a.csv", Line: 1})
 	}
 	got := annotate(t, &result.Report{Verdict: result.Pass}, o)
 	if len(got) != maxAnnotations || got[0] != "::notice file=a.csv,line=1,title=nsgate::edits 0 rows ::x" {

@@ -34,8 +34,8 @@ func JSON(value any) (string, error) {
 	return indented.String(), err
 }
 
-// Lossless is a copy that [JSON] writes without loss: [Read] gives it back, except that infinite numbers become unknown,
-// invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
+// Lossless is a copy that [JSON] writes without loss: [Read] gives it back, except that infinite numbers become
+// unknown, invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
 func Lossless(r *result.Report) *result.Report {
 	out := *r
 	out.Schema = cmp.Or(out.Schema, result.Schema)
@@ -94,8 +94,8 @@ func Unpack(data []byte) ([]byte, error) {
 // required are the numbers of a finding that a file must hold: a missing one would be read as zero.
 var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
 
-// Read reads a report that nsgate wrote as JSON or HTML; name is the file in errors. Fields of a later nsgate are ignored.
-// Another schema, trailing data, and a missing or unknown verdict, outcome or number are errors.
+// Read reads a report that nsgate wrote as JSON or HTML; name is the file in errors. Fields of a later nsgate are
+// ignored. Another schema, trailing data, and a missing or unknown verdict, outcome or number are errors.
 func Read(rd io.Reader, name string) (*result.Report, error) {
 	data, err := input.All(rd, maxReport)
 	if err != nil {
@@ -133,7 +133,8 @@ type outline struct {
 func (o *outline) check(r *result.Report, name string) error {
 	for i, w := range r.Workloads {
 		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
-			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name, i+1)
+			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name,
+				i+1)
 		}
 		if err := o.Workloads[i].check(w, name); err != nil {
 			return err
@@ -224,5 +225,6 @@ func syntax(name string, data []byte, err error) error {
 			name, kind.Field, kind.Value)
 	}
 	line := 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
-	return &measure.PlaceError{File: name, Line: line, Err: fmt.Errorf("not a JSON report: %w; give a file that nsgate wrote as JSON", err)}
+	return &measure.PlaceError{File: name, Line: line,
+		Err: fmt.Errorf("not a JSON report: %w; give a file that nsgate wrote as JSON", err)}
 }

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Cause is one reason for a change, with all comparisons that it explains: a kernel with its time, total time, launches, range and
-// share of the step; a kind of copies; a rank; a kind of idle time.
+// Cause is one reason for a change, with all comparisons that it explains: a kernel with its time, total time,
+// launches, range and share of the step; a kind of copies; a rank; a kind of idle time.
 type Cause struct {
 	Class   Class
 	Rows    []Row  // the row that names the cause first
@@ -93,7 +92,8 @@ func (v *Story) foldRanks(list []Cause, program *[]Row) []Cause {
 	}
 	list = slices.DeleteFunc(list, func(x Cause) bool {
 		f := x.Rows[0].F
-		if f.Scope == measure.ScopeDevice || f.Scope == measure.ScopeKernel && kernel(f) || f.Scope == measure.ScopeRange && f.Name == s.Range {
+		if f.Scope == measure.ScopeDevice || f.Scope == measure.ScopeKernel && kernel(f) ||
+			f.Scope == measure.ScopeRange && f.Name == s.Range {
 			c.take(x.Rows...)
 			return true
 		}
@@ -137,7 +137,7 @@ func foldRanges(list []Cause) []Cause {
 	for _, r := range ranges {
 		i := slices.IndexFunc(out, func(c Cause) bool {
 			return !c.Rank && slices.ContainsFunc(c.Rows, func(x Row) bool {
-				return x.F.Scope == measure.ScopeKernel && strings.Contains("/"+x.F.Role+"/", "/"+r.Rows[0].F.Name+"/")
+				return x.F.Scope == measure.ScopeKernel && isWithin(x.F.Role, r.Rows[0].F.Name)
 			})
 		})
 		if i < 0 {
@@ -149,7 +149,8 @@ func foldRanges(list []Cause) []Cause {
 	return out
 }
 
-// foldDevices puts three or more slower devices into their common cause: the kernel that costs most, or else the first device.
+// foldDevices puts three or more slower devices into their common cause: the kernel that costs most, or else the first
+// device.
 func foldDevices(list []Cause) []Cause {
 	const many = 3
 	worst(list)
@@ -170,7 +171,8 @@ func foldDevices(list []Cause) []Cause {
 	return fold(list, at, device)
 }
 
-// foldSections puts sections outside of the steps, such as the warm-up, into the first slower kernel, which is launched there too.
+// foldSections puts sections outside of the steps, such as the warm-up, into the first slower kernel, which is launched
+// there too.
 func foldSections(list []Cause) []Cause {
 	worst(list)
 	kernel := first(list, measure.ScopeKernel)
@@ -200,8 +202,8 @@ func (v *Story) idle(step Row, program []Row) (Cause, bool) {
 // explains is the least share of a change of the whole program that causes have to add up to in order to explain it.
 const explains = 1.0 / 3
 
-// foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
-// the cause that it belongs to. The others of a class are a cause of their own.
+// foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an
+// increased count goes to the cause that it belongs to. The others of a class are a cause of their own.
 func foldProgram(list []Cause, program []Row) []Cause {
 	sum := measure.Sum(list, func(c Cause) result.Number { return c.Cost.Or(0) })
 	slower := Group(program).of(measure.StepTime.Name) != nil || Group(program).of(measure.GPUTime.Name) != nil
@@ -220,7 +222,8 @@ func foldProgram(list []Cause, program []Row) []Cause {
 			continue
 		}
 		same := slices.IndexFunc(own, func(c Cause) bool {
-			return c.Class == r.Class && r.Class != Increased && c.Rows[0].F.Scope == measure.ScopeWorkload && r.F.Scope == measure.ScopeWorkload
+			return c.Class == r.Class && r.Class != Increased && c.Rows[0].F.Scope == measure.ScopeWorkload &&
+				r.F.Scope == measure.ScopeWorkload
 		})
 		if same >= 0 {
 			own[same].take(r)

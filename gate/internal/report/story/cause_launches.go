@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// foldLaunches makes one cause of three or more kernels that are launched more often, all by about the same factor, and take no
-// longer a launch: more iterations, layers or batches are one change, not one of each kernel.
+// foldLaunches makes one cause of three or more kernels that are launched more often, all by about the same factor, and
+// take no longer a launch: more iterations, layers or batches are one change, not one of each kernel.
 func foldLaunches(list []Cause) []Cause {
 	const many, alike = 3, 0.1
 	worst(list)
@@ -59,6 +59,7 @@ func moreLaunches(c *Cause, per string) (why []string, short string) {
 	}
 	n := Count(len(c.totals), "kernel")
 	launches := Group(c.Rows).of(measure.Launches.Name)
-	return []string{n + " are launched more often, each launch takes as long as before: " + Values(sum) + " a " + per + ", " + Changed(sum.Head/sum.Base-1),
+	return []string{n + " are launched more often, each launch takes as long as before: " + Values(sum) + " a " + per +
+		", " + Changed(sum.Head/sum.Base-1),
 		"first " + Elide(c.Subject, 60) + ", " + launches.Metric + " " + launches.Values}, n + " launched more often"
 }

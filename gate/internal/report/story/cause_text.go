@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -22,7 +23,11 @@ func (c *Cause) Lead() Row {
 			return c.Rows[i]
 		}
 	}
-	for _, metric := range []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name} {
+	metrics := []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name}
+	if c.Rows[0].F.Subject() == measure.Workload {
+		metrics = []string{measure.StepTime.Name} // the mean step and the run are other views of it
+	}
+	for _, metric := range metrics {
 		for _, r := range c.Rows {
 			if r.Class == c.Class && r.F.Metric == metric {
 				return r
@@ -50,21 +55,22 @@ func (v *Story) tell(c *Cause) {
 		if v.Fall.Mean {
 			every = "a step on average"
 		}
-		c.Why, c.Short = []string{waits(*c.idle, every, UnitOf(v.Report.Head), Group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
+		c.Why, c.Short = []string{waits(*c.idle, every, UnitOf(v.Report.Head),
+			Group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(c.totals) > 0:
 		c.Why, c.Short = moreLaunches(c, UnitOf(v.Report.Head))
 	case len(r.Parts) > 0:
 		c.Why, c.Short = replaced(r, UnitOf(v.Report.Head))
 	default:
-		c.Why, c.Short = []string{v.slower(c, r, headed)}, Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
-		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
+		c.Why, c.Short = []string{v.slower(c, r, headed)},
+			Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
+		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel &&
+			r.F.Metric != measure.Time.Name {
 			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
 		}
 	}
-	for _, e := range Group(c.Rows).evidence() {
-		if c.idle == nil && !strings.HasPrefix(e, "mostly ") { // the waterfall says it
-			c.Why = append(c.Why, e)
-		}
+	if c.idle == nil {
+		c.Why = append(c.Why, Group(c.Rows).evidence(stepPart)...)
 	}
 	if c.Class == Failing {
 		c.Why = append(c.Why, r.modes()...)
@@ -75,7 +81,7 @@ func (v *Story) tell(c *Cause) {
 	if c.Class == Failing || c.Class == Warned {
 		c.Do = v.do(c)
 	}
-	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
+	c.Why = slices.DeleteFunc(c.Why, Blank)
 }
 
 // modes are the sentences on runs that fall on two levels.
@@ -97,16 +103,27 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 	case measure.Total.Name, measure.CopyTime.Name:
 		of = " a " + UnitOf(v.Report.Head)
 	}
-	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
-		return "Several parts of a step take longer: " + parts
+	if parts := v.Fall.longer(); headed && len(parts) > 0 && ofStep(r) {
+		what := "Several parts of a step take longer: "
+		if len(parts) == 1 {
+			what = "One part of a step takes longer: "
+		}
+		return what + strings.Join(beginning(parts, 3, ""), ", ")
 	}
 	if x := v.undecidedPart(r); headed && x != nil {
 		return x.changeText(" a "+UnitOf(v.Report.Head), true) + Wrapped(", ", x.Share, " of GPU time") +
 			"; alone it is undecided"
 	}
 	text := r.changeText(of, headed)
+	kernels := slices.ContainsFunc(v.Rows, func(x Row) bool {
+		return x.F.Scope == measure.ScopeKernel && x.F.Change.Known()
+	})
+	if text == noneChanged && !kernels {
+		text = "Whole runs were compared, not their kernels"
+	}
 	for _, x := range c.Rows {
-		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == Increased || x.F.Metric == measure.Launches.Name) {
+		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload &&
+			(x.Class == Increased || x.F.Metric == measure.Launches.Name) {
 			text += ", " + x.Metric + " " + x.Values
 		}
 	}
@@ -133,7 +150,14 @@ func (v *Story) undecidedPart(whole Row) *Row {
 	return nil
 }
 
-// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the headline.
+func ofStep(r Row) bool {
+	return r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name
+}
+
+const noneChanged = "No kernel, copy or cause of idle time changed enough to explain it"
+
+// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the
+// headline.
 func (r Row) changeText(of string, headed bool) string {
 	name := Elide(r.Subject, 60)
 	if r.F.Subject() == measure.Workload {
@@ -146,21 +170,25 @@ func (r Row) changeText(of string, headed bool) string {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + Quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput:
-		return "No kernel, copy or step got slower with " + name + ": the cause lies outside of the profiled steps, or the profiler hides it"
+		return "No kernel, copy or step got slower with " + name +
+			": the cause lies outside of the profiled steps, or the profiler hides it"
 	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:
-		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s", measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
+		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s",
+			measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
 		if what != "" {
 			return fmt.Sprintf(what, Quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
 		}
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:
-		return "No kernel, copy or cause of idle time changed enough to explain it"
+		return noneChanged
 	}
-	return name + ": " + r.Values + of + Wrapped(", ", r.Change, "") + Wrapped(" (", Join(", ", r.Interval, r.Allowed), ")")
+	return name + ": " + r.Values + of + Wrapped(", ", r.Change, "") +
+		Wrapped(" (", Join(", ", r.Interval, r.Allowed), ")")
 }
 
-// parts are the kernels of a sum that only one side has, each with its time; several geometries of a kernel are one part.
+// parts are the kernels of a sum that only one side has, each with its time; several geometries of a kernel are one
+// part.
 func (r Row) parts(gone bool) (names, timed []string) {
 	of := map[string][]Row{}
 	var order []string
@@ -174,18 +202,14 @@ func (r Row) parts(gone bool) (names, timed []string) {
 		of[x.F.Name] = append(of[x.F.Name], x)
 	}
 	for _, full := range order {
-		all, name, total := of[full], Elide(of[full][0].Subject, 60), result.Number(0)
-		for _, x := range all {
-			if gone {
-				total += x.F.Base
-			} else {
-				total += x.F.Head
-			}
+		all, name, total := of[full], Elide(of[full][0].Subject, 60), of[full][0]
+		for _, x := range all[1:] {
+			total.F.Base, total.F.Head = total.F.Base+x.F.Base, total.F.Head+x.F.Head
 		}
 		if len(all) > 1 {
 			name = Elide(Clean(all[0].F.Kernel), 40) + " in " + Count(len(all), "geometry", "geometries")
 		}
-		names, timed = append(names, name), append(timed, name+" "+Quantity(total, all[0].F.Unit))
+		names, timed = append(names, name), append(timed, name+" "+total.Time())
 	}
 	return names, timed
 }
@@ -210,10 +234,12 @@ func replaced(r Row, per string) (why []string, short string) {
 	if r.F.Match == "rest" {
 		why = []string{few(gone) + " gone, " + few(fresh) + " new" + change}
 	} else {
-		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + " in range " + cmp.Or(Clean(r.F.Role), per) + change}
+		why = []string{few(fresh) + " " + verb + " the place of " + few(gone) + " in range " +
+			cmp.Or(Clean(r.F.Role), per) + change}
 	}
 	if len(gone)+len(fresh) > 2 {
-		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""), ", ")+"; new: "+strings.Join(beginning(times[1], 3, ""), ", "))
+		why = append(why, "gone: "+strings.Join(beginning(times[0], 3, ""),
+			", ")+"; new: "+strings.Join(beginning(times[1], 3, ""), ", "))
 	}
 	brief := func(names []string) string {
 		if len(names) == 1 {
@@ -238,7 +264,6 @@ func waits(part FallRow, every, per string, calls *Row) string {
 	} else if part.Base > part.Head/10 {
 		more += "longer "
 	}
-	_, where, _ := strings.Cut(part.What, ", ")
 	text := ""
 	switch part.Class {
 	case measure.IdleLaunch:
@@ -252,23 +277,27 @@ func waits(part FallRow, every, per string, calls *Row) string {
 	default:
 		text = "The GPU is idle " + more + every
 	}
-	text = Join(", ", text, where)
+	text = Join(", ", text, placed(part.Place))
 	if calls == nil {
 		return text
 	}
 	told := calls.Values + " a " + per
-	for _, e := range calls.Evidence {
-		call, numbers, _ := strings.Cut(e, " ")
-		if counts, in, ok := strings.Cut(numbers, ", in "); ok {
-			e, numbers = call+" "+counts+" a "+per+", in range "+in, counts+" a "+per+", in range "+in
+	for _, fact := range calls.F.Facts {
+		x, ok := result.As[reason.Calls](fact)
+		if !ok {
+			continue
 		}
-		if told = e; strings.HasSuffix(text, call) {
-			told = numbers
+		told = x.Base.Text() + " → " + x.Head.Text()
+		if x.Range != "" {
+			told += " a " + per
+		}
+		if x.Range != part.Place.Range || part.Place.After == "" || part.Place.Call != measure.HostCode {
+			told += Wrapped(", in range ", Clean(x.Range), "")
+		}
+		if part.Place.Ends(x.Call) {
 			break
 		}
-	}
-	if before, in, ok := strings.Cut(told, ", in range "); ok && strings.Contains(text, ", in range "+in+" ") {
-		told = before
+		told = Clean(x.Call) + " " + told
 	}
 	return text + " (" + told + ")"
 }

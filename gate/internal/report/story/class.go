@@ -13,6 +13,9 @@ const (
 	Minor // matters less
 )
 
+// Of is a text in the tone.
+func (t Tone) Of(text string) Span { return Span{text, t} }
+
 // Class groups findings by their meaning to a reader, in the order of sections.
 type Class int
 

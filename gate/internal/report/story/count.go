@@ -32,8 +32,7 @@ func (v *Story) Groups() (out []result.Group) {
 	for _, c := range slices.Concat(v.Causes, v.Open, v.Gains) {
 		lead := c.Lead()
 		g := result.Group{Outcome: lead.F.Outcome, Fails: c.Class == Failing, Subject: unbind(c.Subject), Cost: c.Cost,
-			Do:       c.Do,
-			Findings: []int{lead.At}}
+			Do: c.Do, Findings: []int{lead.At}}
 		for _, text := range c.Why {
 			g.Why = append(g.Why, unbind(text))
 		}

@@ -2,20 +2,16 @@ package story
 
 import (
 	"cmp"
-	"regexp"
 
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// documentation matches the links of a cause. A saved report may hold other links, which are not shown.
-var documentation = input.Pattern(`^` + regexp.QuoteMeta(result.Documentation) + `[A-Za-z0-9/_.#-]+$`)
-
+// Guides are the links of a cause. A saved report may hold other links, which are not shown.
 func Guides(c *result.Cause) []result.Guide {
 	var out []result.Guide
 	for _, g := range c.Guides {
-		if documentation().MatchString(g.Link) && len(out) < 3 {
+		if isDocumentation(g.Link) && len(out) < 3 {
 			out = append(out, result.Guide{Title: Elide(Clean(g.Title), 120), Link: g.Link})
 		}
 	}
@@ -36,8 +32,9 @@ func Bounds(c *result.Cause) string {
 }
 
 func CounterTable(c *result.Cause) *Table {
-	t := &Table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []Column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
-		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
+	t := &Table{Title: "Counters of Nsight Compute", Class: "counters",
+		Columns: []Column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
+			{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
 	for _, m := range c.Metrics {
 		change := ""
 		if m.Base > 0 && m.Head.Known() && m.Head != m.Base {

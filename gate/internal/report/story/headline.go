@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -31,7 +32,8 @@ func (v *Story) largest() *Row {
 			return r
 		}
 		if r == nil && v.program(Warned) == nil {
-			if r = v.fastest(); r != nil {
+			r = v.fastest()
+			if r != nil {
 				return r
 			}
 		}
@@ -75,7 +77,8 @@ func (v *Story) program(c Class) *Row {
 		var worst *Row
 		for i := range v.Rows {
 			r := &v.Rows[i]
-			if (r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload) && r.Class == c && r.F.Base.Known() && is(r.F) &&
+			if (r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload) && r.Class == c &&
+				r.F.Base.Known() && is(r.F) &&
 				(worst == nil || math.Abs(float64(r.F.Change)) > math.Abs(float64(worst.F.Change))) {
 				worst = r
 			}
@@ -89,22 +92,24 @@ func (v *Story) program(c Class) *Row {
 
 // headlines sets the first line, in at most [MaxHeadline] columns, and the rest of the reason.
 func (v *Story) headlines() {
-	start, r := v.Word+NB+" ", v.effect
+	start, r := NB+" ", v.effect
 	if !v.Judged() {
-		if r = v.doubted(); r != nil {
+		r = v.doubted()
+		v.headed = r
+		if r != nil {
 			v.Rest = v.Reason
 		}
 	}
 	if r != nil || v.Workload != "default" {
 		start += Bind(Elide(v.Workload, 30)) + NB + " "
 	}
-	room := MaxHeadline - Columns(start)
+	room := MaxHeadline - Columns(v.Word+start)
 	if r != nil {
 		v.Lead = v.effectLine(r, room, true)
-	} else if v.Lead, v.Rest = v.clauses(room); v.Rest != "" && v.Report.Verdict == result.NoVerdict {
+	} else if v.Lead, v.Rest = clauses(v.Reason, room); v.Rest != "" && v.Report.Verdict == result.NoVerdict {
 		v.Lead += v.moved(room - Columns(v.Lead) - 1)
 	}
-	v.Headline, v.Lead = start+v.Lead, Flat(v.Lead)
+	v.Stated, v.Lead = start+v.Lead, Flat(v.Lead)
 	if v.Several() {
 		v.Rest = ""
 	}
@@ -142,22 +147,28 @@ func (v *Story) moved(room int) string {
 	forms := []string{text, change} // the reason has the name
 	if !named {
 		name := most.effectName()
-		forms = []string{Bind(Elide(name, 40)) + " " + text, Bind(Elide(name, 20)) + " " + text, Bind(Elide(name, 20)) + " " + change}
+		forms = []string{Bind(Elide(name, 40)) + " " + text, Bind(Elide(name, 20)) + " " + text,
+			Bind(Elide(name, 20)) + " " + change}
 	}
-	for _, form := range forms {
+	for i, form := range forms {
 		if Columns(form) <= room {
+			if i < len(forms)-1 { // the last form leaves the values out
+				v.headed = most
+			}
 			return " " + form
 		}
 	}
 	return ""
 }
 
-// outweighs reports whether a row tells more of the program than another, which may be nil: the largest change of an output, the
-// step or the GPU time before the first kernel's time.
+// outweighs reports whether a row tells more of the program than another, which may be nil: the largest change of an
+// output, the step or the GPU time before the first kernel's time.
 func (r *Row) outweighs(other *Row) bool {
-	switch whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name); {
+	switch whole := r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload &&
+		(r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.GPUTime.Name); {
 	case whole:
-		return other == nil || other.F.Scope == measure.ScopeKernel || math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
+		return other == nil || other.F.Scope == measure.ScopeKernel ||
+			math.Abs(float64(r.F.Change)) > math.Abs(float64(other.F.Change))
 	case r.F.Scope == measure.ScopeKernel:
 		return other == nil && slices.Contains([]string{measure.Total.Name, measure.Time.Name, measure.ReplayTime.Name},
 			r.F.Metric)
@@ -173,26 +184,8 @@ func (v *Story) Told(room int) string {
 	return v.Reason
 }
 
-// clauses splits the reason into what fits into a headline, with the mark that ends it, and the rest.
-func (v *Story) clauses(room int) (first, rest string) {
-	if Columns(v.Reason) <= room {
-		return v.Reason, ""
-	}
-	for _, mark := range []string{":", ";", ","} {
-		first, rest, ok := strings.Cut(v.Reason, mark+" ")
-		if first += mark; ok && Columns(first) <= room && Columns(first) > 20 && strings.Count(first, "(") == strings.Count(first, ")") {
-			return first, rest
-		}
-	}
-	first, _ = Split(v.Reason, room)
-	if at := strings.LastIndex(first, " "); at > 20 {
-		first = first[:at]
-	}
-	return first, strings.TrimSpace(v.Reason[len(first):])
-}
-
-// effectLine prints a row in at most room columns, with as much of the interval, the limit and, if why is set, the cause as there
-// is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
+// effectLine prints a row in at most room columns, with as much of the interval, the limit and, if why is set, the
+// cause as there is room for: "step 571 → 830 µs +45 % (+42 … +49 %, limit 5 %)".
 func (v *Story) effectLine(r *Row, room int, why bool) string {
 	name := r.effectName()
 	base, head := r.F.Base, r.F.Head
@@ -257,12 +250,21 @@ func (r *Row) effectName() string {
 		return r.Subject
 	}
 	switch {
-	case r.F.Scope == measure.ScopeOutput, r.F.Scope == measure.ScopeBenchmark: // the unit of its values names the metric
+	// the unit of its values names the metric
+	case r.F.Scope == measure.ScopeOutput, r.F.Scope == measure.ScopeBenchmark:
 		return r.Subject
 	case r.F.Scope == measure.ScopeSection && r.F.Metric == measure.Elapsed.Name:
 		return "time " + during(r.F.Name)
 	}
-	return strings.TrimPrefix(r.Subject+" "+r.Metric, "workload ")
+	return r.quantity()
+}
+
+// quantity names the metric of a row: "saxpy launches", of the workload the metric alone.
+func (r *Row) quantity() string {
+	if r.Subject == Subject(measure.ScopeWorkload, "") {
+		return r.Metric
+	}
+	return r.Subject + " " + r.Metric
 }
 
 // during places a section of a run: "before the steps", "in the warm-up".
@@ -276,18 +278,21 @@ func during(section string) string {
 		return "in processes beside the run"
 	}
 	if s := (measure.Subject{Scope: measure.ScopeSection, Name: section}); s.IsLoop() {
-		loop, _, _ := strings.Cut(section, "#")
-		return "in the " + Elide(Clean(loop), 48)
+		return "in the " + Elide(Clean(upTo(section, "#")), 48)
 	}
 	return Clean(section) + " the steps"
 }
 
-// effectForms are the texts in brackets and after the colon of an effect line, the longest first; with why, the latter is the cause.
+// effectForms are the texts in brackets and after the colon of an effect line, the longest first; with why, the latter
+// is the cause.
 func (v *Story) effectForms(r *Row, why bool) [][2]string {
 	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
 	interval := roughInterval(r.F)
 	caused := ""
-	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank }) {
+	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail &&
+		!slices.ContainsFunc(v.Causes[0].Rows[:1], func(x Row) bool {
+			return x.F.Subject() == r.F.Subject() && !v.Causes[0].Rank
+		}) {
 		caused = v.Causes[0].Short
 	}
 	full := Join(", ", interval, limit)
@@ -324,11 +329,15 @@ func roughly(n result.Number) string {
 }
 
 func rough(x float64, digits int) string {
-	s := fmt.Sprintf("%+.*f", digits, 100*x)
-	if strings.Trim(s, "+-0.") == "" {
+	number := func(x float64) string { return strconv.FormatFloat(100*x, 'f', digits, 64) }
+	switch size := number(math.Abs(x)); {
+	case size == number(0):
 		return "0"
+	case x < 0:
+		return "-" + size
+	default:
+		return "+" + size
 	}
-	return s
 }
 
 // roughInterval prints the interval of a change with the digits of the change.

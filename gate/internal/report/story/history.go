@@ -9,19 +9,25 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 )
 
 // TrendTable lists every number over time, the largest change first, drawn in at most width bars.
 func TrendTable(h *history.History, width, most int) *Table {
-	t := &Table{Title: "Numbers over time", Columns: []Column{{Title: "", Least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, Rank: 1, Label: "first"},
-		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + AnchorOf(h), Right: true, Optional: true, Label: "since the anchor"}}}
+	t := &Table{Title: "Numbers over time", Columns: []Column{{Title: "", Least: 16, Sorted: true, Up: true},
+		{Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true},
+		{Title: "first", Right: true, Rank: 1, Label: "first"},
+		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"},
+		{Title: "since " + AnchorOf(h), Right: true, Optional: true, Label: "since the anchor"}}}
 	for _, x := range h.Trends {
 		values, since := Known(x.Values), ""
 		if x.SinceAnchor != nil {
 			since = Changed(*x.SinceAnchor)
 		}
-		t.Rows = append(t.Rows, TableRow{Cells: []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName)}, {Text: Metric(x.Metric)}, {}, {Text: BarsOf(values, width)}, {Text: Quantity(values[0], x.Unit)},
-			{Text: Quantity(values[len(values)-1], x.Unit)}, {Text: Changed(x.Change), Sort: Brief(x.Change)}, {Text: since}}})
+		t.Rows = append(t.Rows, TableRow{Cells: []Cell{{Text: Elide(Subject(x.Scope, x.Title()), MaxName)},
+			{Text: Metric(x.Metric)}, {}, {Text: BarsOf(values, width)}, {Text: Quantity(values[0], x.Unit)},
+			{Text: Quantity(values[len(values)-1], x.Unit)}, {Text: Changed(x.Change), Sort: Brief(x.Change)},
+			{Text: since}}})
 	}
 	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that changed less", Count(left, "trend")) })
 	return t
@@ -40,7 +46,7 @@ func AnchorOf(h *history.History) string {
 }
 
 // LevelTable lists every change of level; none is the sentence where there are none.
-func LevelTable(h *history.History, source Source) (t *Table, none string) {
+func LevelTable(h *history.History, source codehost.Source) (t *Table, none string) {
 	t = &Table{Title: "When the level of a number changed", Columns: []Column{{Title: "Name"},
 		{Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"},
 		{Title: "Where", Class: "wide"}}}

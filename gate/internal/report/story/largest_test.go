@@ -11,8 +11,8 @@ import (
 func TestLargest(t *testing.T) {
 	row := func(name string, scope string, change, p, limit float64) result.Finding {
 		return result.Finding{Kernel: name, Name: name, Scope: "kernel", Metric: "time", Unit: "ns", Base: 1e5,
-			Head:   result.Number(1e5 * (1 + change)),
-			Change: result.Number(change), P: result.Number(p), Limit: result.Number(limit), Outcome: result.WithinLimit}
+			Head: result.Number(1e5 * (1 + change)), Change: result.Number(change), P: result.Number(p),
+			Limit: result.Number(limit), Outcome: result.WithinLimit}
 	}
 	step := row("", "workload", 0.04, 1e-9, 0.05)
 	step.Scope, step.Metric, step.Kernel = "workload", "step_time", "workload"

@@ -12,8 +12,9 @@ import (
 // Overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
 func Overview(v *Story) *Table {
 	r := v.Report
-	t := &Table{Title: "Both sides, not judged", Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "geometry", Rank: 3, Optional: true}, {Title: "metric"},
-		{Title: "baseline → head", Right: true}, {Title: "change", Rank: 1, Right: true, Optional: true}}}
+	t := &Table{Title: "Both sides, not judged", Columns: []Column{{Title: "name", Least: 20, Name: true},
+		{Title: "geometry", Rank: 3, Optional: true}, {Title: "metric"}, {Title: "baseline → head", Right: true},
+		{Title: "change", Rank: 1, Right: true, Optional: true}}}
 	if len(Untold(v.Of(Failing, Warned, Open, Increased)))+len(Notable(Untold(v.Of(Differing)))) > 0 {
 		return t
 	}
@@ -33,7 +34,8 @@ func Overview(v *Story) *Table {
 				continue
 			}
 		}
-		t.Add(Elide(cmp.Or(Trimmed(x.Name), "workload"), 60), Clean(x.Geometry), Metric(x.Metric), pair(x.Base, x.Head, x.Unit, 4), change)
+		t.Add(Elide(cmp.Or(Trimmed(x.Name), "workload"), 60), Clean(x.Geometry), Metric(x.Metric),
+			pair(x.Base, x.Head, x.Unit, 4), change)
 	}
 	if same > 0 {
 		t.Add(fmt.Sprintf("%d more", same), "", "", "", "under 1 %")
@@ -52,7 +54,8 @@ func (v *Story) Unjudged() string {
 	return ""
 }
 
-// unjudged prints the part of a run that no limit covers: "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time".
+// unjudged prints the part of a run that no limit covers: "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of
+// GPU time".
 func unjudged(u *result.Unjudged) string {
 	if u == nil {
 		return ""

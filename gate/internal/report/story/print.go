@@ -32,7 +32,7 @@ func Count(n int, thing string, more ...string) string {
 
 // Changed prints a relative change; bare leaves out the unit.
 func Changed(n result.Number) string { return Bind(measure.Change(float64(n))) }
-func Bare(n result.Number) string    { return strings.TrimSuffix(Changed(n), NB+"%") }
+func Bare(n result.Number) string    { return measure.ScaleChange(float64(n)).Number }
 
 // interval prints the ends of a change's interval, "" where there is none.
 func interval(change, low, high result.Number) string {
@@ -41,10 +41,18 @@ func interval(change, low, high result.Number) string {
 
 // CellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
 func CellOf(n result.Number, unit string) string {
-	return strings.TrimPrefix(Quantity(n, unit), measure.Unknown)
+	if !n.Known() {
+		return ""
+	}
+	return Quantity(n, unit)
 }
 
-func shareOf(n result.Number) string { return strings.TrimPrefix(Share(n), measure.Unknown) }
+func shareOf(n result.Number) string {
+	if !n.Known() {
+		return ""
+	}
+	return Share(n)
+}
 
 // Signed prints a change of time with its sign, "" where it is unknown.
 func Signed(n result.Number) string {
@@ -63,30 +71,17 @@ func Metric(name string) string { return Clean(measure.Metric{Name: name}.Title(
 
 // pair prints two values in at most so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
 func pair(base, head result.Number, unit string, digits int) string {
-	a, b := significant(base, unit, digits), significant(head, unit, digits)
-	x, of, _ := strings.Cut(a, " ")
-	if _, same, _ := strings.Cut(b, " "); same == of {
-		a = x
+	a, b := measure.Scale(float64(base), Clean(unit)).Digits(digits),
+		measure.Scale(float64(head), Clean(unit)).Digits(digits)
+	if a.Unit == b.Unit {
+		a.Unit = ""
 	}
-	return Bind(a + " → " + b)
+	return Bind(a.String() + " → " + b.String())
 }
 
-// significant prints a value in at most so many digits.
-func significant(n result.Number, unit string, digits int) string {
-	text := measure.Quantity(float64(n), Clean(unit))
-	number, of, ok := strings.Cut(text, " ")
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || v == 0 || v == math.Trunc(v) && (unit == "count" || unit == "B") {
-		return text
-	}
-	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(v), 1))))
-	if number = strconv.FormatFloat(v, 'f', max(digits-whole, 0), 64); !ok {
-		if unit == "count" && strings.Contains(number, ".") {
-			number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
-		}
-		return number
-	}
-	return number + " " + of
+// significant prints a value in at most four digits.
+func significant(n result.Number, unit string) string {
+	return measure.Scale(float64(n), Clean(unit)).Digits(4).String()
 }
 
 // Values prints both values of a finding, or the only one.
@@ -98,8 +93,8 @@ func Values(f result.Finding) string {
 	case f.Outcome == result.Gone && !head.Known():
 		return "was" + NB + Quantity(base, f.Unit)
 	}
-	if base != head && base.Known() && !f.Outcome.Kept() && significant(base, f.Unit, 4) == significant(head, f.Unit, 4) {
-		return Bind(measure.Exactly(float64(base), "") + " → " + measure.Exactly(float64(head), Clean(f.Unit)))
+	if base != head && base.Known() && !f.Outcome.Kept() && significant(base, f.Unit) == significant(head, f.Unit) {
+		return Bind(measure.Apart(float64(base), float64(head), Clean(f.Unit)))
 	}
 	return pair(base, head, f.Unit, 4)
 }
@@ -144,8 +139,8 @@ func machine(e model.Environment) string {
 	if e.ClockMHz > 0 {
 		clock = strconv.Itoa(e.ClockMHz)
 	}
-	return Join(", ", gpus(e), Wrapped("board ", e.Board, ""), Wrapped("driver ", e.Driver, ""), Wrapped("CUDA ", e.CUDA, ""), e.Tool,
-		Wrapped("SM clock ", clock, " MHz"))
+	return Join(", ", gpus(e), Wrapped("board ", e.Board, ""), Wrapped("driver ", e.Driver, ""),
+		Wrapped("CUDA ", e.CUDA, ""), e.Tool, Wrapped("SM clock ", clock, " MHz"))
 }
 
 // hardware labels [machine], which is the tool alone where results of a harness name no GPU.
@@ -181,7 +176,8 @@ func side(s result.Side) string {
 	if s.Step != "" {
 		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
 	} else if s.Repeats > 0 {
-		parts = append(parts, fmt.Sprintf("steps found by kernels, which repeat %s", measure.Count(int(s.Repeats), "time")))
+		parts = append(parts, fmt.Sprintf("steps found by kernels, which repeat %s",
+			measure.Count(int(s.Repeats), "time")))
 	}
 	switch {
 	case s.Skipped != "" && s.Warmup != "":
@@ -224,7 +220,8 @@ func spark(base, head []result.Number, limit result.Number) string {
 	return bars(base, all, limit, MaxSpark) + NB + "→" + NB + bars(head, all, limit, MaxSpark)
 }
 
-// BarsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
+// BarsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays
+// flat.
 func BarsOf(runs []result.Number, most int) string {
 	if len(Known(runs)) < 2 {
 		return ""

@@ -47,9 +47,11 @@ func NewRanks(r *result.Ranks) *Ranks {
 			x.About, x.Strips = append(x.About, Fact{of.label, text}), append(x.Strips, Pad(of.label, 7)+NB+" "+text)
 		}
 	}
-	x.Table = &Table{Title: "Ranks", Columns: []Column{{Least: 8, Name: true}, {Title: "compute", Right: true}, {Title: "baseline", Right: true, Rank: 4, Optional: true},
+	x.Table = &Table{Columns: []Column{{Least: 8, Name: true}, {Title: "compute", Right: true},
+		{Title: "baseline", Right: true, Rank: 4, Optional: true},
 		{Title: "step", Right: true, Rank: 3, Optional: true}, {Title: "waits", Right: true, Rank: 1, Optional: true},
-		{Title: "others wait", Right: true, Rank: 2, Optional: true}, {Title: "exposed", Right: true, Rank: 5, Optional: true},
+		{Title: "others wait", Right: true, Rank: 2, Optional: true},
+		{Title: "exposed", Right: true, Rank: 5, Optional: true},
 		{Title: "hidden", Right: true, Rank: 6, Optional: true}}}
 	shown := slices.Clone(r.Ranks)
 	if len(shown) > RankRows {
@@ -58,8 +60,8 @@ func NewRanks(r *result.Ranks) *Ranks {
 		x.Table.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
 	}
 	for _, k := range shown {
-		x.Table.Add(Elide(Clean(k.Name), 20), CellOf(k.Compute, NS), CellOf(k.Base, NS), CellOf(k.Step, NS), CellOf(k.Wait, NS),
-			CellOf(k.Caused, NS), CellOf(k.Exposed, NS), CellOf(k.Hidden, NS))
+		x.Table.Add(Elide(Clean(k.Name), 20), CellOf(k.Compute, NS), CellOf(k.Base, NS), CellOf(k.Step, NS),
+			CellOf(k.Wait, NS), CellOf(k.Caused, NS), CellOf(k.Exposed, NS), CellOf(k.Hidden, NS))
 	}
 	return x
 }
@@ -78,7 +80,8 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 	}
 	text := end(known[0]) + " … " + end(known[n-1])
 	if n > 2 {
-		text = end(known[0]) + " … median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … " + end(known[n-1])
+		text = end(known[0]) + " … median " + Quantity((value(known[(n-1)/2])+value(known[n/2]))/2, NS) + " … " +
+			end(known[n-1])
 	}
 	return text + " " + NB + bars
 }

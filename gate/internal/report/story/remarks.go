@@ -4,19 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Remark is a note that a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. A CI
-// runner obeys nothing in its texts.
+// Remark is a note that a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without
+// a verdict. A CI runner obeys nothing in its texts.
 type Remark struct {
 	Class Severity
 	Gate  bool   // about the gate as a whole
 	Check string // identifier of the rule: "nsgate/step_time"
+	About string // metric of the rule, "" for the gate as a whole
 	Title string
 	Lines []string
 	File  string // relative to the repository, "" where that is unknown
@@ -96,21 +96,23 @@ func (v *Story) whole(of, answer string, class Severity) Remark {
 func (v *Story) remark(of string, c Cause, class Severity) Remark {
 	lead := c.Lead()
 	f := lead.F
-	title := of + v.effectLine(&lead, 200, false)
+	title := v.effectLine(&lead, 200, false)
 	if c.Rank {
 		title += ": " + c.Short
 	}
 	said := slices.Clone(c.Why)
 	if len(said) > 0 && !c.Rank && c.idle == nil && len(lead.Parts) == 0 {
-		said[0] = Join(", ", Wrapped("in range ", Clean(f.Role), ""), Wrapped("", lead.Share, " of GPU time")) // the title has the numbers
+		// the title has the numbers
+		said[0] = Join(", ", Wrapped("in range ", Clean(f.Role), ""), Wrapped("", lead.Share, " of GPU time"))
 	}
-	x := Remark{Class: class, Check: "nsgate/" + Word(f.Metric), Title: Clean(Flat(title)), limit: f.Rule,
+	x := Remark{Class: class, Check: "nsgate/" + Word(f.Metric), About: Word(f.Metric), Title: Clean(Flat(of + title)),
+		limit:       f.Rule,
 		Fingerprint: v.fingerprint(strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00"))}
 	x.File, x.Line = v.PlaceOf(c)
-	if x.Brief = Join("; ", append([]string{title}, said[:min(len(said), 3)]...)...); class == Undecided {
-		x.Brief = of + "undecided: " + strings.TrimPrefix(x.Brief, of)
+	if class == Undecided {
+		of += "undecided: "
 	}
-	x.Brief = oneLine(x.Brief)
+	x.Brief = oneLine(Join("; ", append([]string{of + title}, said[:min(len(said), 3)]...)...))
 	if class != Fails {
 		said = append(said, lead.Reason)
 	}
@@ -127,21 +129,22 @@ func (v *Story) remark(of string, c Cause, class Severity) Remark {
 // PlaceOf is the first place in the source of a cause.
 func (v *Story) PlaceOf(c Cause) (file string, line int) {
 	for _, r := range c.Rows {
-		if file, line = v.Place(r.F); file != "" {
+		file, line = v.Place(r.F)
+		if file != "" {
 			return file, line
 		}
 	}
 	return "", 0
 }
 
-// Place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a place.
+// Place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a
+// place.
 func (x Remark) Place() (file string, line int) {
 	if x.File != "" {
 		return relative(x.File), max(x.Line, 1)
 	}
-	file, number, ok := strings.Cut(x.limit, ":")
-	if n, err := strconv.Atoi(number); ok && err == nil && strings.HasSuffix(file, ".toml") && n > 0 && relative(file) != "" {
-		return relative(file), n
+	if file, line, ok := fileLine(x.limit); ok && strings.HasSuffix(file, ".toml") && relative(file) != "" {
+		return relative(file), line
 	}
 	return "nsgate.toml", 1
 }

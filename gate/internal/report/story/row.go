@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -31,10 +32,12 @@ type Row struct {
 	Match    string // how base and head were matched, "" for an exact match
 	Reason   string
 	Evidence []string
-	// Parts are the kernels of a replacement, removed ones first. Told marks the rows of these kernels, which formats for people
-	// leave out.
+	facts    []result.Remark // of the evidence, as data
+	// Parts are the kernels of a replacement, removed ones first. Told marks the rows of these kernels, which formats
+	// for people leave out.
 	Parts []Row
 	Told  bool
+	some  bool // in some runs: its time is that of the runs with it, and no summand of their typical sum
 	Part  bool // of a cause that another row names
 }
 
@@ -53,16 +56,23 @@ func newRow(f result.Finding) Row {
 	if f.Change.Known() {
 		r.Change = Changed(f.Change)
 	}
+	if m, known := measure.MetricByName(f.Metric); known && m.Exact && m.Raw() == "" {
+		r.Interval = "" // it is counted
+	}
 	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput &&
 		f.Scope != measure.ScopeBenchmark && f.Scope != measure.ScopeSection {
 		r.Share = Share(f.Share)
 	}
 	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
-		if (f.Replaces() || f.Summed()) && i < len(f.Facts) && f.Facts[i].Key == result.KeyNames {
+		fact := result.Remark{}
+		if i < len(f.Facts) {
+			fact = f.Facts[i]
+		}
+		if _, names := result.As[reason.Names](fact); names && (f.Replaces() || f.Summed()) {
 			continue // see [tell]
 		}
-		r.Evidence = append(r.Evidence, Clean(e))
+		r.Evidence, r.facts = append(r.Evidence, Clean(e)), append(r.facts, fact)
 	}
 	return r
 }
@@ -95,23 +105,52 @@ func tell(rows []Row) {
 			continue
 		}
 		in := map[string]string{"role": story.F.Role}[story.F.Match]
-		for _, key := range []string{result.KeyReplaced, result.KeyReplaces} {
+		gone := func(x result.Remark) bool { r, is := result.As[reason.Replaced](x); return is && r.Range == in }
+		fresh := func(x result.Remark) bool { r, is := result.As[reason.Replaces](x); return is && r.Range == in }
+		for _, part := range []func(result.Remark) bool{gone, fresh} {
 			for j := range rows {
-				if r := &rows[j]; r.F.ReasonKey == key && r.F.ReasonArgs["range"] == in && !r.Told {
+				if r := &rows[j]; !r.Told && part(r.F.Why()) {
 					r.Told = true
 					story.Parts = append(story.Parts, *r)
 				}
 			}
+		}
+		story.addUp()
+	}
+}
+
+// unlike is the most that the times of parts differ from their sum, as both are averages over runs.
+const unlike = 0.02
+
+// addUp gives parts the times that add up to those of their sum. Parts that only some runs have do not.
+func (r *Row) addUp() {
+	var sums [2]result.Number
+	for _, x := range r.Parts {
+		sums[0], sums[1] = sums[0]+x.F.Base.Or(0), sums[1]+x.F.Head.Or(0)
+	}
+	base, head := r.F.Base/sums[0], r.F.Head/sums[1]
+	for i := range r.Parts {
+		x, by := &r.Parts[i], head
+		if x.Gone() {
+			by = base
+		}
+		x.some = !(math.Abs(float64(by-1)) <= unlike)
+		if !x.some {
+			x.F.Base, x.F.Head = x.F.Base*by, x.F.Head*by
 		}
 	}
 }
 
 // Time is the time of a kernel that only one side has.
 func (r Row) Time() string {
+	text := Quantity(r.F.Head, r.F.Unit)
 	if r.Gone() {
-		return Quantity(r.F.Base, r.F.Unit)
+		text = Quantity(r.F.Base, r.F.Unit)
 	}
-	return Quantity(r.F.Head, r.F.Unit)
+	if r.some {
+		text += NB + "in" + NB + "some" + NB + "runs"
+	}
+	return text
 }
 
 // Gone reports whether only the baseline has the kernel.
@@ -145,7 +184,7 @@ func (r Row) Place() string {
 	if o.File != "" {
 		at = fmt.Sprintf("%s:%d in %s", Clean(o.File), o.Line, at)
 	}
-	at += Wrapped(", which calls ", Clean(o.Call), "")
+	at += Wrapped(", which calls ", Clean(o.Call), "") + Wrapped(" (", Elide(Clean(o.Operation), MaxName), ")")
 	if o.Share.Known() && o.Share < 0.9995 {
 		of := "its launches"
 		switch {
@@ -243,7 +282,7 @@ func match(f result.Finding) string {
 	if role := Clean(f.Role); role != "" && (f.Match == "place" || f.Match == "role") {
 		was += " in " + role
 	}
-	return strings.TrimSpace(map[string]string{
+	return Trimmed(map[string]string{
 		"geometry": "launched with another grid or block",
 		"name":     "matched by its short name",
 		"stem":     "matched by its name without the code generator's number",
@@ -254,21 +293,59 @@ func match(f result.Finding) string {
 	}[f.Match] + was)
 }
 
-func Comparisons(rows []Row) *Table {
-	t := &Table{Title: "All comparisons", Columns: []Column{{Title: "outcome"}, {Title: "name", Least: 20}, {Title: "geometry", Rank: 5, Optional: true}, {Title: "metric"},
-		{Title: "values", Rank: 1, Right: true}, {Title: "change", Right: true}, {Title: "interval", Rank: 2, Right: true},
+// Table lists the rows.
+func (rows Comparisons) Table() *Table {
+	t := &Table{Title: "All comparisons", Columns: []Column{{Title: "outcome"}, {Title: "name", Least: 20},
+		{Title: "geometry", Rank: 5, Optional: true}, {Title: "metric"}, {Title: "values", Rank: 1, Right: true},
+		{Title: "change", Right: true}, {Title: "interval", Rank: 2, Right: true},
 		{Title: "limit", Rank: 4, Right: true}, {Title: "share", Rank: 3, Right: true, Optional: true}}}
 	for _, r := range rows {
-		t.Rows = append(t.Rows, TableRow{Tone: r.Tone(), Cells: cells(string(r.F.Outcome), r.Subject, Elide(r.Geometry, 30), Elide(r.Metric, 16), r.Values,
-			cmp.Or(r.Change, measure.Unknown), r.Interval, cmp.Or(r.Limit, measure.Unknown), r.Share)})
+		t.Rows = append(t.Rows, TableRow{Tone: r.Tone(),
+			Cells: cells(string(r.F.Outcome), r.Subject, Elide(r.Geometry, 30), Elide(r.Metric, 16), r.Values,
+				cmp.Or(r.Change, measure.Unknown), r.Interval, cmp.Or(r.Limit, measure.Unknown), r.Share)})
 	}
+	return t
+}
+
+// benchmarks are the rows of benchmark files of a gate that passes.
+func (v *Story) benchmarks() (rows Benchmarks) {
+	if v.Report.Verdict == result.Pass && !v.Verbose {
+		rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return r.F.Scope != measure.ScopeBenchmark })
+	}
+	return rows
+}
+
+// Table has the rows that got worst first, at most 20; none of a single row.
+func (rows Benchmarks) Table() *Table {
+	const most = 20
+	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "metric", Rank: 3, Optional: true},
+		{Title: "baseline → head", Right: true}, {Title: "change", Right: true},
+		{Title: "interval", Rank: 2, Right: true}, {Title: "outcome", Rank: 1}}}
+	if len(rows) < 2 {
+		return t
+	}
+	measure.Sort(rows, func(a, b Row) int { return cmp.Compare(b.F.Harm(), a.F.Harm()) })
+	compared := 0
+	for _, r := range rows {
+		metric := r.Metric
+		if r.F.Unit == NS {
+			metric = ""
+		}
+		if r.Change != "" {
+			compared++
+		}
+		t.Add(r.Subject, metric, r.Values, cmp.Or(r.Change, measure.Unknown), r.Interval, r.Result())
+	}
+	t.Title = fmt.Sprintf("Rows, the worst first: %d of %d compared", compared, len(rows))
+	t.Most(most, func(left int) string { return fmt.Sprintf("%d more", left) })
 	return t
 }
 
 // differences is the table of differing values that were not judged.
 func differences(rows []Row) *Table {
-	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "geometry", Rank: 3, Optional: true}, {Title: "metric"}, {Title: "before → after", Right: true},
-		{Title: "change", Right: true}, {Title: "share", Rank: 1, Right: true, Optional: true}}}
+	t := &Table{Columns: []Column{{Title: "name", Least: 20, Name: true}, {Title: "geometry", Rank: 3, Optional: true},
+		{Title: "metric"}, {Title: "before → after", Right: true}, {Title: "change", Right: true},
+		{Title: "share", Rank: 1, Right: true, Optional: true}}}
 	for _, r := range rows {
 		t.Add(Elide(r.Subject, 60), r.Geometry, r.Metric, r.Values, cmp.Or(r.Change, measure.Unknown), r.Share)
 	}
@@ -324,15 +401,25 @@ func Groups(rows []Row) []Group {
 	return out
 }
 
-// evidence are the distinct facts of the rows.
-func (g Group) evidence() []string {
+// evidence are the distinct facts of the rows, without those that are said elsewhere.
+func (g Group) evidence(elsewhere func(result.Remark) bool) []string {
 	var out model.Interned[string]
 	for _, r := range g {
-		for _, e := range r.Evidence {
-			out.Of(e)
+		for i, e := range r.Evidence {
+			if !elsewhere(r.facts[i]) {
+				out.Of(e)
+			}
 		}
 	}
 	return out.List
+}
+
+// everything leaves no fact out, stepPart that on the step, which the waterfall shows.
+func everything(result.Remark) bool { return false }
+
+func stepPart(x result.Remark) bool {
+	_, is := result.As[reason.StepPart](x)
+	return is
 }
 
 // Said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
@@ -347,7 +434,7 @@ func (g Group) Said() []string {
 			out = append(out, r.Reason)
 		}
 	}
-	return Nonempty(append(append(out, g.evidence()...), Wrapped("at ", g[0].Place(), ""))...)
+	return Nonempty(append(append(out, g.evidence(everything)...), Wrapped("at ", g[0].Place(), ""))...)
 }
 
 // find is the first row of a kind, nil for none.

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/measure"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -22,14 +23,14 @@ type Said struct {
 // The most causes and differences that are listed without --verbose.
 const maxCauses, maxDifferences = 8, 20
 
-// Below are the texts under the headline of a gate that passes or gives no verdict: the rest of the reason, and both sides.
+// Below are the texts under the headline of a gate that passes or gives no verdict: the rest of the reason, and both
+// sides.
 func (v *Story) Below() (rest, sides string) {
 	switch {
 	case !v.Judged():
 		return v.Rest, ""
 	case v.Tone == Good:
-		return v.Rest, Join("; ", strings.TrimPrefix(v.Sides(), model.Vendor+NB),
-			Wrapped("detects ", Detects(v.Report.Detects), ""))
+		return v.Rest, Join("; ", withoutVendor(v.Sides()), Wrapped("detects ", Detects(v.Report.Detects), ""))
 	}
 	return "", ""
 }
@@ -45,7 +46,8 @@ func (v *Story) Says() (first, last []Said) {
 		first = []Said{next, {Label: "Also", Lines: v.suspects(), Apart: true}}
 	case v.Report.Verdict == result.Fail:
 		why := Said{Label: "Why", Lines: []string{v.Reason}, Apart: true}
-		where, also, do := Said{Label: "Where"}, Said{Label: "Also"}, Said{Label: "Do"}
+		where, also := Said{Label: "Where"}, Said{Label: "Also"}
+		do := Said{Label: "Do", Lines: []string{insight.Do(insight.Failure{Report: v.Report})}}
 		if len(v.Causes) > 0 {
 			most := maxCauses
 			if v.Verbose {
@@ -53,7 +55,8 @@ func (v *Story) Says() (first, last []Said) {
 			}
 			why.Lines, where.Lines = v.Causes[0].Why, v.Causes[0].Places()
 			do.Lines = Nonempty(v.Causes[0].Do)
-			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]), func(c Cause) bool { return c.Class != Failing }), most)
+			also.Lines = v.also(slices.DeleteFunc(slices.Clone(v.Causes[1:]),
+				func(c Cause) bool { return c.Class != Failing }), most)
 		}
 		next.Apart = true
 		first, last = []Said{why, where, do, also, v.Besides()}, []Said{next}
@@ -94,20 +97,15 @@ func (v *Story) warned() (said []Said) {
 func (v *Story) Omitted() Said {
 	said := Said{Label: "Omitted", Tone: Minor}
 	for _, x := range v.Report.Remarks {
-		names, _ := x.Args["names"].([]string)
-		names = slices.Clone(names)
-		for i := range names {
-			names[i] = Bind(Elide(Clean(names[i]), 60))
-		}
-		if !v.Verbose {
-			names = beginning(names, 5, Wrapped(" (", v.ShowAll, ")"))
-		}
-		switch list := strings.Join(names, ", "); x.Key {
-		case result.KeyOmitted:
-			why, _ := x.Args["why"].(string)
-			said.Lines = append(said.Lines, Clean(why)+": "+list)
-		case result.KeySomeRuns:
+		if _, is := result.As[reason.SomeRuns](x); is {
 			said.Lines = append(said.Lines, Trimmed(x.Sentence))
+		}
+		if r, is := result.As[reason.Omitted](x); is {
+			names := measure.Map(r.Names, func(name string) string { return Bind(Elide(Clean(name), 60)) })
+			if !v.Verbose {
+				names = beginning(names, 5, Wrapped(" (", v.ShowAll, ")"))
+			}
+			said.Lines = append(said.Lines, Clean(r.Why)+": "+strings.Join(names, ", "))
 		}
 	}
 	return said
@@ -150,14 +148,19 @@ func (v *Story) gains() (lines []string) {
 	return lines
 }
 
-// suspects are the causes that a gate without a verdict would name, but for undecided ones under 1 %.
+// suspects are the causes that a gate without a verdict would name, but for undecided ones under 1 %, the numbers of
+// the headline, and rows that moved together: the reason counts them.
 func (v *Story) suspects() []string {
 	if slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Class == Differing }) {
 		return nil
 	}
 	return v.also(slices.DeleteFunc(slices.Concat(v.Causes, v.Open), func(c Cause) bool {
-		change := c.Lead().F.Change
-		return c.Class == Open && change.Known() && math.Abs(float64(change)) < 0.01
+		lead := c.Lead()
+		if v.headed != nil && lead.At == v.headed.At && c.idle == nil && !c.Rank {
+			return true
+		}
+		return c.Class == Open && (lead.F.Change.Known() && math.Abs(float64(lead.F.Change)) < 0.01 ||
+			lead.F.ReasonKey == result.Say(reason.RowsTogether{}).Key)
 	}), maxCauses)
 }
 
@@ -198,7 +201,8 @@ func (v *Story) increased() Said {
 	var list []string
 	for _, c := range v.Causes {
 		if x := c.Lead(); c.Class == Increased {
-			list = append(list, Join(", ", slices.Concat([]string{strings.TrimPrefix(x.Subject+" ", "workload ") + x.Metric + " " + x.Values + " a " + UnitOf(v.Report.Head)}, Group(c.Rows).evidence())...))
+			list = append(list, Join(", ", slices.Concat([]string{x.quantity() + " " + x.Values + " a " +
+				UnitOf(v.Report.Head)}, Group(c.Rows).evidence(everything))...))
 		}
 	}
 	return Said{Label: "New", Lines: v.some(list), Tone: Doubtful}
@@ -222,7 +226,7 @@ func (v *Story) undecided() string {
 	if n > 1 {
 		why += "; " + Count(n-1, "more comparison")
 	}
-	return strings.TrimSuffix(why, ": "+besideHead)
+	return withoutStep(why)
 }
 
 // Falls reports whether the waterfall belongs to the first lines.
@@ -236,7 +240,8 @@ func (v *Story) Falls() bool {
 	return v.Tone == Good && v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01
 }
 
-// Whole prints the step, the GPU time and how many kernels changed: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
+// Whole prints the step, the GPU time and how many kernels changed: "GPU time 398.0 → 398.1 µs; 6 kernels, none
+// changed".
 func (v *Story) Whole() string {
 	times := strings.Join(v.programTimes(), ", ")
 	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
@@ -269,7 +274,7 @@ func (v *Story) Whole() string {
 func (v *Story) programTimes() (texts []string) {
 	shown := v.effect
 	if !v.Judged() {
-		shown = nil // the headline holds the reason instead
+		shown = v.headed // the headline holds the reason instead
 	}
 	step, sum := "step", "GPU time"
 	if UnitOf(v.Report.Head) == "run" { // the step is a repeated part of it
@@ -280,7 +285,8 @@ func (v *Story) programTimes() (texts []string) {
 	}
 	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, sum}} {
 		r := v.Number(x.metric)
-		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
+		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric &&
+			shown.F.Subject() == measure.Workload {
 			continue
 		}
 		text := Bind(x.name) + NB + r.Values
@@ -317,14 +323,17 @@ func (v *Story) Differences() (t *Table, said []string) {
 		return t, nil
 	}
 	if !v.Verbose {
-		t.Most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + Wrapped(" (", v.ShowAll, ")") })
+		t.Most(maxDifferences, func(left int) string {
+			return fmt.Sprintf("%d more", left) + Wrapped(" (", v.ShowAll, ")")
+		})
 	}
 	t.Title = "Differences, " + rows[0].Reason
 	if UnitOf(v.Report.Head) == "run" && v.Number(measure.StepTime.Name) != nil {
 		t.Title += "; steps are what repeats, all else is of the run"
 	}
 	for _, g := range Groups(rows) {
-		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
+		if told := strings.Join(Nonempty(append([]string{g[0].Match}, g.evidence(everything)...)...),
+			"; "); told != "" {
 			said = append(said, Bind(Elide(g[0].Subject, 40))+": "+told)
 		}
 	}
@@ -339,7 +348,8 @@ func (v *Story) Whys() (list []Fact) {
 	for _, g := range Groups(Untold(v.Of(Differing, Open, Harmless, New, Gone, Within, Same))) {
 		small := math.Abs(float64(g[0].F.Change)) < 0.03
 		if c := g.Cause(); c != nil && (len(c.Reasons) > 0 || !small) {
-			list = append(list, Fact{g[0].Subject + NB + " " + g[0].Metric + NB + g[0].Values + Wrapped(" (", g[0].Change, ")"), Because(c)})
+			list = append(list, Fact{g[0].Subject + NB + " " + g[0].Metric + NB + g[0].Values +
+				Wrapped(" (", g[0].Change, ")"), Because(c)})
 		}
 	}
 	return list

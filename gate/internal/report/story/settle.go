@@ -6,13 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// besideHead is the next step where more runs on this host do not decide.
-const besideHead = "measure the base build beside the head"
-
-// Allow is the next step of a gate that fails, where no command accepts the change and no cause says what to do.
+// Allow is the next step of a gate that fails, where no command accepts the change.
 const Allow = `mend it, or allow it by a rule in nsgate.toml: a larger max, or severity = "warn"`
 
 // settle makes the next steps calls that can be copied: the number of runs that would decide, or the base build
@@ -21,21 +20,17 @@ func (v *Story) settle() {
 	r := v.Report
 	switch {
 	case len(v.Next) > 0 || v.Several():
-	case r.Verdict == result.Fail && r.Accept == "" && (len(v.Causes) == 0 || v.Causes[0].Do == ""):
+	case r.Verdict == result.Fail && r.Accept == "":
 		v.Next = []string{Allow}
 	case r.Undecided:
-		step := cmp.Or(v.moreRuns(v.decidingRuns()), besideHead)
-		if step == besideHead && r.Paired {
+		step := cmp.Or(v.moreRuns(v.decidingRuns()), reason.BesideHead)
+		if step == reason.BesideHead && r.Paired {
 			step = cmp.Or(v.moreRuns(2*r.Head.Runs), "measure both builds again, on a quiet host and with more runs")
 		}
 		v.Next = []string{step}
 	}
-	call := v.paired()
-	for i, next := range v.Next {
-		if before, after, ok := strings.Cut(next, besideHead); ok && call != "" &&
-			(after == "" || strings.HasPrefix(after, " (")) {
-			v.Next[i] = before + besideHead + ": " + call
-		}
+	if call := v.paired(); call != "" {
+		v.Next = measure.Map(v.Next, func(step string) string { return stepBy(step, call) })
 	}
 }
 
@@ -43,11 +38,15 @@ func (v *Story) settle() {
 // the base build beside the head is the better step, unless it was measured already.
 func (v *Story) decidingRuns() (runs int) {
 	for _, c := range v.Open {
-		own := 0
-		for _, r := range c.Rows {
-			own = max(own, r.F.MoreRuns())
+		lead := c.Lead()
+		own := lead.F.MoreRuns() // as the report says; those of its other comparisons where that says none
+		if own == 0 {
+			for _, r := range c.Rows {
+				own = max(own, r.F.MoreRuns())
+			}
 		}
-		if runs = max(runs, own); own == 0 && !v.Report.Paired {
+		runs = max(runs, own)
+		if own == 0 && !v.Report.Paired {
 			return 0
 		}
 	}

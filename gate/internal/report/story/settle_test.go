@@ -10,8 +10,9 @@ import (
 // TestSettle wants calls that can be copied, with the time that they take by the runs of the measurement.
 func TestSettle(t *testing.T) {
 	open := func(also ...result.Remark) []result.Finding {
-		return []result.Finding{{Kernel: "k", Name: "k", Scope: "kernel", Metric: "time", Unit: "ns", Base: 100, Head: 104,
-			Outcome: result.Undecided, Undecided: true, Gates: true, Reason: "interval contains the limit", Also: also}}
+		return []result.Finding{{Kernel: "k", Name: "k", Scope: "kernel", Metric: "time", Unit: "ns", Base: 100,
+			Head: 104, Outcome: result.Undecided, Undecided: true, Gates: true,
+			Reason: "interval contains the limit", Also: also}}
 	}
 	other := open()
 	other[0].Kernel, other[0].Name = "l", "l"
@@ -29,19 +30,22 @@ func TestSettle(t *testing.T) {
 		{&calls, false, append(open(more), other...), "measure the base build beside the head: nsgate check P -w a " +
 			"(about 100 s), with base set"},
 		{&calls, true, append(open(more), other...), "nsgate check N 12 -w a (about 4 min)"},
-		{&calls, false, open(), "measure the base build beside the head: nsgate check P -w a (about 100 s), with base set"},
+		{&calls, false, open(),
+			"measure the base build beside the head: nsgate check P -w a (about 100 s), with base set"},
 		{&calls, true, open(), "nsgate check N 10 -w a (about 3 min)"},
 		{nil, true, open(), "measure both builds again, on a quiet host and with more runs"},
 		{nil, false, open(more), "measure the base build beside the head"},
 	} {
-		r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: c.findings, Calls: c.calls, Paired: c.paired,
-			Spent: spent, Head: result.Side{Runs: 5}}
+		r := &result.Report{Verdict: result.Pass, Undecided: true, Findings: c.findings, Calls: c.calls,
+			Paired: c.paired, Spent: spent, Head: result.Side{Runs: 5}}
 		v := Tell(r, Options{})
 		if got := unbind(v.Next[0]); got != c.want || len(v.Next) != 1 {
 			t.Errorf("%q, want %q", v.Next, c.want)
 		}
 		first, _ := v.Says()
-		if !slices.ContainsFunc(first, func(s Said) bool { return s.Label == "Settle" && slices.Equal(s.Lines, v.Next) }) {
+		if !slices.ContainsFunc(first, func(s Said) bool {
+			return s.Label == "Settle" && slices.Equal(s.Lines, v.Next)
+		}) {
 			t.Errorf("the text says %+v", first)
 		}
 	}
@@ -51,8 +55,7 @@ func TestSettle(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	kernel := func(metric string, facts ...result.Remark) result.Finding {
 		return result.Finding{Kernel: "k", Name: "k", Scope: "kernel", Metric: metric, Unit: "ns", Base: 100, Head: 200,
-			Change:  1,
-			Outcome: result.Slower, Gates: true, Match: "exact", Facts: facts}
+			Change: 1, Outcome: result.Slower, Gates: true, Match: "exact", Facts: facts}
 	}
 	count := func(scope, metric string) result.Finding {
 		f := kernel(metric)
@@ -73,19 +76,21 @@ func TestAdvice(t *testing.T) {
 		findings []result.Finding
 		want     string
 	}{
-		{[]result.Finding{kernel("time")}, ""},
+		{[]result.Finding{kernel("time")},
+			"compare its source, launch and input with the baseline's: code = [FILE] with " +
+				"-lineinfo names changed lines, ncu what limits it now"},
 		{[]result.Finding{kernel("total"), count("kernel", "launches")},
 			"look at the loop that launches it, and batch the launches"},
-		{[]result.Finding{replaced}, "compare data types, layouts, shapes and library versions: another kernel does the " +
-			"work"},
-		{[]result.Finding{kernel("time", result.Remark{Key: result.KeyAttribute, Args: result.Args{"metric": "local_memory",
-			"base": result.Number(0),
-			"head": result.Number(64)}})},
+		{[]result.Finding{replaced},
+			"compare data types, layouts, shapes and library versions: another kernel does the work"},
+		{[]result.Finding{kernel("time", result.Remark{Key: result.KeyAttribute,
+			Args: result.Args{"metric": "local_memory", "base": result.Number(0), "head": result.Number(64)}})},
 			"lower the registers a thread needs: __launch_bounds__, smaller tiles, fewer values in flight"},
 		{[]result.Finding{copies("copy_time", result.Remark{Key: result.KeyMemory,
 			Args: result.Args{"base": "pinned to device", "head": "pageable to device"}})},
 			"copy from pinned memory: cudaMallocHost, pin_memory=True"},
-		{[]result.Finding{copies("copy_time"), copies("copies")}, "copy once, in larger pieces, or keep the data on the GPU"},
+		{[]result.Finding{copies("copy_time"), copies("copies")},
+			"copy once, in larger pieces, or keep the data on the GPU"},
 		{[]result.Finding{copies("copy_time"), copies("copy_bytes")}, "copy less, or keep the data on the GPU"},
 		{[]result.Finding{count("workload", "sync_calls")},
 			"remove the new synchronising call, or move it out of the step: the next operation is issued after it"},

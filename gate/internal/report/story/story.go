@@ -7,22 +7,24 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/report/codehost"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Story is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed. No text is escaped
-// for a format yet. A number is bound to its unit with [NB].
+// Story is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed. No
+// text is escaped for a format yet. A number is bound to its unit with [NB].
 type Story struct {
 	Report       *result.Report
 	Word, Reason string // the verdict
 	Tone         Tone
 	Gate         result.Gate
 	Workload     string   // "default" where it has no name
-	Headline     string   // the verdict, the workload and the largest effect, or the reason
+	Stated       string   // the headline behind the verdict: the workload and the largest effect, or the reason
 	Lead, Rest   string   // the headline without verdict and workload; what it leaves out of the reason
 	Each         []*Story // one a workload; the story itself where the report is on one
 	Rows         []Row    // the comparisons, worst first
@@ -38,7 +40,11 @@ type Story struct {
 	Commands     []Fact // that reproduce or accept
 	Options
 	effect *Row // that the headline is about, nil for none
+	headed *Row // whose numbers the headline of a gate without a verdict has, nil for none
 }
+
+// Headline is the first line: the verdict, the workload and the largest effect, or the reason.
+func (v *Story) Headline() string { return v.Word + v.Stated }
 
 // Options says how a report is rendered. The zero value is plain text, 100 columns wide.
 type Options struct {
@@ -57,7 +63,7 @@ type Options struct {
 	// Locate finds the definition of a finding's kernel in the repository; nil for none.
 	Locate Locator
 	// Source is the repository's address on the CI host, for links.
-	Source Source
+	Source codehost.Source
 	// Version is the version of this nsgate.
 	Version string
 }
@@ -68,7 +74,8 @@ type Fact struct{ Label, Text string }
 func factsOf(list ...Fact) []Fact {
 	var out []Fact
 	for _, f := range list {
-		if f.Text = Trimmed(f.Text); f.Text != "" {
+		f.Text = Trimmed(f.Text)
+		if f.Text != "" {
 			out = append(out, f)
 		}
 	}
@@ -82,8 +89,9 @@ func Tell(r *result.Report, o Options) *Story {
 		accepting = "To accept the faster values"
 	}
 	v := &Story{
-		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Clean(r.Workload)), 100), "default"),
-		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...), Facts: facts(r, o.Verbose),
+		Report: r, Workload: cmp.Or(Elide(Trimmed(r.Workload), 100), "default"),
+		Ranks: NewRanks(r.Ranks), Warnings: Nonempty(r.Warnings...), Next: Nonempty(r.Next...),
+		Facts:    facts(r, o.Verbose),
 		Commands: factsOf(Fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, Fact{accepting, r.Accept}),
 		Options:  o,
 	}
@@ -144,7 +152,8 @@ func (v *Story) verdict() {
 	v.Tone = map[result.Does]Tone{result.Fails: Bad, result.NoAnswer: Doubtful, result.Warns: Doubtful,
 		result.Passes: Good}[v.Gate.Does]
 	switch {
-	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer: // failing workloads are accepted, others were not judged
+	// failing workloads are accepted, others were not judged
+	case r.Verdict == result.Fail && v.Gate.Does == result.NoAnswer:
 		v.Word = "NO VERDICT"
 	case r.Verdict == result.Fail:
 		v.Word, v.Reason = "FAIL", measure.Count(v.Counts.Slower, "cause")+" of a slower program"
@@ -215,7 +224,8 @@ func (v *Story) Place(f result.Finding) (file string, line int) {
 	return "", 0
 }
 
-// facts describes both sides: hardware, runs, pairing, the smallest change that is detected. Verbose ones name unknown properties.
+// facts describes both sides: hardware, runs, pairing, the smallest change that is detected. Verbose ones name unknown
+// properties.
 func facts(r *result.Report, verbose bool) []Fact {
 	var out []Fact
 	add := func(label, text string) { out = append(out, Fact{label, text}) }
@@ -227,7 +237,8 @@ func facts(r *result.Report, verbose bool) []Fact {
 	}
 	if n := len(r.Workloads); n > 0 {
 		if r.Alpha > 0 {
-			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", Percent(r.Alpha), n))
+			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", Percent(r.Alpha),
+				n))
 		}
 		return withNotes()
 	}
@@ -275,7 +286,8 @@ func detection(r *result.Report) string {
 	}
 	s += " (80 % power)"
 	if r.Family > 0 && r.Alpha > 0 {
-		s += fmt.Sprintf("; at most %s false alarms a gate, over %s", Percent(r.Alpha), measure.Count(r.Family, "comparison"))
+		s += fmt.Sprintf("; at most %s false alarms a gate, over %s", Percent(r.Alpha),
+			measure.Count(r.Family, "comparison"))
 	}
 	return s
 }
@@ -304,7 +316,8 @@ func pairing(r *result.Report, verbose bool) string {
 	return "different sessions" + spread
 }
 
-// Detects prints the smallest changes that a comparison finds in 80 % of cases: "GPU time +0.4 %, kernels +0.5 … 1.1 %".
+// Detects prints the smallest changes that a comparison finds in 80 % of cases: "GPU time +0.4 %, kernels +0.5 … 1.1
+// %".
 func Detects(d *result.Detects) string {
 	if d == nil {
 		return ""
@@ -318,39 +331,46 @@ func Detects(d *result.Detects) string {
 			parts = append(parts, x.name+" "+Detected(x.mde))
 		}
 	}
-	least, most := Detected(d.KernelLeast), Detected(d.KernelMost)
-	switch {
+	switch least, most := detected(d.KernelLeast), detected(d.KernelMost); {
 	case !(d.KernelLeast > 0):
 	case least == most:
-		parts = append(parts, "kernels "+most)
+		parts = append(parts, "kernels "+Detected(d.KernelMost))
 	default:
-		parts = append(parts, "kernels "+strings.TrimSuffix(least, NB+"%")+Bind(" … ")+strings.TrimPrefix(most, "+"))
+		parts = append(parts, "kernels +"+least+Bind(" … ")+most+NB+"%")
 	}
 	return strings.Join(parts, ", ")
 }
 
 // Detected prints the smallest change that is detected, in two digits: "+3.1 %".
 func Detected(n result.Number) string {
-	switch {
-	case !(n > 0):
+	if !(n > 0) {
 		return measure.Unknown
-	case n >= 10:
-		return "+1000" + NB + "%"
-	case n >= 0.1:
-		return fmt.Sprintf("+%.0f"+NB+"%%", 100*float64(n))
-	case n >= 0.01:
-		return fmt.Sprintf("+%.1f"+NB+"%%", 100*float64(n))
 	}
-	return fmt.Sprintf("+%.2f"+NB+"%%", 100*float64(n))
+	return "+" + detected(n) + NB + "%"
 }
 
-// utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
+// detected is the number of [Detected], in per cent.
+func detected(n result.Number) string {
+	digits := 2
+	switch {
+	case n >= 10:
+		return "1000"
+	case n >= 0.1:
+		digits = 0
+	case n >= 0.01:
+		digits = 1
+	}
+	return strconv.FormatFloat(100*float64(n), 'f', digits, 64)
+}
+
+// utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 →
+// 31.0 %".
 func utilization(u result.Utilization, step string) string {
 	var parts []string
 	for _, m := range u.Metrics {
 		change := Share(m.Head / 100)
 		if m.Base.Known() {
-			change = strings.TrimSuffix(Share(m.Base/100), NB+"%") + Bind(" → ") + change
+			change = measure.ScaleShare(float64(m.Base/100)).Number + Bind(" → ") + change
 		}
 		parts = append(parts, Metric(m.Name)+NB+change)
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/report/plot"
 )
 
 // Table is rows under titles, for every format. Only pages have links, notes and pictures.
@@ -18,8 +18,8 @@ type Table struct {
 	Limit int // rows in Markdown, 0 for all
 }
 
-// Column is a column of a table. On a narrow terminal, columns of the highest rank are left out first, and cells of columns with a
-// least width lose their middle.
+// Column is a column of a table. On a narrow terminal, columns of the highest rank are left out first, and cells of
+// columns with a least width lose their middle.
 type Column struct {
 	Title string
 	Right bool
@@ -45,7 +45,8 @@ type Column struct {
 type TableRow struct {
 	Cells     []Cell
 	Tone      Tone
-	ID, Class string // of a page's row
+	ID, Class string   // of a page's row
+	Path      []string // of the first cell, which text indents; nil for none
 }
 
 // Cell is a cell. Only pages use the fields other than Text.
@@ -79,6 +80,13 @@ func (t *Table) Shown(pics bool) []int {
 		}
 	}
 	return out
+}
+
+// Hint names the flag that shows the rows that are left out.
+func (t *Table) Hint(o Options) {
+	if t.More != "" {
+		t.More = Join("; ", t.More, Wrapped("", o.ShowAll, " shows all"))
+	}
 }
 
 // Most cuts the table to n rows; more says how many are left out.

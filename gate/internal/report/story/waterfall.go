@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -19,16 +18,20 @@ type Fall struct {
 	// Certain is true where the step itself changed for certain.
 	Certain bool
 	// Mean is true where the step is the mean one: only that changed beyond its limit.
-	Mean bool
+	Mean  bool
+	Title string
 }
 
 // FallRow is a part of the change: a kernel, a kind of copies, or a cause of idle time.
 type FallRow struct {
 	result.Own
 	What    string
+	Place   measure.Place   // of the host, in idle time
 	Subject measure.Subject // of a kernel; none of all else
+	name    string          // of the kernel or the kind of copies, "" for idle time
 	Class   string          // of the waterfall's part, "" for the rest
 	Text    string          // the change, in the unit of the largest
+	zero    bool            // in the text
 }
 
 const (
@@ -40,14 +43,17 @@ const (
 	wherePlace = 160
 )
 
-// newFall is the waterfall of a report's step, nil where the report has none. The step has the judged values, so that every format
-// prints one number for it. A part whose interval holds zero goes into the rest.
+// newFall is the waterfall of a report's step, nil where the report has none. The step has the judged values, so that
+// every format prints one number for it. A part whose interval holds zero goes into the rest.
 func newFall(r *result.Report, verbose bool) *Fall {
 	w := r.Waterfall
 	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
 		return nil
 	}
-	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own)}
+	f := &Fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own), Title: "Where the time went, per step"}
+	if r.Ranks != nil && len(r.Ranks.Ranks) > 1 {
+		f.Title += ", mean of ranks"
+	}
 	f.judge(r.Findings)
 	change := f.Head - f.Base
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
@@ -57,8 +63,8 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	})
 	for _, x := range all {
 		size := result.Number(math.Abs(float64(x.Change)))
-		if len(f.Rows) == fallRows || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) ||
-			known && !certain(x.Own) {
+		if len(f.Rows) == fallRows || size < fallStep*f.Base ||
+			size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own) {
 			f.Rest = append(f.Rest, x)
 		} else {
 			f.Rows = append(f.Rows, x)
@@ -75,16 +81,19 @@ func newFall(r *result.Report, verbose bool) *Fall {
 	for _, x := range f.Rows {
 		rest -= x.Change
 	}
-	f.Rows = append(f.Rows, FallRow{Own: result.Own{Change: rest, Low: result.Unknown, High: result.Unknown}, What: "everything else"})
+	f.Rows = append(f.Rows, FallRow{Own: result.Own{Change: rest, Low: result.Unknown, High: result.Unknown},
+		What: "everything else"})
 	f.print()
 	return f
 }
 
-// judge takes the step of the findings and whether it changed for certain: the typical one, or the mean one where only that changed.
+// judge takes the step of the findings and whether it changed for certain: the typical one, or the mean one where only
+// that changed.
 func (f *Fall) judge(findings []result.Finding) {
 	of := func(metric string) *result.Finding {
 		i := slices.IndexFunc(findings, func(x result.Finding) bool {
-			return x.Scope == measure.ScopeWorkload && x.Metric == metric && x.Name == "" && x.Base.Known() && x.Head.Known()
+			return x.Scope == measure.ScopeWorkload && x.Metric == metric && x.Name == "" && x.Base.Known() &&
+				x.Head.Known()
 		})
 		if i < 0 {
 			return nil
@@ -95,7 +104,8 @@ func (f *Fall) judge(findings []result.Finding) {
 		return x != nil && (x.Outcome == result.Slower || x.Outcome == result.Faster)
 	}
 	step, mean := of(measure.StepTime.Name), of(measure.MeanStep.Name)
-	if f.Mean = changed(mean) && !changed(step); f.Mean {
+	f.Mean = changed(mean) && !changed(step)
+	if f.Mean {
 		step = mean
 	}
 	if step != nil {
@@ -112,10 +122,11 @@ func fallParts(w *result.Waterfall) []FallRow {
 			if p.Class != "compute" {
 				what = Clean(p.Class) + ": " + what
 			}
-			rows = append(rows, FallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
+			rows = append(rows, FallRow{Own: o.Own, What: what, Subject: o.Subject(), name: o.Name, Class: p.Class})
 		}
 		if len(p.Owners) == 0 {
-			rows = append(rows, FallRow{Own: p.Own, What: Owner(p.Class, p.Where, p.Idle), Class: p.Class})
+			at := measure.ParsePlace(p.Where)
+			rows = append(rows, FallRow{Own: p.Own, What: Owner(p.Class, at, p.Idle), Place: at, Class: p.Class})
 		}
 	}
 	return rows
@@ -126,29 +137,44 @@ func certain(o result.Own) bool {
 	return o.Low.Known() && o.High.Known() && (o.Low > 0 || o.High < 0)
 }
 
-// print gives all changes the unit and the decimals of the largest, so that a reader can add them up.
+// print gives all changes the unit and the decimals of the largest, so that a reader can add them up. The last row is
+// the rest of the change as printed, and its parts add up to it.
 func (f *Fall) print() {
 	largest := 0.0
 	for _, x := range f.Rows {
 		largest = math.Max(largest, math.Abs(float64(x.Change)))
 	}
-	text := measure.Quantity(largest, NS)
-	number, unit, _ := strings.Cut(text, " ")
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || v == 0 {
-		v, largest = 1, 1
+	scale := measure.Scale(largest, NS)
+	if !(scale.Value > 0) {
+		scale.Value, largest = 1, 1
 	}
-	_, after, _ := strings.Cut(number, ".")
+	decimals := min(scale.Decimals(), 2)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
+	digits := scale.Value / largest * math.Pow10(decimals) // of a nanosecond, in the last place
+	round := func(x result.Number) result.Number { return result.Number(math.Round(float64(x) * digits)) }
+	left := round(f.Head - f.Base)
+	for _, x := range f.Rows[:len(f.Rows)-1] {
+		left -= round(x.Change)
+	}
+	f.Rows[len(f.Rows)-1].Change = left / result.Number(digits)
+	for _, x := range f.Rest {
+		left -= round(x.Change)
+	}
+	if len(f.Rest) > 0 {
+		f.Rest = append(f.Rest, FallRow{Own: result.Own{Change: left / result.Number(digits)}, What: "not attributed"})
+	}
 	for _, list := range [][]FallRow{f.Rows, f.Rest} {
 		for i, x := range list {
-			n := strconv.FormatFloat(float64(x.Change)*v/largest, 'f', min(len(after), 2), 64)
-			if x.Change >= 0 || strings.Trim(n, "-0.") == "" {
-				n = "+" + strings.TrimPrefix(n, "-")
+			size, sign := number(math.Abs(float64(round(x.Change)))/math.Pow10(decimals)), "+"
+			x.zero = size == number(0)
+			if x.Change < 0 && !x.zero {
+				sign = "-"
 			}
-			list[i].Text = n + NB + unit
+			x.Text = sign + size + NB + scale.Unit
+			list[i] = x
 		}
 	}
-	f.Rest = slices.DeleteFunc(f.Rest, func(x FallRow) bool { return !strings.ContainsAny(x.Text, "123456789") })
+	f.Rest = slices.DeleteFunc(f.Rest, func(x FallRow) bool { return x.zero })
 }
 
 func (f *Fall) About() string {
@@ -171,54 +197,62 @@ func (f *Fall) Lines() []string {
 	return lines
 }
 
-// longer names the largest parts that got longer; "" where all of them together are less than half of the change.
-func (f *Fall) longer() string {
+// longer names the parts that got longer; none where all of them together are less than half of the change.
+func (f *Fall) longer() (parts []string) {
 	if f == nil {
-		return ""
+		return nil
 	}
-	var parts []string
 	sum := result.Number(0)
 	for _, x := range f.Rows {
 		if x.Class != "" && x.Change > 0 {
 			parts, sum = append(parts, x.What+" "+x.Text), sum+x.Change
 		}
 	}
-	if len(parts) == 0 || 2*sum < f.Head-f.Base {
-		return ""
+	if 2*sum < f.Head-f.Base {
+		return nil
 	}
-	return strings.Join(beginning(parts, 3, ""), ", ")
+	return parts
 }
 
-func (f *Fall) Table() *Table {
-	t := &Table{Title: "Where the time went, per step", Columns: []Column{{Title: "change", Right: true}, {Title: "part", Least: 12, Wrap: true}}}
-	for _, r := range f.Rows {
+// largest is the part that is at least half of a longer step, the zero value for none.
+func (f *Fall) largest() FallRow {
+	if f == nil || len(f.Rows) == 0 || 2*f.Rows[0].Change < f.Head-f.Base {
+		return FallRow{}
+	}
+	return f.Rows[0]
+}
+
+// Table lists the parts.
+func (b Bars) Table() *Table {
+	t := &Table{Title: b.Title, Columns: []Column{{Title: "change", Right: true},
+		{Title: "part", Least: 12, Wrap: true}}}
+	for _, r := range b.Rows {
 		t.Add(r.Text, r.What)
 	}
-	for _, r := range f.Rest {
+	for _, r := range b.Rest {
 		t.Add(r.Text, "of it: "+r.What)
 	}
 	return t
 }
 
 // Owner names a part of a step: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
-func Owner(class, where string, isIdle bool) string {
-	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
+func Owner(class string, at measure.Place, isIdle bool) string {
+	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels",
+		"profiler": "the profiler's own work"}[class], Clean(class))
 	if isIdle {
 		what = "GPU idle: " + what
 	}
-	return Join(", ", what, place(where))
+	return Join(", ", what, placed(at))
 }
 
-// place names the host's place in idle time: "host code in step after f" is in range step after f.
-func place(where string) string {
-	where = Clean(where)
-	if code, ok := strings.CutPrefix(where, "host code"); ok {
-		where = strings.TrimSpace(code)
+// placed prints the host's place in idle time: "in range step after cudaFree", "cudaMalloc in range step".
+func placed(at measure.Place) string {
+	call := Clean(at.Call)
+	if at.Call == measure.HostCode {
+		call = ""
 	}
-	if before, after, ok := strings.Cut(where, "in "); ok && (before == "" || strings.HasSuffix(before, " ")) {
-		where = before + "in range " + after
-	}
-	return Elide(where, wherePlace)
+	return Elide(Join(" ", call, Wrapped("in range ", Clean(at.Range), ""), Wrapped("after ", at.After, "")),
+		wherePlace)
 }
 
 func (x FallRow) Interval() string {

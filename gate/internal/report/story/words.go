@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
 	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -59,7 +62,8 @@ func Trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
 func Nonempty(texts ...string) []string {
 	var out []string
 	for _, t := range texts {
-		if t = Trimmed(t); t != "" {
+		t = Trimmed(t)
+		if t != "" {
 			out = append(out, t)
 		}
 	}
@@ -73,15 +77,16 @@ func Columns(s string) int { return displaywidth.String(s) }
 func Split(s string, n int) (head, rest string) {
 	end, used := 0, 0
 	for g := displaywidth.StringGraphemes(s); g.Next(); end += len(g.Value()) {
-		if used += g.Width(); used > n && end > 0 {
+		used += g.Width()
+		if used > n && end > 0 {
 			break
 		}
 	}
 	return s[:end], s[end:]
 }
 
-// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends. Of "old → new" it shortens
-// both names, or leaves the old one out where they are much alike.
+// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends. Of "old → new" it
+// shortens both names, or leaves the old one out where they are much alike.
 func Elide(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -127,7 +132,8 @@ func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	if n -= len(mark); n < 0 {
+	n -= len(mark)
+	if n < 0 {
 		return ""
 	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
@@ -154,6 +160,68 @@ func relative(file string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Clean(file), `\`, "/")), "/")
 }
 
+// Unspaced is a text without spaces at its end, Blank reports a text of nothing but space.
+func Unspaced(s string) string { return strings.TrimRight(s, " "+NB) }
+
+func Blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// upTo is the start of a text before a mark.
+func upTo(s, mark string) string {
+	start, _, _ := strings.Cut(s, mark)
+	return start
+}
+
+// isWithin reports whether a path of ranges goes through a range.
+func isWithin(path, name string) bool { return strings.Contains("/"+path+"/", "/"+name+"/") }
+
+// fileLine is the place "nsgate.toml:12" of a rule.
+func fileLine(place string) (file string, line int, ok bool) {
+	file, number, ok := strings.Cut(place, ":")
+	line, err := strconv.Atoi(number)
+	return file, line, ok && err == nil && line > 0
+}
+
+// withoutVendor shortens the GPU that begins a text.
+func withoutVendor(s string) string { return strings.TrimPrefix(s, model.Vendor+NB) }
+
+// withoutStep is a reason without [reason.BesideHead], which stands below it.
+func withoutStep(why string) string { return strings.TrimSuffix(why, ": "+reason.BesideHead) }
+
+// stepBy adds the command to a step that is [reason.BesideHead], in place of what follows in brackets.
+func stepBy(step, command string) string {
+	before, after, ok := strings.Cut(step, reason.BesideHead)
+	if !ok || after != "" && !strings.HasPrefix(after, " (") {
+		return step
+	}
+	return before + reason.BesideHead + ": " + command
+}
+
+// clauses splits a sentence into what fits into a headline, with the mark that ends it, and the rest.
+func clauses(s string, room int) (first, rest string) {
+	if Columns(s) <= room {
+		return s, ""
+	}
+	for _, mark := range []string{":", ";", ","} {
+		first, rest, ok := strings.Cut(s, mark+" ")
+		first += mark
+		if ok && Columns(first) <= room && Columns(first) > 20 &&
+			strings.Count(first, "(") == strings.Count(first, ")") {
+			return first, rest
+		}
+	}
+	first, _ = Split(s, room)
+	if at := strings.LastIndex(first, " "); at > 20 {
+		first = first[:at]
+	}
+	return first, strings.TrimSpace(s[len(first):])
+}
+
+// documentation matches the links of a cause.
+var documentation = input.Pattern(`^` + regexp.QuoteMeta(result.Documentation) + `[A-Za-z0-9/_.#-]+$`)
+
+func isDocumentation(link string) bool { return documentation().MatchString(link) }
+
+// Pad fills a text with bound spaces up to n columns.
 func Pad(s string, n int) string { return s + strings.Repeat(NB, max(n-Columns(s), 0)) }
 
 // Brief is the sort key of a number, "" where it is unknown.

@@ -1,0 +1,212 @@
+package code
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/git"
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/reduce/locate"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Traced are the kernels that got slower, but for those whose code is known to be the same, by finding: their mangled
+// names in the head's device code.
+func Traced(r *result.Report) map[int][]string {
+	names := map[string]string{}
+	for _, k := range codeOf(r.HeadSessions) {
+		names[spelled(k.Name)] = k.Name
+	}
+	out := map[int][]string{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Slower ||
+			slices.ContainsFunc(f.Facts, func(x result.Remark) bool {
+				_,
+					is := result.As[reason.SameCode](x)
+				return is
+			}) {
+			continue
+		}
+		for _, name := range append([]string{f.Name}, f.HeadNames...) {
+			if mangled := names[spelled(name)]; mangled != "" && !slices.Contains(out[i], mangled) {
+				out[i] = append(out[i], mangled)
+			}
+		}
+	}
+	return out
+}
+
+// Tree is the working tree of a repository beside the commit of a baseline.
+type Tree struct {
+	Root  string // of the repository
+	Dir   string // where the program was built, for names relative to it
+	Hunks []git.Hunk
+	// Tracked reports whether git knows a file: lines of others cannot be compared.
+	Tracked func(name string) bool
+
+	files map[string]*file // by name relative to Root, nil for files that cannot be read
+}
+
+type file struct {
+	locate.Source
+	size int
+}
+
+// mostSource bounds the bytes of a source file.
+const mostSource = 2 << 20
+
+// open is a source file of the repository, nil for another file.
+func (t *Tree) open(name string) *file {
+	if f, known := t.files[name]; known {
+		return f
+	}
+	if t.files == nil {
+		t.files = map[string]*file{}
+	}
+	t.files[name] = nil
+	if !t.Tracked(name) {
+		return nil
+	}
+	if text, err := input.ReadWithin(t.Root, name, mostSource); err == nil {
+		if source, ok := locate.ReadSource(name, text); ok {
+			t.files[name] = &file{source, len(text)}
+		}
+	}
+	return t.files[name]
+}
+
+// own is the name of a file of a line table in the repository, "" for a file of another. A file that was built in
+// another directory is a changed one of its name that has the size of the build.
+func (t *Tree) own(l devicecode.Line) string {
+	name := l.File
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(t.Dir, name)
+	}
+	if in := git.Within(t.Root, name); in != "" && t.open(in) != nil {
+		return in
+	}
+	for _, h := range t.Hunks {
+		if f := t.open(h.File); f != nil && f.size == l.Size &&
+			path.Base(h.File) == path.Base(filepath.ToSlash(l.File)) {
+			return h.File
+		}
+	}
+	return ""
+}
+
+// span is changed lines, with the function that they are in, "" for none.
+type span struct {
+	git.Hunk
+	function string
+}
+
+// Changed says which lines of a kernel's code changed: those of the functions that it was compiled from, and those
+// outside of functions in the same files. launch is true for lines that launch it.
+func (t *Tree) Changed(lines []devicecode.Line, launch bool) result.Remark {
+	var changed, elsewhere []span
+	var files []string
+	inside, loose := map[string][]locate.Function{}, map[string][]int{} // loose lines lie in no function
+	for _, l := range lines {
+		name := t.own(l)
+		if name == "" {
+			continue
+		}
+		f := t.open(name)
+		if l.Size > 0 && l.Size != f.size {
+			return NoLines(name + " changed since it was built: build it again to see the line")
+		}
+		if base := measure.NormalizeLine(path.Base(name)); !slices.Contains(files, base) {
+			files = append(files, base)
+		}
+		if around, within := f.Around(l.Number); within {
+			inside[name] = append(inside[name], around)
+		} else {
+			loose[name] = append(loose[name], l.Number)
+		}
+	}
+	if len(files) == 0 {
+		return NoLines("it was compiled from " + measure.NormalizeLine(lines[0].File) +
+			", which git does not hold here as it was then: build it here to see the line")
+	}
+	for _, h := range t.Hunks {
+		f := t.open(h.File)
+		if f == nil || !h.Removed && !f.Holds(h.First, h.Last) { // comments and blank lines
+			continue
+		}
+		at := slices.IndexFunc(inside[h.File], func(f locate.Function) bool { return overlaps(h, f) })
+		around, within := f.Around(h.First)
+		switch {
+		case at >= 0:
+			changed = append(changed, span{h, inside[h.File][at].Name})
+		case within && overlaps(h, around):
+			elsewhere = append(elsewhere, span{h, around.Name})
+		case !launch && len(inside[h.File])+len(loose[h.File]) > 0:
+			changed = append(changed, span{h, ""})
+		default:
+			elsewhere = append(elsewhere, span{h, ""})
+		}
+	}
+	if len(changed) > 0 {
+		return result.Say(reason.ChangedLines{Lines: texts(changed), Launch: launch})
+	}
+	return result.Say(reason.NoChangedLines{Files: files, Elsewhere: texts(elsewhere), Launch: launch})
+}
+
+// NoLines says why the changed lines of a kernel are not known.
+func NoLines(because string) result.Remark { return result.Say(reason.NoLines{Because: because}) }
+
+// overlaps reports whether changed lines lie in a function. Lines that were removed behind its last lie outside.
+func overlaps(h git.Hunk, f locate.Function) bool {
+	if h.Removed {
+		return f.First <= h.First && h.First < f.Last
+	}
+	return h.First <= f.Last && f.First <= h.Last
+}
+
+// mostSpans is the number of changed places that a sentence names.
+const mostSpans = 4
+
+// texts are changed lines by file and function, those in functions first: "app.cu:41–47, 50, in saxpy".
+func texts(spans []span) (out []string) {
+	order := func(s span) int { return min(len(s.function), 1) }
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(order(b), order(a)), cmp.Compare(a.File, b.File), cmp.Compare(a.function, b.function))
+	})
+	for i := 0; i < len(spans); {
+		first := spans[i]
+		var numbers []string
+		for ; i < len(spans) && spans[i].File == first.File && spans[i].function == first.function; i++ {
+			s := spans[i]
+			text := fmt.Sprint(s.First)
+			switch {
+			case s.Removed:
+				text += " (lines removed behind it)"
+			case s.Last > s.First:
+				text += fmt.Sprintf("–%d", s.Last)
+			}
+			numbers = append(numbers, text)
+		}
+		where := "outside of functions"
+		if first.function != "" {
+			where = "in " + first.function
+		}
+		out = append(out, measure.NormalizeLine(first.File)+":"+strings.Join(few(numbers), ", ")+", "+where)
+	}
+	return few(out)
+}
+
+// few cuts a list to the first places.
+func few(list []string) []string {
+	if more := len(list) - mostSpans; more > 0 {
+		return append(list[:mostSpans], measure.Count(more, "more place"))
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package code
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/git"
+)
+
+const source = `#include "ops.cuh"
+constexpr int kTile = 32;
+// a comment
+__global__ void __launch_bounds__(256)
+saxpy(float *x) {
+#pragma unroll 4
+  for (int i = 0; i < kTile; i++)
+    x[i] = twice(x[i]);
+}
+__global__ void other(float *x) {
+  x[0] = 1;
+}
+`
+
+const header = `__device__ float twice(float x) {
+  return 2 * x;
+}
+#define ROUNDS 4
+`
+
+const script = `def step(x):
+    y = cp.exp(x)
+    return y
+
+def other(x):
+    return x
+`
+
+// Reasons of changed lines, by their place: in the kernel, in an inlined function of a header, outside of
+// functions, in other code, in a file that was edited after the build.
+func TestChanged(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"app.cu": source, "inc/ops.cuh": header, "step.py": script} {
+		file := filepath.Join(dir, name)
+		if os.MkdirAll(filepath.Dir(file), 0o700) != nil || os.WriteFile(file, []byte(text), 0o600) != nil {
+			t.Fatal(file)
+		}
+	}
+	at := func(file string, first, last int) git.Hunk { return git.Hunk{File: file, First: first, Last: last} }
+	line := func(file string, size, number int) devicecode.Line {
+		return devicecode.Line{File: file, Size: size, Number: number}
+	}
+	app, n := filepath.Join(dir, "app.cu"), len(source)
+	kernel := []devicecode.Line{line("/usr/include/cuda.h", 5, 2), line(app, n, 5), line(app, n, 8), line(app, n, 9),
+		line("./inc/ops.cuh", len(header), 2)}
+	stale := []devicecode.Line{line(app, 3, 8)}
+	moved := []devicecode.Line{line("/build/1/inc/ops.cuh", len(header), 2)}
+	triton := []devicecode.Line{line(filepath.Join(dir, "step.py"), 0, 2)}
+	for _, x := range []struct {
+		lines  []devicecode.Line
+		launch bool
+		hunks  []git.Hunk
+		want   string
+	}{
+		{kernel, false, []git.Hunk{at("app.cu", 8, 8)}, "changed since the baseline: app.cu:8, in saxpy"},
+		{kernel, false, []git.Hunk{at("app.cu", 6, 8), at("inc/ops.cuh", 2, 2), at("app.cu", 2, 2),
+			at("app.cu", 11, 11)},
+			"changed since the baseline: app.cu:6–8, in saxpy; inc/ops.cuh:2, in twice; app.cu:2, outside of " +
+				"functions"},
+		{kernel, false, []git.Hunk{{File: "app.cu", First: 7, Last: 7, Removed: true}},
+			"changed since the baseline: app.cu:7 (lines removed behind it), in saxpy"},
+		{kernel, false, []git.Hunk{{File: "app.cu", First: 9, Last: 9, Removed: true}, at("app.cu", 3, 3),
+			at("a.txt", 1, 1)},
+			"changed since the baseline: app.cu:9 (lines removed behind it), outside of functions"},
+		{kernel, false, []git.Hunk{at("app.cu", 11, 11), at("step.py", 2, 2)},
+			"no changed line in its code: its functions in app.cu, ops.cuh are those of the baseline; changed " +
+				"elsewhere: app.cu:11, in other; step.py:2, in step"},
+		{kernel, false, nil,
+			"no changed line in its code: its functions in app.cu, ops.cuh are those of the baseline, and no " +
+				"other source file changed: see the compiler, its options and libraries"},
+		{stale, false, []git.Hunk{at("app.cu", 8, 8)},
+			"changed lines are not known: app.cu changed since it was built: build it again to see the line"},
+		{moved, false, []git.Hunk{at("inc/ops.cuh", 1, 2)}, "changed since the baseline: inc/ops.cuh:1–2, in twice"},
+		{kernel[:1], false, nil, "changed lines are not known: it was compiled from /usr/include/cuda.h"},
+		{triton, false, []git.Hunk{at("step.py", 3, 3)}, "changed since the baseline: step.py:3, in step"},
+		{triton, true, []git.Hunk{at("step.py", 2, 2)},
+			"changed since the baseline, where it is called: step.py:2, in step"},
+		{triton, true, []git.Hunk{at("step.py", 6, 6)},
+			"no changed line where it is called: the function in step.py is that of the baseline; changed elsewhere: " +
+				"step.py:6, in other"},
+	} {
+		tree := &Tree{Root: dir, Dir: dir, Hunks: x.hunks, Tracked: func(string) bool { return true }}
+		if got := tree.Changed(x.lines, x.launch).Sentence; !strings.HasPrefix(got, x.want) {
+			t.Errorf("%v\n got %s\nwant %s", x.hunks, got, x.want)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package insight
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/code"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/explain/why"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Failure is a reason for a failed gate with all that is known of it.
+type Failure struct {
+	Report   *result.Report
+	Findings []*result.Finding // the one that names it first; none where the report fails without a comparison
+	Part     string            // class of the part that is most of a longer step, "" for none
+	Rank     bool              // a rank computes longer, or is late
+	Loops    bool              // several kernels are launched more often, by one factor
+}
+
+//go:embed advice.txt
+var adviceText string
+
+// advice is a row of the table of advice: what failed, what is known of it, and what an engineer would say.
+type advice struct{ fails, known, text string }
+
+// advices are in their order: ranks, then what lies outside of kernels, then kernels by the strength of the evidence:
+// counters, device code, names.
+var advices = sync.OnceValue(func() (out []advice) {
+	for row := range strings.Lines(adviceText) {
+		cells := strings.Split(strings.TrimSpace(row), "\t")
+		out = append(out, advice{cells[0], cells[1], cells[2]})
+	}
+	return out
+})
+
+// Do is the advice on a failure: that of the first row that applies. The last row of each class needs nothing but the
+// class, and the last of all nothing.
+func Do(f Failure) string {
+	return advices()[slices.IndexFunc(advices(), func(a advice) bool { return a.applies(&f) })].text
+}
+
+// applies reports whether a row is of a failure. Counters name rules, idle time its class.
+func (a advice) applies(f *Failure) bool {
+	switch is := conditions[strings.TrimSuffix(a.fails+", "+a.known, ", ")]; {
+	case is != nil:
+		return is(f)
+	case a.fails == "idle":
+		return f.Part == a.known
+	}
+	return f.ruled(strings.Split(a.known, ", ")...)
+}
+
+// conditions are those of the other rows.
+var conditions = map[string]func(*Failure) bool{
+	"rank, late":                             func(f *Failure) bool { return f.Rank && f.Report.Ranks.Straggler.Late },
+	"rank, computes longer":                  func(f *Failure) bool { return f.Rank },
+	"bound, no limit on a change":            (*Failure).bounded,
+	"device code, a limit of the policy":     func(f *Failure) bool { return f.Report.ReasonKey == "code-limit" },
+	"drift, a limit of the policy":           (*Failure).overDrift,
+	"copies, a few bytes to the host, often": scalar("DtoH"),
+	"copies, a few bytes to the GPU, often":  scalar("HtoD"),
+	"count, synchronising calls":             allOf(whole, grows(measure.SyncCalls)),
+	"copies, pageable memory":                allOf(scoped(measure.ScopeWorkload), unpinned),
+	"memset":                                 copied("memset"),
+	"copies, more of them":                   allOf(copied(""), grows(measure.Copies)),
+	"copies, more bytes":                     allOf(copied(""), grows(measure.CopyBytes)),
+	"copies, between GPUs or on one":         anyOf(copied("DtoD"), copied("PtoP")),
+	"copies, as many bytes":                  copied(""),
+	"count, allocations":                     allOf(whole, grows(measure.Allocations)),
+	"memory":                                 metric(measure.MemoryPeak),
+	"output, memory":                         named(measure.ScopeOutput, "memory", "vram", "gib", "mib"),
+	"server, latency": named(measure.ScopeOutput, "latency", "ttft", "tpot", "itl",
+		"first token", "inter-token"),
+	"server, throughput":            named(measure.ScopeOutput, "throughput", "req/s", "requests", "qps"),
+	"output":                        scoped(measure.ScopeOutput),
+	"benchmark row, server latency": named(measure.ScopeBenchmark, "latency", "ttft", "tpot", "itl"),
+	"benchmark row, memory":         metric(measure.Memory),
+	"benchmark row, profiled": allOf(scoped(measure.ScopeBenchmark),
+		func(f *Failure) bool { return f.Findings[0].Cause != nil }),
+	"benchmark row":                    scoped(measure.ScopeBenchmark),
+	"section, start-up":                anyOf(metric(measure.StartupTime), metric(measure.InitTime)),
+	"section":                          scoped(measure.ScopeSection),
+	"device":                           scoped(measure.ScopeDevice),
+	"counters, spills":                 spilled(true),
+	"counters, local array":            spilled(false),
+	"code, spills":                     anyOf(attribute(measure.LocalMemory), attribute(measure.SpillBytes), spills),
+	"code, more registers":             attribute(measure.Registers),
+	"code, changed lines":              fact[reason.ChangedLines],
+	"kernel, same code, lower clock":   clocked,
+	"kernel, same code":                fact[reason.SameCode],
+	"kernel, other code, no line":      fact[reason.NoChangedLines],
+	"kernel, other code":               anyOf(fact[reason.CodeChangedHere], fact[reason.NoLines]),
+	"kernels, more launches of all":    func(f *Failure) bool { return f.Loops },
+	"kernel replaced, several for one": unfused,
+	"kernel replaced": allOf(scoped(measure.ScopeKernel),
+		func(f *Failure) bool { return f.Findings[0].Replaces() }),
+	"kernel, more launches": grows(measure.Launches),
+	"kernel, small kernels": grows(measure.SmallKernels),
+	"kernel, new": allOf(scoped(measure.ScopeKernel),
+		func(f *Failure) bool { return f.Findings[0].Base == 0 }),
+	"kernel, another launch": anyOf(fact[reason.Geometry], matched("geometry")),
+	"kernel, collective": allOf(scoped(measure.ScopeKernel),
+		func(f *Failure) bool { return attribution.Communicates(f.Findings[0].Name) }),
+	"kernel, place": allOf(scoped(measure.ScopeKernel),
+		func(f *Failure) bool { return f.Findings[0].Origin != nil }),
+	"kernel, its time":    scoped(measure.ScopeKernel),
+	"range":               scoped(measure.ScopeRange),
+	"step, profiler":      func(f *Failure) bool { return f.Part == "profiler" },
+	"step, some steps":    metric(measure.MeanStep),
+	"step, no cause":      anyOf(metric(measure.StepTime), metric(measure.RunTime)),
+	"GPU time, no kernel": metric(measure.GPUTime),
+	"anything":            func(*Failure) bool { return true },
+}
+
+func (f *Failure) overDrift() bool { return f.Report.ReasonKey == result.KeyOverDrift }
+
+func anyOf(list ...func(*Failure) bool) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return slices.ContainsFunc(list, func(is func(*Failure) bool) bool { return is(f) })
+	}
+}
+
+func allOf(one, other func(*Failure) bool) func(*Failure) bool {
+	return func(f *Failure) bool { return one(f) && other(f) }
+}
+
+// scoped reports whether the failure is of a scope.
+func scoped(s measure.Scope) func(*Failure) bool {
+	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Scope == s }
+}
+
+// whole reports whether the failure is of the whole program.
+func whole(f *Failure) bool {
+	return len(f.Findings) > 0 && f.Findings[0].Subject() == measure.Workload
+}
+
+// metric reports whether a metric names the failure.
+func metric(m measure.Metric) func(*Failure) bool {
+	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Metric == m.Name }
+}
+
+// matched reports whether its sides were matched in a way.
+func matched(how string) func(*Failure) bool {
+	return func(f *Failure) bool { return len(f.Findings) > 0 && f.Findings[0].Match == how }
+}
+
+// named reports whether it is of a scope, and its name, metric or unit holds a word.
+func named(s measure.Scope, words ...string) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return scoped(s)(f) && slices.ContainsFunc(words, func(word string) bool {
+			x := f.Findings[0]
+			return strings.Contains(strings.ToLower(strings.NewReplacer("_",
+				" ").Replace(x.Name+" "+x.Metric+" "+x.Unit)), word)
+		})
+	}
+}
+
+// grows reports whether a metric of its subject, or a count that belongs to it, increased.
+func grows(m measure.Metric) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return slices.ContainsFunc(f.Findings, func(x *result.Finding) bool {
+			return x.Metric == m.Name && x.Head > x.Base && (x.Outcome == result.Slower || x.Increased())
+		})
+	}
+}
+
+// fact reports whether a fact of its comparisons is of a kind.
+func fact[R result.Reason](f *Failure) bool { return states(f, func(R) bool { return true }) }
+
+// states reports whether a fact of its comparisons meets a condition.
+func states[R result.Reason](f *Failure, is func(R) bool) bool {
+	return slices.ContainsFunc(f.Findings, func(x *result.Finding) bool {
+		return slices.ContainsFunc(x.Facts, func(x result.Remark) bool {
+			said, ok := result.As[R](x)
+			return ok && is(said)
+		})
+	})
+}
+
+// attribute reports whether a property of the launch or of the code increased.
+func attribute(m measure.Metric) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return states(f, func(r reason.Attribute) bool { return r.Metric == m.Name && r.Head > r.Base })
+	}
+}
+
+// spills reports whether the code of its kernel stores more to local memory.
+func spills(f *Failure) bool {
+	if !scoped(measure.ScopeKernel)(f) || f.Report.Code == nil {
+		return false
+	}
+	c, changed := code.Of(f.Report.Code, f.Findings[0].Name)
+	return changed && c.Head.SpillStores > c.Base.SpillStores
+}
+
+// clocked reports whether its code is the same and the SM clock was lower.
+func clocked(f *Failure) bool {
+	return states(f, func(r reason.SameCode) bool { return r.HeadClock > 0 })
+}
+
+// cause is what counters say of its kernel, nil for nothing.
+func (f *Failure) cause() *result.Cause {
+	i := slices.IndexFunc(f.Findings, func(x *result.Finding) bool { return x.Cause != nil })
+	if i < 0 {
+		return nil
+	}
+	return f.Findings[i].Cause
+}
+
+// ruled reports whether the first rule that explains its counters has one of some names.
+func (f *Failure) ruled(names ...string) bool {
+	c := f.cause()
+	return c != nil && len(c.Guides) > 0 && slices.ContainsFunc(names, func(name string) bool {
+		return why.GuideOf(name) == c.Guides[0]
+	})
+}
+
+// spilled reports whether its counters show more local memory, of registers that spill or of arrays.
+func spilled(registers bool) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return f.ruled("local memory") && registers == slices.ContainsFunc(f.cause().Metrics,
+			func(m result.CauseMetric) bool {
+				return m.Name == measure.Spills.Name && m.Head > m.Base
+			})
+	}
+}
+
+// unfused reports whether more kernels do the work of fewer.
+func unfused(f *Failure) bool {
+	if !scoped(measure.ScopeKernel)(f) || !f.Findings[0].Replaces() {
+		return false
+	}
+	x := f.Findings[0]
+	return len(x.HeadNames) > len(x.BaseNames)
+}
+
+// copied reports whether the failure is of copies whose kind has a name.
+func copied(kind string) func(*Failure) bool {
+	return func(f *Failure) bool {
+		return scoped(measure.ScopeWorkload)(f) && f.Findings[0].Name != "" &&
+			strings.Contains(f.Findings[0].Name, kind)
+	}
+}
+
+// find is the comparison of another metric of the first one's subject, nil for none.
+func (f *Failure) find(m measure.Metric) *result.Finding {
+	for i := range f.Report.Findings {
+		if x := &f.Report.Findings[i]; x.Metric == m.Name && x.Subject() == f.Findings[0].Subject() {
+			return x
+		}
+	}
+	return nil
+}
+
+// The copies of scalars: at most so many bytes each, at least so many more of them a step.
+const scalarBytes, scalarCopies = 64, 5
+
+// scalar reports whether copies of a few bytes are made more often.
+func scalar(kind string) func(*Failure) bool {
+	return func(f *Failure) bool {
+		if !copied(kind)(f) {
+			return false
+		}
+		n, bytes := f.find(measure.Copies), f.find(measure.CopyBytes)
+		return n != nil && bytes != nil && n.Head-n.Base >= scalarCopies &&
+			(bytes.Head-bytes.Base)/(n.Head-n.Base) <= scalarBytes
+	}
+}
+
+// unpinned reports whether copies use pageable memory that did not, or copy more of it.
+func unpinned(f *Failure) bool {
+	return grows(measure.PageableBytes)(f) || states(f, func(r reason.Memory) bool {
+		return reason.IsPageable(r.Head) && !reason.IsPageable(r.Base)
+	})
+}
+
+// bounded reports whether an absolute bound is broken, and no limit on a change.
+func (f *Failure) bounded() bool {
+	return len(f.Findings) > 0 && f.Findings[0].Bounded() && !(f.Findings[0].Harm() > float64(f.Findings[0].Limit))
+}

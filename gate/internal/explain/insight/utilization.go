@@ -1,0 +1,109 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// utilization says how the GPU was used, where it was sampled.
+func utilization(d *decide.Decision, x *result.Report) {
+	used, short := utilizationOf(d.Matching.Base, d.Matching.Head)
+	x.Utilization = used
+	x.Note(short...)
+}
+
+// utilizationOf lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
+// GPU time first; and those that were too short for it.
+func utilizationOf(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
+	if !head.HasMetric(measure.Workload, measure.SamplingPeriod.Name) {
+		return nil, nil
+	}
+	subjects := []measure.Subject{measure.Workload}
+	for _, s := range head.Subjects() {
+		if s.Scope == measure.ScopeRange {
+			subjects = append(subjects, s)
+		}
+	}
+	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int {
+		return cmp.Compare(head.Share(b), head.Share(a))
+	})
+	var without []string
+	for _, s := range subjects {
+		u := result.Utilization{Range: s.Name}
+		for _, m := range measure.GPUMetrics {
+			if v := head.Typical(s, m.Name); !math.IsNaN(v) {
+				u.Metrics = append(u.Metrics, result.CauseMetric{Name: m.Name, Unit: m.Unit,
+					Base: result.Number(base.Typical(s, m.Name)), Head: result.Number(v)})
+			}
+		}
+		if len(u.Metrics) > 0 {
+			out = append(out, u)
+		} else {
+			without = append(without, s.Name)
+		}
+	}
+	if len(without) > 0 {
+		short = append(short, result.Say(TooShort{without,
+			result.Number(head.Typical(measure.Workload, measure.SamplingPeriod.Name)), measure.SamplingPeriod.Unit}))
+	}
+	return out, short
+}
+
+// memory says where a peak of device memory comes from.
+func memory(d *decide.Decision, x *result.Report) {
+	for i := range d.Findings {
+		if d.Findings[i].Metric == measure.MemoryPeak.Name {
+			x.State(i, memoryGrowth(d.Matching.Base, d.Matching.Head)...)
+		}
+	}
+}
+
+// memoryGrowth are the facts that go with a peak of device memory: where it is, and the ranges that request more of it,
+// the largest increase first.
+func memoryGrowth(base, head *recorded.Index) []result.Remark {
+	var out []result.Remark
+	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
+	if at, was := peak(head), peak(base); at != "" {
+		if was == at {
+			was = ""
+		}
+		out = append(out, result.Say(PeakAt{at, was}))
+	}
+	type growth struct {
+		name       string
+		base, head float64
+	}
+	var all []growth
+	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name),
+		head.Typical(measure.Workload, measure.MemoryPeak.Name)}
+	held := func(s *recorded.Index, of measure.Subject) float64 {
+		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
+			return v
+		}
+		return 0 // nothing was requested there
+	}
+	known := slices.Concat(base.Subjects(), head.Subjects())
+	slices.SortFunc(known, measure.Subject.Compare)
+	for _, s := range slices.Compact(known) {
+		g := growth{s.Name, held(base, s), held(head, s)}
+		if s.Scope == measure.ScopeRange && (g.base > 0 || g.head > 0) {
+			all = append(all, g)
+			rest.base, rest.head = rest.base-g.base, rest.head-g.head
+		}
+	}
+	all = append(all, rest)
+	measure.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	for _, g := range all[:min(len(all), 3)] {
+		if g.head > g.base {
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head),
+				measure.MemoryHeld.Unit}))
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package reason
+
+import (
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// CodeLimit is device code beyond a limit. Base is unknown for a new kernel.
+type CodeLimit struct {
+	Kernel, Arch, Metric string
+	Base, Head           result.Number
+	Rule                 string
+}
+
+func (r CodeLimit) String() string {
+	s := "device code of " + r.Kernel + " (" + r.Arch + "): " + result.Title(r.Metric) + " "
+	if r.Base.Known() {
+		s += r.Base.Text() + " → "
+	}
+	s += r.Head.Text()
+	if m, _ := measure.MetricByName(r.Metric); m.Unit == measure.CopyBytes.Unit {
+		s += " B"
+	}
+	return s + ", beyond " + r.Rule
+}
+
+// CodeCounts is how many kernels have other device code.
+type CodeCounts struct{ Changed, Added, Removed, Same int }
+
+// CodeDiffers is device code that changed beside a measurement.
+type CodeDiffers struct{ CodeCounts }
+
+func (r CodeDiffers) String() string {
+	n := func(n int) string { return result.Number(n).Text() }
+	return "device code: " + n(r.Changed) + " changed, " + n(r.Added) + " added, " + n(r.Removed) + " removed, " +
+		n(r.Same) + " the same"
+}
+
+// CodeChanged is the verdict on device code without measured times. Most is the largest change, in words.
+type CodeChanged struct {
+	CodeCounts
+	Most string
+}
+
+func (r CodeChanged) String() string {
+	if r.Changed+r.Added+r.Removed == 0 {
+		return "device code unchanged (" + measure.Count(r.Same, "kernel") + "); no time was measured"
+	}
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Changed, "changed"}, {r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
+		switch {
+		case x.n > 0 && parts == nil:
+			parts = append(parts, measure.Count(x.n, "kernel")+" "+x.what)
+		case x.n > 0:
+			parts = append(parts, result.Number(x.n).Text()+" "+x.what)
+		}
+	}
+	return "device code: " + strings.Join(parts, ", ") + "; " + r.Most + "; no time was measured: measure it on a GPU"
+}
+
+// CodeOfKernel is a kernel whose device code changed, where its time may not have been measured.
+type CodeOfKernel struct{ Kernel, Arch, What string }
+
+func (r CodeOfKernel) String() string { return r.Kernel + " (" + r.Arch + "): " + r.What }
+
+type CodeOfMore struct{ Kernels int }
+
+func (r CodeOfMore) String() string {
+	return "device code of " + measure.Count(r.Kernels, "more kernel") + " changed, was added or removed"
+}
+
+type CodeChangedHere struct{ Arch, What string }
+
+func (r CodeChangedHere) String() string { return "code changed (" + r.Arch + "): " + r.What }
+
+// SameCode is kernels whose time changed and whose code did not. The SM clocks are medians of samples during the runs
+// in MHz, both 0 where they do not explain the change.
+type SameCode struct{ BaseClock, HeadClock int }
+
+func (r SameCode) String() string {
+	if r.HeadClock > 0 {
+		return "same code: the SM clock was " + result.Number(r.BaseClock).Text() + " MHz in the baseline and " +
+			result.Number(r.HeadClock).Text() + " MHz in the head"
+	}
+	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
+}
+
+type SameCodeOfAll struct{ Kernels int }
+
+func (r SameCodeOfAll) String() string {
+	return "same code: the device code of " + measure.Count(r.Kernels, "kernel") + " is that of the baseline"
+}
+
+// ChangedLines are the lines of a kernel's code that changed since the baseline, each place with its function. Launch
+// is true for lines that launch it.
+type ChangedLines struct {
+	Lines  []string
+	Launch bool
+}
+
+func (r ChangedLines) String() string {
+	where := ""
+	if r.Launch {
+		where = ", where it is called"
+	}
+	return "changed since the baseline" + where + ": " + strings.Join(r.Lines, "; ")
+}
+
+// NoChangedLines is a kernel whose lines, or those that launch it, are those of the baseline. Files are those that hold
+// them, Elsewhere changed lines of other code.
+type NoChangedLines struct {
+	Files, Elsewhere []string
+	Launch           bool
+}
+
+func (r NoChangedLines) String() string {
+	text, where := "no changed line in its code: ", "its functions in "+result.Few(r.Files)+" are those of the baseline"
+	if r.Launch {
+		text, where = "no changed line where it is called: ",
+			"the function in "+result.Few(r.Files)+" is that of the baseline"
+	}
+	if len(r.Elsewhere) == 0 {
+		return text + where + ", and no other source file changed: see the compiler, its options and libraries"
+	}
+	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
+}
+
+// NoLines is a kernel whose lines are not known.
+type NoLines struct{ Because string }
+
+func (r NoLines) String() string { return "changed lines are not known: " + r.Because }

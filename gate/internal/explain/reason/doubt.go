@@ -1,0 +1,325 @@
+package reason
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+type Versions struct{ What, Base, Head string }
+
+func (r Versions) String() string {
+	the := "the "
+	if r.What == "CUDA" {
+		the = ""
+	}
+	return the + r.What + " differs: " + r.Base + " in the baseline, " + r.Head + " in the head"
+}
+
+type OldBase struct{ Days, Most int }
+
+func (r OldBase) String() string {
+	return "the baseline was measured " + measure.Count(r.Days, "day") + " before the head, more than the " +
+		measure.Count(r.Most, "day") + " of max_age: record it anew"
+}
+
+type OtherCommand struct{}
+
+func (r OtherCommand) String() string {
+	return "the command differs from the baseline's: if it does other work, record the baseline anew, or give each " +
+		"command a workload"
+}
+
+type Steps struct{ Base, Head int }
+
+func (r Steps) String() string {
+	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " +
+		result.Number(r.Head).Text() + " in the head"
+}
+
+// LostLaunches is launches of a side, in a step or run, without a record of the profiler or a row of a table; Share is
+// the largest part of the GPU time that they can have taken.
+type LostLaunches struct {
+	Side            string
+	Launches, Share result.Number
+	Rows            bool
+}
+
+func (r LostLaunches) String() string {
+	if r.Rows {
+		return "rows of " + r.Launches.Text() + " launches are missing in the tables of the " + r.Side +
+			", whose CorrId leaves out their numbers: up to " + measure.Share(float64(r.Share)) + " of the GPU time"
+	}
+	return "the profiler lost the record of " + r.Launches.Text() + " launches of the " + r.Side + ", up to " +
+		measure.Share(float64(r.Share)) + " of the GPU time"
+}
+
+// Regrouped is a head whose runs do the same launches in Ratio times as many steps.
+type Regrouped struct{ Ratio result.Number }
+
+func (r Regrouped) String() string {
+	return "the head does the same launches in " + r.Ratio.Text() +
+		" times as many steps: its values are for as much work as a step of the baseline"
+}
+
+type Repeats struct{ Base, Head int }
+
+func (r Repeats) String() string {
+	return "a run repeats its kernels " + measure.Count(r.Base, "time") + " in the baseline, " +
+		measure.Count(r.Head, "time") + " in the head: sums of the head are for as many as in the baseline"
+}
+
+// OtherRepeats is a loop that runs of baseline and head repeat in other numbers, without a proportion between their
+// sums.
+type OtherRepeats struct{ Base, Head result.Number }
+
+func (r OtherRepeats) String() string {
+	return "the loop runs " + measure.Count(int(r.Base), "time") + " a run in the baseline and " + r.Head.Text() +
+		" in the head: sums of a run are for different amounts of work; run the same number of iterations"
+}
+
+// CommonShift is a change that several kernels share. Hosts is "same", or as in [OtherHost].
+type CommonShift struct {
+	Moved, Kernels int
+	Change         result.Number
+	Names          []string
+	Hosts          string
+}
+
+func (r CommonShift) String() string {
+	s := result.Number(r.Moved).Text() + " of " + measure.Count(r.Kernels, "kernel") + " moved together by about " +
+		r.Change.Change() + " (" + strings.Join(r.Names, ", ") + "): "
+	switch r.Hosts {
+	case "same", "times":
+		return s + "another clock, power limit or neighbour does that more often than code"
+	}
+	return s + hosts(r.Hosts) + ", and hosts of one model differ like this, above all in memory-bound kernels"
+}
+
+type OutlierRun struct {
+	Run    int
+	Side   string
+	Change result.Number
+}
+
+func (r OutlierRun) String() string {
+	return "run " + result.Number(r.Run).Text() + " of the " + side(r.Side) + " is " + r.Change.Change() +
+		" off in nearly all of its kernels: it is left out, and the chance of a false alarm halved"
+}
+
+// OutlierValues are runs of the head that are outliers in some metrics or kernels, by at most so much.
+type OutlierValues struct {
+	Runs, Of []string
+	Change   result.Number
+}
+
+func (r OutlierValues) String() string {
+	run, is := "run ", " is an outlier in "
+	if len(r.Runs) > 1 {
+		run, is = "runs ", " are outliers in "
+	}
+	return run + strings.Join(r.Runs, ", ") + " of the head" + is + result.Few(r.Of) + " (up to " + r.Change.Change() +
+		"): the comparison limits it to the range of the other runs"
+}
+
+type ComparedSingle struct {
+	Side, Other string
+	Runs        int
+}
+
+func (r ComparedSingle) String() string {
+	return "1 run of the " + side(r.Side) + ": compared by the spread of the " + side(r.Other) + "'s " +
+		measure.Count(r.Runs, "run")
+}
+
+type Moved struct{ Slower, Faster []string }
+
+func (r Moved) String() string {
+	return "work moved between kernels: " + result.Few(r.Slower) + " slower, " + result.Few(r.Faster) +
+		" faster by about as much, and the workload's GPU time is within its limit"
+}
+
+type OutputDisagrees struct {
+	Output     string
+	Unprofiled result.Number // change of the output
+	Profiled   result.Number // change of the step
+	StepWorse  bool
+}
+
+func (r OutputDisagrees) String() string {
+	if r.StepWorse {
+		return "the profiled step changed by " + r.Profiled.Change() + ", and unprofiled " + r.Output +
+			" did not get worse (" + r.Unprofiled.Change() + "): profiling slows the CPU, so the unprofiled runs decide"
+	}
+	return "unprofiled " + r.Output + " got worse (" + r.Unprofiled.Change() + "), and the profiled step did not (" +
+		r.Profiled.Change() + "): what got slower lies outside the steps, or profiling hides it"
+}
+
+type StepsCover struct {
+	Range string
+	Share result.Number
+}
+
+func (r StepsCover) String() string {
+	return "the steps (" + r.Range + ") are " + r.Share.Percent() +
+		" of the head's GPU time; the rest is judged by the limits of its sections"
+}
+
+// LaunchRate is the period in ns below which a step is the time of its launches.
+type LaunchRate struct{ Least result.Number }
+
+func (r LaunchRate) String() string {
+	return "launch-bound: a step under " + measure.Quantity(float64(r.Least), "ns") +
+		" takes what the CPU takes to launch it, which differs between processes; kernels and GPU time decide"
+}
+
+// StartUp is the part of the GPU time of a run without ranges that is before its first loop.
+type StartUp struct{ Share result.Number }
+
+func (r StartUp) String() string {
+	return r.Share.Percent() + " of the head's GPU time is start-up, before the first loop: it is judged as one sum, " +
+		"and no kernel of it alone"
+}
+
+type SkipsMore struct{ Base, Head result.Number }
+
+func (r SkipsMore) String() string {
+	return measure.Count(int(r.Head), "step") + " of the head are warm-up, " + r.Base.Text() +
+		" of the baseline: the warm-up is not compared"
+}
+
+type OtherCycle struct{ Base, Head result.Number }
+
+func (r OtherCycle) String() string {
+	return "step time: not judged, because the cycle repeats " + measure.Count(int(r.Base), "time") +
+		" a run in the baseline and " + r.Head.Text() + " in the head: mark the step with an NVTX range"
+}
+
+// OneStep is a step that the side Without lacks and the other one has.
+type OneStep struct{ Without string }
+
+func (r OneStep) String() string {
+	return "no step was found in the " + r.Without + ", and the other side has one: GPU time and run time of whole " +
+		"runs are judged, kernels and steps are not; mark the step with an NVTX range"
+}
+
+// OnOneSide names metrics that only one side has. Outputs is true where the names are outputs.
+type OnOneSide struct {
+	Names         []string
+	With, Without string
+	Outputs       bool
+}
+
+func (r OnOneSide) String() string {
+	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has it; "
+	switch {
+	case r.Without == "base" && r.Outputs:
+		return s + "record the baseline again, or " + BesideHead
+	case r.Without == "base":
+		return s + "record the baseline again in the same way"
+	case r.Outputs:
+		return s + "check the policy's outputs and the number of unprofiled runs"
+	}
+	return s + "measure the head in the same way"
+}
+
+// Omitted are numbers and rows of files that were not judged.
+type Omitted struct {
+	Why   string
+	Names []string
+}
+
+func (r Omitted) String() string {
+	const most = 20
+	names := r.Names[:min(len(r.Names), most)]
+	left := ""
+	if n := len(r.Names) - most; n > 0 {
+		left = ", " + strconv.Itoa(n) + " more"
+	}
+	return "left out, " + r.Why + ": " + strings.Join(names, ", ") + left
+}
+
+// SomeRuns are rows of benchmark files that only some runs of a side have.
+type SomeRuns struct {
+	Side  string
+	Names []string
+}
+
+func (r SomeRuns) String() string {
+	return "only some runs of the " + side(r.Side) + " have " + result.Few(r.Names)
+}
+
+type NeedsProfiler struct {
+	Metric, Rule string
+	Sampled      bool
+}
+
+func (r NeedsProfiler) String() string {
+	m, _ := measure.MetricByName(r.Metric)
+	return r.Rule + " limits " + m.Title() + ", which was not measured: " + m.HowTo()
+}
+
+// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject; of a rule that
+// bounds values Of is then the number of workloads in the policy.
+type RuleIdle struct {
+	Rule string
+	Here bool
+	Of   int
+}
+
+func (r RuleIdle) String() string {
+	if r.Here {
+		return r.Rule + ": the rule has nothing to judge in this workload"
+	}
+	return r.Rule + ": the rule has nothing to judge: nothing by that name was measured"
+}
+
+// RuleOfSteps is rules on kernels and steps where only one side has a step.
+type RuleOfSteps struct{ Rules []string }
+
+func (r RuleOfSteps) String() string {
+	return strings.Join(r.Rules, ", ") +
+		": not judged, because kernels and steps are not compared where only one side has a step"
+}
+
+type SameRuns struct{ Same, Runs int }
+
+func (r SameRuns) String() string {
+	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") +
+		" of the head are runs of the baseline too: that they agree proves nothing"
+}
+
+type Looked struct{ Look, Looks, Runs, Most int }
+
+func (r Looked) String() string {
+	n := func(n int) string { return result.Number(n).Text() }
+	return "judged at look " + n(r.Look) + " of at most " + n(r.Looks) + ", after " + n(r.Runs) + " of at most " +
+		n(r.Most) + " runs; the chance of a false alarm is shared out among the looks"
+}
+
+type OnBoard struct{ Kept, All int }
+
+func (r OnBoard) String() string {
+	were, are := "were", "are"
+	if r.Kept == 1 {
+		were, are = "was", "is"
+	}
+	return result.Number(r.Kept).Text() + " of " + measure.Count(r.All, "baseline session") + " " + were +
+		" measured on the head's board and " + are + " compared with it; the others are left out"
+}
+
+type OtherBoard struct{ Base, Head []string }
+
+func (r OtherBoard) String() string {
+	return "the baseline was measured on another board (" + strings.Join(r.Base, ", ") + ", here " +
+		strings.Join(r.Head, ", ") +
+		"); boards of one model differ by 1.5 % in memory-bound kernels: record here, or " + BesideHead
+}
+
+type UnknownGPU struct{ Model string }
+
+func (r UnknownGPU) String() string {
+	return "only one side names its GPU (" + r.Model + "): whether the other was measured on the same model is unknown"
+}

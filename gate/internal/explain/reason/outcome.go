@@ -1,0 +1,268 @@
+// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence.
+// The sentence is the meaning of a type; comments describe fields.
+package reason
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Bound is the bound of a change. By is "limit", "floor", "tick" of the timer, "run" (a part of the whole run), "count"
+// (a reported count without a limit), or "one" (launch in a whole run).
+type Bound struct {
+	By   string
+	Size result.Number
+	Unit string
+}
+
+func (b Bound) String() string {
+	switch b.By {
+	case "limit":
+		return "the limit of " + b.Size.Percent()
+	case "floor":
+		return "the floor of " + b.Size.In(b.Unit)
+	case "tick":
+		return "the timer's resolution of " + b.Size.In(b.Unit)
+	case "run":
+		return "the floor of " + b.Size.In(b.Unit) + " for a part of the run"
+	case "count":
+		return "the " + b.Size.Percent() + " from which a count without a limit is reported"
+	}
+	return "one more in a whole run"
+}
+
+// Interval is the confidence interval of a change.
+type Interval struct{ Low, High result.Number }
+
+func (i Interval) String() string { return "interval " + i.Low.Change() + " … " + i.High.Change() }
+
+// Bounds are the policy's bounds of a value itself, unknown where it has none.
+type Bounds struct {
+	AtLeast, AtMost result.Number
+	Unit            string
+}
+
+func (b Bounds) String() string {
+	switch {
+	case !b.AtLeast.Known():
+		return "at most " + b.AtMost.In(b.Unit)
+	case !b.AtMost.Known():
+		return "at least " + b.AtLeast.In(b.Unit)
+	}
+	return "between " + b.AtLeast.In(b.Unit) + " and " + b.AtMost.In(b.Unit)
+}
+
+type Beyond struct{ Bound }
+
+func (r Beyond) String() string { return "beyond " + r.Bound.String() }
+
+type Within struct{ Bound }
+
+func (r Within) String() string { return "within " + r.Bound.String() }
+
+type Better struct {
+	Limit result.Number
+	Time  bool
+}
+
+func (r Better) String() string {
+	if r.Time {
+		return "faster by more than " + r.Limit.Percent()
+	}
+	return "better by more than " + r.Limit.Percent()
+}
+
+type Open struct {
+	Interval
+	Bound
+}
+
+func (r Open) String() string { return r.Interval.String() + " contains " + r.Bound.String() }
+
+type Uncertain struct {
+	Interval
+	Bound
+}
+
+func (r Uncertain) String() string {
+	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but not certain among so many comparisons"
+}
+
+type LikeHosts struct {
+	Interval
+	Bound
+	Most result.Number
+}
+
+func (r LikeHosts) String() string {
+	return "beyond " + r.Bound.String() + " (" + r.Interval.String() +
+		"), and hosts of one kind differ here by up to " + r.Most.Percent()
+}
+
+type MostRuns struct {
+	Some, All int
+	Spared    int // runs of the baseline that they need not lie beyond
+	Change    result.Number
+	Bound
+}
+
+func (r MostRuns) String() string {
+	base := "every baseline run"
+	if r.Spared > 0 {
+		base = "all baseline runs but " + result.Number(r.Spared).Text()
+	}
+	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are about " + r.Change.Change() +
+		", beyond " + r.Bound.String() + " and beyond " + base
+}
+
+type NotJudged struct{ Base, Head int }
+
+func (r NotJudged) String() string {
+	if r.Base == r.Head {
+		return "not judged: one run a side"
+	}
+	return "not judged: " + measure.Count(r.Base, "run") + " against " + result.Number(r.Head).Text()
+}
+
+type FewSamples struct{ Scope string }
+
+func (r FewSamples) String() string {
+	return "too few runs have this " + r.Scope + " to know its spread"
+}
+
+type OutlierAsAWhole struct {
+	Side   string
+	Change result.Number
+}
+
+func (r OutlierAsAWhole) String() string {
+	return "the one run of the " + side(r.Side) + " is " + r.Change.Change() + " off as a whole"
+}
+
+// SingleRun is a change that one run shows and that single runs of unchanged programs show now and then. What is
+// "step", "kernel" or "copies".
+type SingleRun struct{ Side, What string }
+
+func (r SingleRun) String() string {
+	what := map[string]string{"step": "a step", "kernel": "a kernel", "copies": "a copy"}[r.What]
+	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what +
+		" varies as much: measure a few runs"
+}
+
+// Launched is wall time before or after the steps of a job, whose whole run changed by Change.
+type Launched struct{ Change result.Number }
+
+func (r Launched) String() string {
+	return "launchers vary, and the whole run is not longer for certain (" + r.Change.Change() + ")"
+}
+
+type HostDenied struct{ Most result.Number }
+
+func (r HostDenied) String() string {
+	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
+}
+
+// SlowRuns are runs of the head that are slower than those of the baseline, by no common amount.
+type SlowRuns struct{ Some, All int }
+
+func (r SlowRuns) String() string {
+	if r.Some == 0 {
+		return "no run is slower than every baseline run by more than the limit, as far as delays of the CPU go"
+	}
+	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
+		" are slower by different amounts, as delays of the CPU make them"
+}
+
+type WithAll struct {
+	Bound
+	Shift result.Number
+}
+
+func (r WithAll) String() string {
+	return "beyond " + r.Bound.String() + ", and all kernels moved by about " + r.Shift.Change() +
+		": the clock, a power limit or the host does that as well as code"
+}
+
+// RowsTogether is a change that several rows of files without a host's name share.
+type RowsTogether struct {
+	Together, Rows int
+	Change         result.Number
+}
+
+func (r RowsTogether) String() string {
+	return result.Number(r.Together).Text() + " of " + measure.Count(r.Rows, "row") + " moved together by about " +
+		r.Change.Change() + ": a slower host does that as well as code, and the files name none; " +
+		"if it is one, say same_host = true in the policy"
+}
+
+type Unbounded struct {
+	Metric string
+	Bounds
+}
+
+func (r Unbounded) String() string {
+	return "the head has no " + result.Title(r.Metric) + "; the policy wants " + r.Bounds.String()
+}
+
+type BoundsKept struct{ Bounds }
+
+func (r BoundsKept) String() string { return "the policy wants " + r.Bounds.String() }
+
+type BoundsBroken struct {
+	Some, All int
+	Head      result.Number
+	Bounds
+}
+
+func (r BoundsBroken) String() string {
+	switch {
+	case r.Some < r.All:
+		return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") +
+			" break the bound: the policy wants " + r.Bounds.String()
+	case r.All == 1:
+		return r.Head.In(r.Unit) + " in one run, where the policy wants " + r.Bounds.String() + "; two would decide"
+	}
+	return r.Head.In(r.Unit) + " where the policy wants " + r.Bounds.String()
+}
+
+// OneSided is a metric that the policy limits and that is missing in the "base", the "head", or "both".
+type OneSided struct{ Metric, Without string }
+
+func (r OneSided) String() string {
+	if r.Without == "both" {
+		return "neither side has " + result.Title(r.Metric) + ", which the policy limits"
+	}
+	return "the " + side(r.Without) + " has no " + result.Title(r.Metric) + ": measure both sides with the same metrics"
+}
+
+type Replaced struct {
+	Range string
+	By    []string
+}
+
+func (r Replaced) String() string {
+	if r.Range == "" {
+		return "judged with all that is gone, against " + result.Few(r.By)
+	}
+	return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
+}
+
+type Replaces struct {
+	Range string
+	What  []string
+}
+
+func (r Replaces) String() string {
+	if r.Range == "" {
+		return "judged with all that is new, against " + result.Few(r.What)
+	}
+	return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
+}
+
+// side is the name of a side in a sentence.
+func side(name string) string {
+	if name == "base" {
+		return "baseline"
+	}
+	return name
+}

@@ -1,0 +1,96 @@
+package align
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Differences are differences between the sides that do not forbid a comparison but belong beside its result.
+func Differences(base, head []model.Session, policy *thresholds.Resolved) []result.Remark {
+	b, h := base[len(base)-1], head[len(head)-1]
+	var out []result.Remark
+	differ := func(what, x, y string) {
+		if x != "" && y != "" && x != y {
+			out = append(out, result.Say(reason.Versions{What: what, Base: x, Head: y}))
+		}
+	}
+	differ("driver", b.Driver, h.Driver)
+	differ("CUDA", b.CUDA, h.CUDA)
+	differ("profiler", minor(b.Tool), minor(h.Tool))
+	if b.PowerW != 0 && h.PowerW != 0 {
+		differ("power limit", measure.Quantity(float64(b.PowerW), "W"), measure.Quantity(float64(h.PowerW), "W"))
+	}
+	if x, y := recorded.CoarsestTick(base), recorded.CoarsestTick(head); x > 0 && y > 0 {
+		differ("tick of the GPU's timer", measure.Quantity(x, "ns"), measure.Quantity(y, "ns"))
+	}
+	if age := h.Start.Sub(recorded.Newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() &&
+		!recorded.Newest(base).IsZero() && age > policy.MaxAge {
+		const day = 24 * time.Hour
+		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
+	}
+	if b.Command != "" && h.Command != "" && b.Command != h.Command {
+		out = append(out, result.Say(reason.OtherCommand{}))
+	}
+	out = append(out, oneSidedSettings(b.Mode, h.Mode)...)
+	if (b.GPU == "") != (h.GPU == "") {
+		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
+	}
+	if Boards(base, head) == result.OtherBoard {
+		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Boards(base), Head: recorded.Boards(head)}))
+	}
+	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
+		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
+	}
+	return out
+}
+
+// oneSidedSettings names the settings of a load that only one side says.
+func oneSidedSettings(modes ...string) (out []result.Remark) {
+	for i, mode := range modes {
+		own, other := model.ParseSettings(mode), model.ParseSettings(modes[1-i])
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(own)) {
+			if _, both := other[name]; !both && !model.Tallied(name) {
+				names = append(names, name)
+			}
+		}
+		out = append(out, result.SayIf(len(names) > 0, reason.OnOneSide{Names: names, With: recorded.SideNames[i],
+			Without: recorded.SideNames[1-i]})...)
+	}
+	return out
+}
+
+// minor cuts a version after its second number: "torch.profiler 2.6.1" to "torch.profiler 2.6".
+func minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(len(parts), 2)], ".")
+}
+
+// Duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
+func Duplicates(base, head []model.Session) []result.Remark {
+	seen := make(map[uint64]bool)
+	for i := range base {
+		for _, run := range recorded.Fingerprints(&base[i]) {
+			seen[run] = true
+		}
+	}
+	same, all := 0, 0
+	for i := range head {
+		all += head[i].Profiled()
+		for _, run := range recorded.Fingerprints(&head[i]) {
+			if seen[run] {
+				same++
+			}
+		}
+	}
+	return result.SayIf(same > 0, reason.SameRuns{Same: same, Runs: all})
+}

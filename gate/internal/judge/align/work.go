@@ -1,0 +1,212 @@
+package align
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+const (
+	// CycleSlack is the part that the numbers of cycles of two runs may differ by, and one cycle at least.
+	CycleSlack = 0.1
+	// proportional is the least share of GPU time in kernels whose launches follow the number of repeats.
+	proportional = 0.9
+	// repeatSlack is how far a count in proportion to the repeats may be from it, as a part of it.
+	repeatSlack = 0.02
+	// cutSlack is that where the first or the last repeat is cut, at most.
+	cutSlack = 0.1
+)
+
+// SameWork gives the head for as much work as the baseline did, and says what it was scaled by: for as many repeats
+// of a cycle, or per step of the baseline where the same launches are done in another number of steps.
+func SameWork(base, head []model.Session) (scaled []model.Session, says []result.Remark) {
+	if w := repeatsOf(base, head); w != nil {
+		head = w.asMany(head)
+		says = append(says, result.Say(reason.Repeats{Base: int(w.inBase), Head: int(w.inHead)}))
+	}
+	head, ratio := regroup(base, head)
+	return head, append(says, result.SayIf(ratio != 1, reason.Regrouped{Ratio: result.Number(ratio)})...)
+}
+
+// repeats compares how often the runs of both sides repeat one cycle.
+type repeats struct {
+	base, head     *recorded.Index
+	inBase, inHead float64 // repeats of a run
+	ratio          float64 // of the launches of the baseline to those of the head
+}
+
+// repeatsOf compares runs without steps, nil where both sides repeat themselves as often, or other cycles.
+func repeatsOf(base, head []model.Session) *repeats {
+	if len(base) == 0 || len(head) == 0 || base[len(base)-1].Step != "" || recorded.ByLaunch(head) {
+		return nil
+	}
+	w := &repeats{base: recorded.New(base, measure.Total), head: recorded.New(head, measure.Total)}
+	w.inBase, w.inHead = w.base.Typical(measure.Workload, measure.Repeats.Name),
+		w.head.Typical(measure.Workload, measure.Repeats.Name)
+	kernels := recorded.Kernels(w.head.Subjects())
+	var ratios, shares []float64
+	for _, s := range kernels {
+		if r, share := w.of(s, measure.Launches), w.head.Share(s); r > 0 && !math.IsInf(r, 1) && share > 0 {
+			ratios, shares = append(ratios, r), append(shares, share)
+		}
+	}
+	if len(ratios) == 0 {
+		return nil
+	}
+	if w.ratio = stats.WeightedMedian(ratios, shares); w.ratio == 1 ||
+		!(math.Abs(w.inBase-w.ratio*w.inHead) <= 2*math.Max(1, w.ratio)) {
+		return nil
+	}
+	share := 0.0
+	for _, s := range kernels {
+		if w.follows(s, measure.Launches) {
+			share += w.head.Share(s)
+		}
+	}
+	if share < proportional {
+		return nil
+	}
+	return w
+}
+
+// of is how many times as much the baseline counts as the head.
+func (w *repeats) of(s measure.Subject, count measure.Metric) float64 {
+	return w.base.Typical(s, count.Name) / w.head.Typical(s, count.Name)
+}
+
+// follows reports whether a count is in proportion to the repeats, except for one repeat that may be cut.
+func (w *repeats) follows(s measure.Subject, count measure.Metric) bool {
+	slack := max(repeatSlack, min(cutSlack, 1/min(w.inBase, w.inHead)))
+	return math.Abs(w.of(s, count)/w.ratio-1) < slack
+}
+
+// factor scales a series of the head to as many repeats as the baseline has. It is 1 for a metric that is no sum over
+// the repeats. The workload's own time and launches follow from its kernels.
+func (w *repeats) factor(x *model.Series) float64 {
+	switch s := x.Subject; {
+	case s.Scope == measure.ScopeKernel && (x.Metric == measure.Total || x.Metric == measure.Launches):
+		return w.explained(s, measure.Launches)
+	case s == measure.Workload:
+		if x.Metric.Exact && x.Metric != measure.Repeats && x.Metric != measure.Launches &&
+			w.of(s, x.Metric) == w.ratio {
+			return w.ratio
+		}
+	case s.Scope == measure.ScopeWorkload && x.Metric == measure.Copies:
+		return w.explained(s, measure.Copies)
+	case s.Scope == measure.ScopeWorkload && (x.Metric == measure.CopyTime || x.Metric == measure.CopyBytes):
+		return w.explained(s, measure.CopyBytes)
+	}
+	return 1
+}
+
+// explained is the part of the difference of a count that the repeats explain, as a factor between 1 and their ratio:
+// a part of the launches and copies of a run may be done once, whatever the number of repeats.
+func (w *repeats) explained(s measure.Subject, count measure.Metric) float64 {
+	if f := w.of(s, count); f > 0 {
+		return min(max(f, min(1, w.ratio)), max(1, w.ratio))
+	}
+	return 1
+}
+
+// asMany gives the sums of the head's runs for as many repeats as the baseline has.
+func (w *repeats) asMany(head []model.Session) []model.Session {
+	out := slices.Clone(head)
+	for i := range out {
+		s := &out[i]
+		s.Series = slices.Clone(s.Series)
+		// that are added: by range, "" for the workload
+		added, launches := map[string][]float64{}, make([]float64, len(s.Runs))
+		for j := range s.Series {
+			x := &s.Series[j]
+			factor := w.factor(x)
+			if factor == 1 {
+				continue
+			}
+			switch x.Metric {
+			case measure.Total:
+				for _, in := range slices.Compact(append(strings.Split(x.Role, "/"), "")) {
+					added[in] = plus(added[in], x.Values, factor-1)
+				}
+			case measure.Launches:
+				launches = plus(launches, x.Values, factor-1)
+			}
+			x.Values = times(x.Values, factor)
+		}
+		for j := range s.Series {
+			switch x := &s.Series[j]; {
+			case x.Metric == measure.GPUTime && (x.Subject == measure.Workload ||
+				x.Subject.Scope == measure.ScopeRange):
+				x.Values = plus(x.Values, added[x.Subject.Name], 1)
+			case x.Subject == measure.Workload && x.Metric == measure.Launches:
+				x.Values = plus(x.Values, launches, 1)
+			case x.Subject == measure.Workload && x.Metric == measure.Repeats:
+				x.Values = slices.Repeat([]float64{w.inBase}, len(x.Values))
+			}
+		}
+	}
+	return out
+}
+
+// times multiplies each run by a factor.
+func times(values []float64, factor float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = factor * v
+	}
+	return out
+}
+
+// plus adds to each run a multiple of other values. What is not known adds nothing.
+func plus(to, values []float64, factor float64) []float64 {
+	out := make([]float64, max(len(to), len(values)))
+	copy(out, to)
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			out[i] += factor * v
+		}
+	}
+	return out
+}
+
+// regroup gives the head per step of the baseline where its runs do the same launches in another number of steps:
+// then a step of the head is another part of the work. ratio is the steps of the head to those of the baseline, 1
+// where they are the same.
+func regroup(base, head []model.Session) (regrouped []model.Session, ratio float64) {
+	if base[len(base)-1].Step == "" || recorded.ByLaunch(head) {
+		return head, 1
+	}
+	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
+	steps := func(s []model.Session) float64 { return float64(s[len(s)-1].Runs[0].Total) }
+	ratio = steps(head) / steps(base)
+	if !(math.Abs(math.Log(ratio)) > math.Log1p(CycleSlack)) {
+		return head, 1
+	}
+	share := 0.0
+	for _, s := range recorded.Kernels(h.Subjects()) {
+		if by := b.Typical(s, measure.Launches.Name) / h.Typical(s,
+			measure.Launches.Name); math.Abs(by/ratio-1) < repeatSlack {
+			share += h.Share(s)
+		}
+	}
+	if share < proportional {
+		return head, 1
+	}
+	regrouped = slices.Clone(head)
+	for i := range regrouped {
+		s := &regrouped[i]
+		s.Series = slices.Clone(s.Series)
+		for j := range s.Series {
+			if x := &s.Series[j]; x.Subject.Scope != measure.ScopeSection && x.Metric.PerStep() {
+				x.Values = times(x.Values, ratio)
+			}
+		}
+	}
+	return regrouped, ratio
+}

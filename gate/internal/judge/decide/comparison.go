@@ -1,0 +1,195 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/judge/align"
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/judge/terms"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// comparison is two sides under a policy.
+type comparison struct {
+	match.Sides
+	shared      [][2]int // pairs of a base and a head session that are one session
+	batches     bool     // they are one session, but not measured in turn
+	assumed     bool     // no side names its host: they are taken for one
+	trend       bool     // kernels of both batches get slower or faster from run to run
+	boards      result.Boards
+	fits        [2][]runFit         // of the sessions of base and head
+	whole       measure.Subject     // the kernel that makes up the GPU time, see [wholeKernel]
+	outlierRuns []result.OutlierRun // runs that are left out
+	few         *result.Remark      // why nothing is judged but bounds: too few runs, nil where there are enough
+	// the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
+	single    string
+	shift     float64           // common shift of nearly all kernels, 0 for none
+	outlier   float64           // relative change of that run as a whole, 0 if it is no outlier
+	waterfall *result.Waterfall // of the typical step, nil where that is not known
+	unmerged  map[unmerged]bool // of the base, see [comparison.unmeasured]
+	yielding  map[string]bool   // metrics of the step that would fail the gate if no output decided
+}
+
+// unmerged is a metric of a subject that a merge changed without a measurement: by subject, and by metric name alone.
+type unmerged struct {
+	subject measure.Subject
+	name    string
+	metric  measure.Metric
+}
+
+// hosts says how much is known of where the sides were measured: in the "same" session, on "different" hosts, at
+// different "times" on one GPU, or "unknown" where a profile does not name its GPU or time.
+func (t comparison) hosts() string {
+	if len(t.shared) > 0 {
+		return "same"
+	}
+	if t.assumed || recorded.OneGPU(t.Base.Sessions, t.Head.Sessions) {
+		return "times"
+	}
+	for _, s := range slices.Concat(t.Base.Sessions, t.Head.Sessions) {
+		if s.GPUHash == "" || s.Start.IsZero() {
+			return "unknown"
+		}
+	}
+	return "different"
+}
+
+// share is the part of the workload's GPU time that a pair is about, the larger of base and head.
+func (t comparison) share(p pair) float64 {
+	if p.Subject.Scope == measure.ScopeSection {
+		return math.Max(t.Base.ShareOfRun(p.Subject, p.Metric), t.Head.ShareOfRun(p.Subject, p.Metric))
+	}
+	if p.Match != "" && p.Match != "exact" && p.Metric.Name == t.Total.Name {
+		return math.Max(recorded.Typical(p.Base)/t.Base.Whole, recorded.Typical(p.Head)/t.Head.Whole)
+	}
+	return math.Max(t.Base.Share(p.Subject), t.Head.Share(p.Subject))
+}
+
+func newComparison(base, head []model.Session, policy *thresholds.Resolved) comparison {
+	t := comparison{Sides: match.NewSides(base, head, policy), boards: align.Boards(base, head),
+		yielding: map[string]bool{}}
+	t.assumed = !policy.OtherHost && recorded.NoHost(base) && recorded.NoHost(head)
+	for i := range base {
+		for j := range head {
+			if model.SameSession(base[i].Environment, head[j].Environment) ||
+				t.assumed && model.Close(base[i].Start, head[j].Start) {
+				t.shared = append(t.shared, [2]int{i, j})
+			}
+		}
+	}
+	// Sessions of the baseline without a partner are left out. All of the head is judged.
+	for j := range head {
+		if !slices.ContainsFunc(t.shared, func(p [2]int) bool { return p[1] == j }) {
+			t.shared = nil
+		}
+	}
+	// Where an accepted part replaced kernels of the baseline, no session with other kernels may be left out.
+	if align.Partial(base) && !t.holdAll(base) {
+		t.shared = nil
+	}
+	for _, p := range t.shared {
+		b, h := &base[p[0]], &head[p[1]]
+		t.batches = t.batches || !t.assumed && (!alternate(b, h, false) || !alternate(b, h, true))
+	}
+	t.whole = wholeKernel(t)
+	t.fits = [2][]runFit{newRunFits(t.Base, t.Head, t.Time), newRunFits(t.Head, t.Base, t.Time)}
+	t = t.leaveOut().singleRun()
+	t.trend, t.shift = t.trends(), shiftFrom(t.fits[0], batchLeast, stats.LevelStep/2)
+	t.unmerged = map[unmerged]bool{}
+	for i := range base {
+		for _, x := range base[i].Series {
+			if x.Unmeasured {
+				t.unmerged[unmerged{subject: x.Subject, metric: x.Metric}] = true
+				t.unmerged[unmerged{name: x.Subject.Name, metric: x.Metric}] = true
+			}
+		}
+	}
+	return t
+}
+
+// holdAll reports whether the base sessions of the pairs together have every kernel of the base.
+func (t comparison) holdAll(base []model.Session) bool {
+	own := map[measure.Subject]bool{}
+	for _, p := range t.shared {
+		for _, x := range base[p[0]].Series {
+			own[x.Subject] = true
+		}
+	}
+	return !slices.ContainsFunc(recorded.Kernels(t.Base.Subjects()), func(x measure.Subject) bool { return !own[x] })
+}
+
+// alternate reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both
+// saw the same clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one
+// recording without times are interleaved, and so are runs that one side lacks.
+func alternate(a, b *model.Session, unprofiled bool) bool {
+	if !unprofiled && a.Profiled()+b.Profiled() == 0 || unprofiled &&
+		(a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
+		return true
+	}
+	times := func(s *model.Session) (out []float64) {
+		for _, run := range s.Runs {
+			if !run.Start.IsZero() && run.Unprofiled == unprofiled {
+				out = append(out, float64(run.Start.UnixNano()))
+			}
+		}
+		return out
+	}
+	x, y := times(a), times(b)
+	if len(x) == 0 || len(y) == 0 {
+		return len(x) == len(y) && a.Start.Equal(b.Start)
+	}
+	// The order counts, not the time: the first run of a program often takes longer to start. Of two middle runs either
+	// may lie there.
+	among := func(a, b []float64) bool { return a[(len(a)-1)/2] <= b[len(b)-1] && a[len(a)/2] >= b[0] }
+	slices.Sort(x)
+	slices.Sort(y)
+	return among(x, y) && among(y, x)
+}
+
+// unmeasured reports whether the baseline of a pair is that of a merge that was never measured.
+func (t comparison) unmeasured(p pair) bool {
+	return len(t.unmerged) > 0 && (t.unmerged[unmerged{subject: p.Subject, metric: p.Metric}] ||
+		slices.ContainsFunc(p.BaseNames, func(name string) bool {
+			return t.unmerged[unmerged{name: name, metric: p.Metric}]
+		}))
+}
+
+// relation is that of the sides of a comparison.
+func (t comparison) relation() terms.Relation {
+	switch {
+	case t.batches:
+		return terms.BackToBack
+	case len(t.shared) > 0:
+		return terms.Interleaved
+	case t.assumed, recorded.OneGPU(t.Base.Sessions, t.Head.Sessions):
+		return terms.OtherTime
+	case t.boards == result.SameBoard:
+		return terms.SameBoard
+	}
+	return terms.OtherBoard
+}
+
+// term is the variance between sessions that is expected of a metric before its own sessions are seen; hostPart is that
+// of [terms.HostPart].
+func (t comparison) term(p pair, hostPart float64) float64 {
+	s, m := p.Subject, p.Metric
+	of := terms.Of(s, m, t.Head.Note(s, m.Name)+" "+t.Base.Note(s, m.Name))
+	if t.launched(p) {
+		of = terms.JobRow
+	}
+	sd := of.SD(t.relation(), hostPart)
+	if of <= terms.SumRow {
+		sd = math.Min(sd, t.Policy.SessionSD)
+		between := terms.Row.SD(of, terms.OtherBoard, hostPart)
+		if t.relation() >= terms.SameBoard && t.Policy.SessionSD > between {
+			sd *= t.Policy.SessionSD / between
+		}
+	}
+	return sd * sd
+}

@@ -1,0 +1,56 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/judge/terms"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// launched reports whether a pair is wall time before or after the steps of a job of several processes, which no rule
+// selects. Launchers start processes, join them to a group and end them one by one, which varies far more than the
+// program.
+func (t comparison) launched(p pair) bool {
+	several := func(x model.Session) bool { return x.Processes > 1 }
+	outside := []measure.Subject{measure.Before, measure.Warmup, measure.After}
+	return p.Metric == measure.Elapsed && slices.Contains(outside, p.Subject) && !t.selected(p) &&
+		slices.ContainsFunc(slices.Concat(t.Base.Sessions, t.Head.Sessions), several)
+}
+
+// wholeRun is the wall time of the run, the sum of its sections in each run.
+func (t comparison) wholeRun() whole {
+	m := measure.Elapsed
+	base, head := t.Base.Sum(measure.Sections, m.Name), t.Head.Sum(measure.Sections, m.Name)
+	e := newEstimate(t, pair{Pair: match.Pair{Metric: m, Base: base, Head: head}})
+	sd := terms.JobRow.SD(t.relation(), 0)
+	e.run, e.session = e.contrast.Run, stats.Variance{S2: sd * sd, DF: stats.SessionDF}
+	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
+	margin := stats.Margin(e.variance, result.Confidence)
+	change := e.contrast.Estimate
+	return whole{metric: m.Name, title: "the run", change: e.natural(change), low: e.natural(change - margin),
+		high: e.natural(change + margin), allowed: sectionLeast}
+}
+
+// allSections is the time of the sections of a run together; start-up counts only for itself. A section that
+// takes the time that the others no longer take is not slower, where the sum is not by more than the floor of sections.
+// Those of a job are its whole run.
+func (g *forgiveness) allSections(e estimate, _ *result.Finding) []whole {
+	if g.launched(e.pair) {
+		return []whole{g.wholeRun()}
+	}
+	sum := func(side *recorded.Index) (all float64) {
+		for _, s := range side.Subjects() {
+			if s.Scope == measure.ScopeSection && side.HasMetric(s, e.Metric.Name) &&
+				(s != measure.Before || e.Subject == measure.Before) {
+				all += side.Typical(s, e.Metric.Name)
+			}
+		}
+		return all
+	}
+	return ofSameWork(e.Metric.Name, "all sections of the run", sum(g.Head)/sum(g.Base)-1, sectionLeast)
+}

@@ -1,0 +1,207 @@
+package decide
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/code"
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/judge/align"
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/verdict"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reduce/attribution"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Input is all that a judgement depends on. Sessions stand oldest first.
+type Input struct {
+	Baseline, Head []model.Session
+	Policy         *thresholds.Resolved
+	// Since holds every session since the anchor of the baseline for judging drift. Without any, drift is judged by the
+	// baseline's own sessions alone.
+	Since []model.Session
+	// CodeOnly judges device code alone, without a measurement.
+	CodeOnly bool
+	// Unchanged is the reason of a pass with CodeOnly where all that is measured is as in the baseline, nil elsewhere.
+	Unchanged *result.Remark
+	// Look says which of several looks at growing data this is; the zero value is the only one.
+	Look Look
+}
+
+// Look is one of several judgements of the same measurement, each with more runs.
+type Look struct {
+	Number, Of     int
+	Runs, MostRuns int     // a side, in this look and in the last
+	Alpha          float64 // the part of the policy's error that this look may spend
+}
+
+// Stage is how far a judgement came.
+type Stage int
+
+// The stages. A refusal ends a judgement; device code alone is never compared.
+const (
+	CodeAlone Stage = iota
+	Refused         // nothing was judged, see [Refuse]
+	Measured        // the sides cannot be compared
+	Aligned         // the sides have nothing that can be compared
+	Compared
+)
+
+// Decision is the answer of a gate, as a report without explanations, with the input of explainers.
+type Decision struct {
+	answer
+	Input
+	Stage Stage
+	Base  []model.Session // sessions of Baseline that are compared with the head
+	// Matching holds the compared pairs, and nothing before [Compared].
+	Matching match.Matching
+	// Unranked are the findings in the order of the pairs.
+	Unranked []result.Finding
+	// Scaled, Single, Moved, LeftOut, Assumed and Drift are remarks on the work that was scaled, on a single run, on
+	// outlier values, on runs that were left out, on hosts that are not named, and on drift.
+	Scaled, Single, Moved, LeftOut, Assumed, Drift []result.Remark
+
+	t comparison
+}
+
+// answer embeds the report one level below [Input], whose baseline and head are sessions.
+type answer struct{ result.Report }
+
+// Cost is the part of a step or run that a slowdown has to add to fail the gate.
+func (d *Decision) Cost() float64 { return d.t.cost() }
+
+// Hosts says how much is known of the hosts of the sides: see [reason.CommonShift].
+func (d *Decision) Hosts() string { return d.t.hosts() }
+
+// FewRuns reports whether the sides have too few runs for any judgement but of bounds.
+func (d *Decision) FewRuns() bool { return d.t.few != nil }
+
+// Yields reports whether a metric of the step would fail the gate if no output decided about the program's speed.
+func (d *Decision) Yields(metric string) bool { return d.t.yielding[metric] }
+
+// Judge compares the head with the baseline and returns the verdict. Input that cannot be compared gets NoVerdict and
+// the reason of the refusal.
+func Judge(in Input) *Decision {
+	policy := in.Policy
+	in.Baseline, in.Since = match.SameOperations(in.Baseline, in.Head), match.SameOperations(in.Since, in.Head)
+	if in.Look.Alpha > 0 {
+		look := *in.Policy
+		look.Alpha, policy = in.Look.Alpha, &look
+	}
+	followed := policy // policy for drift
+	if slices.ContainsFunc(policy.Rules, func(r thresholds.Rule) bool { return r.Drift != nil }) {
+		compared, drifts := *policy, *policy
+		compared.Alpha, drifts.Alpha = (1-driftPart)*policy.Alpha, driftPart*policy.Alpha
+		policy, followed = &compared, &drifts
+	}
+	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
+	d := newDecision(in, CodeAlone)
+	if in.CodeOnly {
+		d.HeadSessions = nil
+		var failed *result.Remark
+		d.Code, failed = code.Compare(in.Baseline, in.Head, policy)
+		return d.conclude(verdict.Gate{Code: failed, CodeAlone: cmp.Or(in.Unchanged, code.Alone(d.Code, in.Baseline))})
+	}
+	base, refusal := align.Comparable(in.Baseline, in.Head)
+	d.Stage, d.Base, d.Boards = Measured, base, align.Boards(base, in.Head)
+	if refusal != nil {
+		return d.conclude(verdict.Gate{Refused: refusal})
+	}
+	base, in.Head = align.InSuites(base, in.Head), align.InSuites(in.Head, base)
+	head, scaled := align.SameWork(base, in.Head)
+	d.Stage, d.t, d.Scaled = Aligned, newComparison(withRatios(policy, base),
+		withRatios(policy, head), policy), scaled
+	m := match.New(d.t.Sides)
+	if refusal := m.Refusal(); refusal != nil {
+		return d.conclude(verdict.Gate{Refused: refusal})
+	}
+	d.Stage, d.Matching = Compared, m
+	d.compare()
+	d.Drift = Drift(in.Baseline, in.Since, in.Head, followed)
+	g := verdict.Gate{Sides: d.t.Sides, TooFew: d.t.few, Outlier: d.t.outlierAsAWhole(),
+		LeftOut: d.t.leftOutOfHead(), Drift: d.Drift, Unmet: cmp.Or(m.Unmet(), unmetRatio(policy, d.t.Head))}
+	d.Code, g.Code = code.Compare(in.Baseline, in.Head, policy)
+	return d.conclude(g)
+}
+
+func newDecision(in Input, stage Stage) *Decision {
+	d := &Decision{Input: in, Stage: stage, answer: answer{result.Report{Alpha: result.Unknown,
+		Confidence: result.Confidence, HeadSessions: in.Head, Findings: []result.Finding{},
+		Basis: &result.Basis{Policy: in.Policy}}}}
+	if in.Policy != nil {
+		d.Alpha = result.Number(in.Policy.Alpha)
+	}
+	return d
+}
+
+func (d *Decision) conclude(g verdict.Gate) *Decision {
+	verdict.Of(g, &d.Report)
+	return d
+}
+
+// compare adds the findings, and the relation of the sides.
+func (d *Decision) compare() {
+	t, pairs := &d.t, d.Matching.Pairs
+	if t.OtherCycle() == nil && t.OneStep() == nil {
+		t.waterfall = attribution.NewWaterfall(t.Base, t.Head, match.SumNames(pairs), t.outlierRuns)
+	}
+	d.Waterfall = t.waterfall
+	all := estimates(t, pairs)
+	d.Findings, d.Family = decide(*t, all)
+	d.Unranked = slices.Clone(d.Findings)
+	d.Single, d.Moved, d.LeftOut = t.singleRunRemarks(), movedRuns(all, d.Findings), leftOut(*t)
+	d.Assumed = result.SayIf(t.assumed, reason.OneHost)
+	d.OneGPU = recorded.OneGPU(t.Base.Sessions, t.Head.Sessions)
+	if x := result.Number(recorded.Apart(t.Base.Sessions, t.Head.Sessions)); x.Known() {
+		d.Apart = x
+	}
+	d.Paired, d.Batches, d.OutlierRuns = len(t.shared) > 0 && !t.batches && !t.assumed, t.batches, t.outlierRuns
+	measure.Sort(d.Findings, func(a, b result.Finding) int {
+		return cmp.Compare(verdict.Rank(&a), verdict.Rank(&b))
+	})
+	d.Label()
+	d.Detects = verdict.Detects(d.Findings)
+}
+
+// Refuse is the decision on a measurement that could not be judged at all, with the sides as far as they are known.
+func Refuse(in Input, why error) *Decision {
+	d := newDecision(in, Refused)
+	d.Base = in.Baseline
+	return d.conclude(verdict.Gate{Refused: ReasonOf(why)})
+}
+
+// ReasonOf is an error in words, with the key and the next step of a [model.Refusal].
+func ReasonOf(err error) *result.Remark {
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+		return &result.Remark{Key: string(refusal.Kind), Sentence: refusal.Reason, Next: refusal.Next}
+	}
+	return &result.Remark{Sentence: err.Error()}
+}
+
+// Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
+// of the baseline.
+func Drift(base, since, head []model.Session, policy *thresholds.Resolved) []result.Remark {
+	// the anchor is the first state of a drift
+	recent := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
+		return len(since) > 0 && s.Start.Before(since[0].Start)
+	})
+	return history.Drift(followed(since, head, policy), followed(recent, head, policy), policy.Alpha)
+}
+
+// followed are the sessions that the head can be compared with, followed by the head, and the metrics they are compared
+// by; none where there are fewer than three.
+func followed(sessions, head []model.Session, policy *thresholds.Resolved) history.Basis {
+	fits, because := align.Comparable(sessions, head)
+	all := history.Separate(slices.Concat(fits, head))
+	if because != nil || len(fits) < 2 || len(all) < 3 {
+		return history.Basis{}
+	}
+	t := newComparison(fits, head, policy)
+	return history.Basis{Sessions: all, Time: t.Time, Total: t.Total, Tick: t.Tick, Policy: t.Policy}
+}

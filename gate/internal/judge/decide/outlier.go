@@ -1,0 +1,226 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks
+// at the data, so this one may spend half of the gate's error (Bonferroni).
+func (t comparison) leaveOut() comparison {
+	for i, side := range []*recorded.Index{t.Base, t.Head} {
+		for j := range side.Sessions {
+			outliers := t.fits[i][j].outliers()
+			for run := range side.Sessions[j].Profiled() {
+				if by, ok := outliers[run]; ok {
+					t.outlierRuns = append(t.outlierRuns,
+						result.OutlierRun{Side: recorded.SideNames[i], Session: j, Run: run, Change: result.Number(by)})
+				}
+			}
+		}
+	}
+	if len(t.outlierRuns) > 0 {
+		policy := *t.Policy
+		policy.Alpha /= 2
+		t.Policy = &policy
+	}
+	return t
+}
+
+// judged is a pair without the samples of outlier runs, except for counts. Kernels say nothing of unprofiled runs.
+func (t comparison) judged(x match.Pair) pair {
+	p := pair{Pair: x, shown: [2][][]float64{x.Base, x.Head}}
+	switch {
+	case p.Metric.Exact, !p.Compared():
+		return p
+	case p.Metric.Unprofiled():
+		return winsoriseStep(p)
+	}
+	for _, x := range t.outlierRuns {
+		samples := &p.Base
+		if x.Side != recorded.SideNames[0] {
+			samples = &p.Head
+		}
+		*samples = slices.Clone(*samples)
+		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
+		(*samples)[x.Session][x.Run] = math.NaN()
+	}
+	if p.isStep() {
+		return winsoriseStep(p)
+	}
+	return p
+}
+
+func leftOut(t comparison) []result.Remark {
+	return measure.Map(t.outlierRuns, func(x result.OutlierRun) result.Remark {
+		return result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change})
+	})
+}
+
+// leftOutOfHead is why a gate has no verdict where two or more runs of the head were left out as slower, and fewer of
+// the baseline: the program may be slower in some of its runs. Nil elsewhere.
+func (t comparison) leftOutOfHead() *result.Remark {
+	var slower [2]int
+	most := 0.0
+	for _, x := range t.outlierRuns {
+		if x.Change > 0 {
+			slower[slices.Index(recorded.SideNames[:], x.Side)]++
+			most = math.Max(most, float64(x.Change))
+		}
+	}
+	if slower[1] < 2 || slower[1] <= slower[0] {
+		return nil
+	}
+	return result.Refuse(model.OutlierRun, "measure again with more runs, with the base build beside the head",
+		"%d of %s of the head are slower in nearly all kernels, by up to %s, and %d of the baseline: "+
+			"a neighbour or a clock does that as well as code",
+		slower[1], measure.Count(t.Head.Runs(), "run"), result.Number(most).Change(), slower[0])
+}
+
+// movedRuns names the runs of the head that are outliers in something which can fail the gate, where the comparison
+// does, is undecided, or the mean with the run in full would pass its limit. A run in a mode that both sides have is
+// none.
+func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
+	var runs, of []string
+	most := 0.0
+	for i, e := range estimates {
+		// Start-up times vary, and have wide limits.
+		section := e.Metric.OutsideSteps() || e.Subject.Scope == measure.ScopeSection
+		if section || !findings[i].Gates || e.small || len(e.movedRuns) == 0 || e.modes.onBoth() {
+			continue
+		}
+		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.Head))
+		some := false
+		for _, run := range e.movedRuns {
+			by := raw[run]/centre - 1
+			f, in := &findings[i], result.Number(by/float64(len(raw)))
+			if kept := f.Outcome != result.Slower && f.Outcome != result.Undecided; kept && !(f.Change+in > f.Limit) {
+				continue
+			}
+			some = true
+			if name := runName(e.Metric, run); !slices.Contains(runs, name) {
+				runs = append(runs, name)
+			}
+			if math.Abs(by) > math.Abs(most) {
+				most = by
+			}
+		}
+		if !some {
+			continue
+		}
+		name := findings[i].Kernel
+		switch {
+		case e.Subject == measure.Workload && e.isStep():
+			name = result.Title(measure.StepTime.Name) // the mean is another view of it
+		case e.Subject == measure.Workload:
+			name = result.Title(e.Metric.Name)
+		}
+		if !slices.Contains(of, name) {
+			of = append(of, name)
+		}
+	}
+	return result.SayIf(runs != nil, reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})
+}
+
+// runName is the number of a run among those that have a metric, over all sessions, given its index there.
+func runName(m measure.Metric, run int) string {
+	kind := ""
+	if m.Unprofiled() {
+		kind = "unprofiled "
+	}
+	return kind + strconv.Itoa(run+1)
+}
+
+// winsoriseTime moves the outlier runs of a kernel's or a sum's time towards the others of their session, as those of
+// steps are, and reports whether there is one: one run neither makes a finding nor hides one. A run at whose level the
+// other side has runs is no outlier.
+func winsoriseTime(t comparison, e *estimate, run stats.Variance) bool {
+	if e.Metric.Exact || e.Metric.Unprofiled() || e.Metric.Unit != measure.Time.Unit || e.isStep() || !e.relative ||
+		e.modes.counted {
+		return false
+	}
+	p, any := e.pair, false
+	for i, side := range []*[][]float64{&p.Base, &p.Head} {
+		other := stats.Pooled([][][]float64{e.Head, e.Base}[i])
+		sessions := slices.Clone(*side)
+		for j := range sessions {
+			var some bool
+			sessions[j], some = winsorise(sessions[j], other, math.Sqrt(run.S2))
+			any = any || some
+		}
+		*side = sessions
+	}
+	if any {
+		p.movedRuns = differing(e.Head, p.Head)
+		moved := newEstimate(t, p)
+		moved.winsorised = true
+		if e.modes.onBoth() {
+			moved.modes = e.modes
+		}
+		*e = moved
+	}
+	return any
+}
+
+// winsorise moves the outliers of one session to the edge of the others, at most a fifth of the runs. sd is the
+// expected standard deviation between runs.
+func winsorise(session, other []float64, sd float64) ([]float64, bool) {
+	values := stats.Known(session)
+	logs := stats.Transform([][]float64{values, other}, math.Log)
+	centre := stats.Median(logs[0])
+	residuals := measure.Map(logs[0], func(v float64) float64 { return math.Abs(v - centre) })
+	sd = math.Max(sd, stats.Median(residuals)/stats.NormalQuartile)
+	for i := range logs[1] {
+		logs[1][i] -= centre
+	}
+	var far []int
+	beyond := 0
+	for run, v := range session {
+		by := math.Log(v) - centre
+		if math.Abs(by) > math.Max(stats.LevelStep, outlierFrom*sd) {
+			if beyond++; !onLevel(by, logs[1]) {
+				far = append(far, run)
+			}
+		}
+	}
+	if len(far) == 0 || beyond > int((1-agree)*float64(len(values))) {
+		return session, false
+	}
+	out := slices.Clone(session)
+	for _, run := range far {
+		by := math.Log(session[run]) - centre
+		out[run] = math.Exp(centre + math.Copysign(math.Min(math.Abs(by), outlierTo*sd), by))
+	}
+	return out, true
+}
+
+// outlierValue names the one run of a session that lies far from all others, which widens the interval by itself.
+func outlierValue(sides [2][][]float64) []result.Remark {
+	const least = 4 // runs
+	for i, side := range sides {
+		for _, session := range side {
+			runs := stats.Known(session)
+			centre, spread := stats.Median(runs), stats.MAD(runs)
+			var far []float64
+			for _, v := range runs {
+				if d := math.Abs(v - centre); d > outlierRunFrom*spread && d > stats.LevelStep*centre {
+					far = append(far, v)
+				}
+			}
+			if len(runs) >= least && len(far) == 1 {
+				by := result.Number(far[0]/centre - 1)
+				return []result.Remark{result.Say(reason.Outlier{Side: recorded.SideNames[i], Change: by})}
+			}
+		}
+	}
+	return nil
+}

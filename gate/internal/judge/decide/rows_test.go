@@ -1,0 +1,277 @@
+package decide_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/insight"
+	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// rowsOf is a session of a benchmark file a run, with the time of each row by row and run.
+func rowsOf(host string, rows [][]float64, metric measure.Metric) model.Session {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	s := model.Session{Environment: model.Environment{GPU: "NVIDIA H100", GPUHash: host, Tool: "nvbench", Start: at}}
+	for i := range rows[0] {
+		s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true,
+			Start: at.Add(time.Duration(i) * time.Minute)})
+	}
+	for i, values := range rows {
+		subject := measure.Subject{Scope: measure.ScopeBenchmark, Name: fmt.Sprintf("row %d", i)}
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: values})
+	}
+	return s
+}
+
+// Two levels of some rows, a few per cent apart, do not explain a change that is many times as large in another row;
+// they may explain one of their size. More runs never find less.
+func TestLevelsAndSize(t *testing.T) {
+	noise := func(i, run int) float64 { return 1 + 0.001*float64((i*7+run*5)%11-5)/5 }
+	rows := func(runs int, change float64) (out [][]float64) {
+		for i := range 120 {
+			values := make([]float64, runs)
+			for run := range values {
+				values[run] = 20e3 * noise(i, run)
+				if i%20 == 1 && run%2 == 1 {
+					values[run] *= 1.02 // another level
+				}
+				if i == 5 {
+					values[run] *= 1 + change
+				}
+			}
+			out = append(out, values)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		base, head int
+		change     float64
+		slower     bool
+	}{
+		{3, 3, 0.2, true}, {5, 3, 0.2, true}, {5, 4, 0.2, true}, {7, 7, 0.2, true},
+		{5, 3, 0.05, false}, {5, 4, 0.05, false}, {7, 7, 0.05, true},
+	} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", rows(x.base, 0), measure.Duration)},
+			Head:     []model.Session{rowsOf("a", rows(x.head, x.change), measure.Duration)}}).Shown(nil)
+		slower := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Name == "row 5" && f.Outcome == result.Slower
+		})
+		if slower != x.slower {
+			t.Errorf("%d and %d runs, %+.0f %%: slower %v (%s: %s)", x.base, x.head, 100*x.change, slower, r.Verdict,
+				r.Reason)
+		}
+	}
+}
+
+// A last digit that changes by one is no finding: values are printed with a resolution, as times have a tick. A change
+// of several digits is one, and so is a whole number, which may be a count.
+func TestResolution(t *testing.T) {
+	flat := func(v float64) [][]float64 { return [][]float64{{v, v, v, v, v}} }
+	for _, x := range []struct {
+		name       string
+		metric     measure.Metric
+		base, head float64
+		slower     bool
+	}{
+		{"milliseconds of seconds", measure.Duration, 0.001 * 1e9, 0.002 * 1e9, false}, // was: fail +100 %
+		{"tenths of a millisecond", measure.Duration, 1.2e6, 1.3e6, false},             // was: fail +8.3 %
+		{"five tenths", measure.Duration, 1.2e6, 1.7e6, true},
+		{"all digits", measure.Duration, 1.2345678e6, 1.3456789e6, true},
+		{"a decimal of a rate", measure.ItemRate, 1.3, 1.2, false},
+		{"a whole rate", measure.ItemRate, 1300, 1200, true},
+	} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", flat(x.base), x.metric)},
+			Head:     []model.Session{rowsOf("a", flat(x.head), x.metric)}}).Shown(nil)
+		if slower := r.Verdict == result.Fail; slower != x.slower {
+			t.Errorf("%s: slower %v (%s: %s)", x.name, slower, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// A last digit that is now the one and now the other is no mode, and the resolution is named by its size.
+func TestResolutionIsNoMode(t *testing.T) {
+	for _, host := range []string{"a", "b"} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", [][]float64{{1.2e9, 1.2e9, 1.3e9, 1.2e9, 1.2e9}}, measure.Duration)},
+			Head: []model.Session{rowsOf(host, [][]float64{{1.3e9, 1.3e9, 1.3e9, 1.3e9, 1.3e9}},
+				measure.Duration)}}).Shown(nil)
+		if f := r.Findings[0]; r.Verdict != result.Pass || f.Mode != nil ||
+			strings.Contains(f.Reason, "resolution of 0 ns") {
+			t.Errorf("host %s: %s: %s %s", host, r.Verdict, r.Reason, f.Reason) // was: no verdict, resolution of 0 ns
+		}
+	}
+}
+
+// One bad process of the base hides no change of all of the head.
+func TestBadProcess(t *testing.T) {
+	for _, by := range []float64{0.15, 0.2, 0.3, 0.5} {
+		for bad := range 5 {
+			base, head := []float64{1000e3, 1001e3, 999e3, 1000.5e3, 999.5e3}, []float64{}
+			for _, v := range base {
+				head = append(head, v*(1+by))
+			}
+			base[bad] *= 1.4
+			r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+				Baseline: []model.Session{rowsOf("a", [][]float64{base}, measure.Duration)},
+				Head:     []model.Session{rowsOf("a", [][]float64{head}, measure.Duration)}}).Shown(nil)
+			if r.Verdict == result.Pass {
+				t.Errorf("%+.0f %%, run %d of the base is bad: %s: %s", 100*by, bad, r.Verdict, r.Reason)
+			}
+		}
+	}
+}
+
+// The GPU time of a row is that of few kernels, and one kernel may differ by 4 % between hosts.
+func TestRowOnAnotherHost(t *testing.T) {
+	rows := func(runs int, change float64) (out [][]float64) {
+		for i := range 60 {
+			values := make([]float64, runs)
+			for run := range values {
+				values[run] = 20e3 * (1 + 0.0002*float64((i*7+run*5)%11-5))
+				if i == 5 {
+					values[run] *= 1 + change
+				}
+			}
+			out = append(out, values)
+		}
+		return out
+	}
+	for _, x := range []struct {
+		host   string
+		change float64
+		want   result.Verdict
+	}{{"a", 0.038, result.Fail}, {"b", 0.038, result.NoVerdict}, {"b", 0.08, result.Fail}} {
+		r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+			Baseline: []model.Session{rowsOf("a", rows(5, 0), measure.GPUDuration)},
+			Head:     []model.Session{rowsOf(x.host, rows(5, x.change), measure.GPUDuration)}}).Shown(nil)
+		if r.Verdict != x.want {
+			t.Errorf("host %s, %+.1f %%: %s (%s)", x.host, 100*x.change, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// A row of the CPU's time on another host is undecided for the host; it has no step that could be replayed.
+func TestRowHasNoStep(t *testing.T) {
+	times := [][]float64{{1e6, 1.001e6, 0.999e6}}
+	r := insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+		Baseline: []model.Session{rowsOf("a", times, measure.Duration)},
+		Head:     []model.Session{rowsOf("b", times, measure.Duration)}}).Shown(nil)
+	if why := r.Findings[0].Reason; !strings.Contains(why, "different hosts") || strings.Contains(why, "steps") {
+		t.Errorf("the row is %s: %s", r.Findings[0].Outcome, why)
+	}
+}
+
+// Fifteen noisy rows of an unchanged program: some interval lies beyond the limit by chance, which leaves few gates
+// without a verdict. A row that is slower by 40 % still passes in few.
+func TestDoubtOfManyRows(t *testing.T) {
+	const gates = 200
+	for _, x := range []struct {
+		change float64
+		passes [2]int // smallest and largest number of gates that pass
+	}{{0, [2]int{gates * 95 / 100, gates}}, {0.4, [2]int{0, gates / 10}}} {
+		r, passed := rand.New(rand.NewPCG(1, 2)), 0
+		rows := func(change float64) (out [][]float64) {
+			for i := range 15 {
+				values := make([]float64, 6)
+				for run := range values {
+					values[run] = 20e6 * math.Exp(0.1*r.NormFloat64())
+					if i == 5 {
+						values[run] *= 1 + change
+					}
+				}
+				out = append(out, values)
+			}
+			return out
+		}
+		for range gates {
+			if insight.Judge(decide.Input{Policy: thresholds.Default().For(""),
+				Baseline: []model.Session{rowsOf("a", rows(0), measure.Duration)},
+				Head:     []model.Session{rowsOf("a", rows(x.change), measure.Duration)}}).Verdict == result.Pass {
+				passed++
+			}
+		}
+		if passed < x.passes[0] || passed > x.passes[1] {
+			t.Errorf("%+.0f %% in one row of 15: %d of %d gates pass, want %v", 100*x.change, passed, gates, x.passes)
+		}
+	}
+}
+
+// A row that is slower by 50 % or more in every process has no pass where the hosts of the files are not named: hosts
+// move all rows together, and the rows show how far one differs of its own. Unchanged rows on other hosts do not fail,
+// and have a verdict.
+func TestRowsOfUnknownHosts(t *testing.T) {
+	third := func(i int) bool { return i%3 == 0 }
+	first := func(i int) bool { return i == 0 }
+	every := func(int) bool { return true }
+	const gates = 40
+	for _, x := range []struct {
+		name     string
+		slower   float64 // change of the rows
+		changed  func(i int) bool
+		apart    float64 // sd of the log ratio of two hosts
+		onHost   func(i int) bool
+		mostPass int // gates that may pass
+		leastFew int // gates that have to pass
+	}{
+		{"one row +50 %", 0.5, first, 0, every, 0, 0},
+		{"one row +70 %", 0.7, first, 0, every, 0, 0},
+		{"a third +60 %", 0.6, third, 0, every, 0, 0},
+		{"half +60 %", 0.6, func(i int) bool { return i%2 == 0 }, 0, every, 0, 0},
+		{"all +50 %", 0.5, every, 0, every, 0, 0},
+		{"unchanged, rows of the CPU", 0, every, 0.18, every, gates, 36},
+		{"unchanged, one of the CPU", 0, every, 0.18, first, gates, 36},
+		{"unchanged, a third of the CPU", 0, every, 0.18, third, gates, 36},
+	} {
+		for _, n := range []int{3, 12, 40} {
+			for _, noise := range []float64{0.003, 0.02} {
+				r, passed := rand.New(rand.NewPCG(6, uint64(n))), 0
+				for range gates {
+					var sides [2][][]float64
+					host := math.Exp(x.apart * r.NormFloat64())
+					for i := range n {
+						by := 1.0
+						if x.changed(i) {
+							by += x.slower
+						}
+						if x.onHost(i) {
+							by *= host
+						}
+						for side, by := range []float64{1, by} {
+							values := make([]float64, 5)
+							for run := range values {
+								values[run] = by * 1e6 * math.Exp(noise*r.NormFloat64())
+							}
+							sides[side] = append(sides[side], values)
+						}
+					}
+					policy := thresholds.Default()
+					policy.OtherHost = true
+					got := insight.Judge(decide.Input{Policy: policy.For(""),
+						Baseline: []model.Session{rowsOf("", sides[0], measure.Duration)},
+						Head:     []model.Session{rowsOf("", sides[1], measure.Duration)}})
+					if got.Verdict == result.Pass {
+						passed++
+					}
+					if got.Verdict == result.Fail && x.slower == 0 {
+						t.Errorf("%s, %d rows: %s: %s", x.name, n, got.Verdict, got.Reason)
+					}
+				}
+				if passed > x.mostPass || passed < x.leastFew {
+					t.Errorf("%s, %d rows, noise %.1f %%: %d of %d gates pass, want %d to %d", x.name, n, 100*noise,
+						passed, gates, x.leastFew, x.mostPass)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package decide_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// sideOf is a program with so many runs, changed.
+func sideOf(runs int, change func(*program)) program {
+	return quiet().with(func(p *program) {
+		p.runs, p.seed = runs, p.seed+uint64(runs)
+		change(p)
+	})
+}
+
+// One run is compared with the spread of three or more, on either side; with fewer only bounds are judged.
+func TestOnce(t *testing.T) {
+	same := func(*program) {}
+	slower := func(k int, by float64) func(*program) {
+		return func(p *program) { p.kernels[k].time *= by }
+	}
+	all := func(by float64) func(*program) {
+		return func(p *program) {
+			for k := range p.kernels {
+				p.kernels[k].time *= by
+			}
+		}
+	}
+	for _, c := range []struct {
+		name       string
+		base, head program
+		limit      float64
+		verdict    result.Verdict
+		key        string // of the verdict
+		finding    string // of the time of softmax
+	}{
+		{"1 against 1", sideOf(1, same), sideOf(1, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"2 against 1", sideOf(2, same), sideOf(1, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"1 against 2", sideOf(1, same), sideOf(2, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"3 against 1", sideOf(3, same), sideOf(1, slower(1, 1.08)), 0.03, result.Fail, "slower", "beyond"},
+		{"5 against 1, unchanged", sideOf(5, same), sideOf(1, same), 0.03, result.Pass, "none-slower", "within"},
+		{"5 against 1, +5 %", sideOf(5, same), sideOf(1, slower(1, 1.05)), 0.03, result.Fail, "slower", "beyond"},
+		{"1 against 5, +5 %", sideOf(1, same), sideOf(5, slower(1, 1.05)), 0.03, result.Fail, "slower", "beyond"},
+		{"5 against 1, faster", sideOf(5, same), sideOf(1, slower(1, 0.95)), 0.03, result.Pass, "none-slower",
+			"better"},
+		{"5 against 1, as much as a kernel may be off in one run", sideOf(5, same), sideOf(1, slower(1, 1.014)), 0.005,
+			result.NoVerdict, "doubted", "single-run"},
+		{"5 against 1, slower as a whole", sideOf(5, same), sideOf(1, all(1.1)), 0.03, result.NoVerdict,
+			"single-run-outlier", "outlier-as-a-whole"},
+		{"5 against 1, faster as a whole", sideOf(5, same), sideOf(1, all(0.9)), 0.03, result.NoVerdict,
+			"single-run-outlier", "outlier-as-a-whole"},
+		{"1 against 5, slower as a whole", sideOf(1, same), sideOf(5, all(1.1)), 0.03, result.NoVerdict,
+			"single-run-outlier", "outlier-as-a-whole"},
+		{"5 against 5, slower as a whole", sideOf(5, same), sideOf(5, all(1.1)), 0.03, result.Fail, "slower", "beyond"},
+	} {
+		p := thresholds.Default()
+		p.Threshold = c.limit
+		r := evaluate([]model.Session{c.base.session()}, []model.Session{c.head.session()}, p)
+		if f := find(r, "softmax", "time"); r.Verdict != c.verdict || r.ReasonKey != c.key || f.ReasonKey != c.finding {
+			t.Errorf("%s: %s (%s), softmax %s; want %s (%s), %s", c.name, r.Verdict, r.Reason, f.Reason, c.verdict,
+				c.key, c.finding)
+		}
+		lone := min(c.base.runs, c.head.runs) == 1 && max(c.base.runs, c.head.runs) >= 3
+		if held := slices.ContainsFunc(r.Remarks,
+			func(x result.Remark) bool { return x.Key == "compared-single" }); held != lone {
+			t.Errorf("%s: that one run was held against several is said: %v", c.name, held)
+		}
+		if r.ReasonKey == "few-runs" && (r.Findings[0].Kernel != "softmax" &&
+			r.Findings[0].Scope == measure.ScopeKernel ||
+			slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Fails() })) {
+			t.Errorf("%s: %+v is first, %+v", c.name, r.Findings[0], r.Findings)
+		}
+	}
+}
+
+// A step that takes as much longer as a stray run does is no failure and no pass where one run says so; one that takes
+// twice as long is a failure; and where the base has such runs it is open.
+func TestOnceStep(t *testing.T) {
+	stepped := func(runs int, times ...float64) []model.Session {
+		s := sideOf(runs, func(*program) {}).session()
+		s.Series = append(s.Series, model.Series{Subject: measure.Workload, Metric: measure.StepTime, Values: times})
+		s.SortSeries()
+		return []model.Session{s}
+	}
+	for _, c := range []struct {
+		name    string
+		base    []model.Session
+		head    float64
+		verdict result.Verdict
+		key     string // of the step
+	}{
+		{"unchanged", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 501e3, result.Pass, "within"},
+		{"+45 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 725e3, result.NoVerdict, "single-run"},
+		{"a base that strays by 2 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 510e3), 725e3, result.NoVerdict,
+			"single-run"},
+		{"a base that strays as well", stepped(5, 500e3, 501e3, 502e3, 499e3, 700e3), 725e3, result.Pass, "slow-runs"},
+		{"more than twice", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 1100e3, result.Fail, "beyond"},
+		{"faster", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 400e3, result.Pass, "single-run"},
+	} {
+		r := evaluate(c.base, stepped(1, c.head), thresholds.Default())
+		if f := find(r, "workload", "step_time"); f == nil || r.Verdict != c.verdict || f.ReasonKey != c.key {
+			t.Errorf("%s: %s (%s), %+v; want %s, %s", c.name, r.Verdict, r.Reason, f, c.verdict, c.key)
+		}
+	}
+}
+
+// Unchanged programs with one run against five raise a false alarm in at most 1 % of gates. Kernels that got 5 % slower
+// are found.
+func TestOnceOnRecordings(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []float64{0.01, 0.03} {
+		p := thresholds.Default()
+		p.Threshold = limit
+		for _, h := range slices.Concat(loadHosts(t, "kernels", "a", "b"), loadHosts(t, "transformer", "b")) {
+			r := rand.New(rand.NewPCG(3, 9))
+			gates, alarms, found := sample(100), 0, 0
+			for range gates {
+				order := r.Perm(len(h.session.Runs))
+				base, head := draw{host: &h, runs: order[:5]}, draw{host: &h, runs: order[5:6]}
+				verdict := func() result.Verdict {
+					return compareSides([]model.Session{base.session()}, []model.Session{head.session()}, p).Verdict
+				}
+				if verdict() == result.Fail {
+					alarms++
+				}
+				kernels := heavy(h.session)
+				head.kernel, head.effect = kernels[r.IntN(len(kernels))], 0.05
+				if verdict() == result.Fail {
+					found++
+				}
+			}
+			if alarms > gates/100 || found < gates*60/100 {
+				t.Errorf("%s at %v: %d alarms, %d of 5 %% found, of %d", h.name, limit, alarms, found, gates)
+			}
+		}
+	}
+}

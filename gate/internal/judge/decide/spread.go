@@ -1,0 +1,177 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/judge/terms"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// spreads is the variance between sessions that all kernels of a gate show.
+type spreads struct {
+	kernels  stats.Variance // of one kernel
+	df       float64        // degrees of freedom of it
+	heaviest float64        // the largest part of GPU time of a kernel
+	hostPart float64        // see [terms.HostPart]
+}
+
+// newSpreads learns the variance of kernels from their changes: most kernels did not change, so the typical change is
+// that of the sessions. The median keeps out those that did.
+func newSpreads(t comparison, estimates []estimate) spreads {
+	hostPart := terms.HostPart(t.Base, t.Head)
+	kernel := match.Pair{Subject: measure.Subject{Scope: measure.ScopeKernel}, Metric: t.Time}
+	prior := t.term(pair{Pair: kernel}, hostPart)
+	s := spreads{kernels: stats.Variance{S2: prior, DF: stats.SessionWeight}, df: stats.SessionDF, hostPart: hostPart}
+	var changes []float64
+	var runs, sessions []stats.Variance
+	for _, e := range estimates {
+		w := e.contrast.SessionWeight
+		if !e.Compared() || w == 0 || e.Metric.Name != t.Time.Name || t.share(e.pair) < recorded.KernelShare {
+			continue
+		}
+		s.heaviest = math.Max(s.heaviest, t.share(e.pair))
+		runs, sessions = append(runs, e.contrast.Run), append(sessions, e.contrast.Session)
+		changes = append(changes, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
+	}
+	if t.relation() == terms.SameBoard && t.showsSessions() && len(sessions) >= batchLeast {
+		s.kernels.S2 = stats.Pool(append(sessions, stats.Variance{S2: prior, DF: boardWeight})...).S2
+	}
+	least, most := stats.PoolLeast, math.Pow(sessionMost*t.Policy.SessionSD, 2)
+	if t.relation() <= terms.OtherTime {
+		// A program that got slower as a whole is not the noise of one GPU.
+		least, most = batchLeast, prior
+		if known := stats.Positive(runs); len(known) > 0 {
+			most = math.Max(most, batchMost*batchMost*stats.Typical(known))
+		}
+	}
+	if n := float64(len(changes)); len(changes) >= least {
+		seen := stats.Median(changes) / stats.NormalQuartile
+		together := stats.Pool(s.kernels, stats.Variance{S2: seen * seen, DF: stats.MADEfficiency * n})
+		if !t.showsSessions() || together.S2 > s.kernels.S2 {
+			s.kernels = together
+			if t.relation() <= terms.OtherTime {
+				s.df = together.DF
+			}
+		}
+		s.kernels.S2 = math.Min(s.kernels.S2, most)
+		if t.relation() == terms.OtherBoard {
+			s.kernels.S2 = math.Max(s.kernels.S2, prior) // kernels that boards hardly change say nothing of the others
+		}
+	}
+	return s
+}
+
+// showsSessions reports whether a side has several sessions of one GPU or board, which show how far sessions differ.
+// Hosts of other boards may well be of one kind, and the next of another.
+func (t comparison) showsSessions() bool {
+	r := t.relation()
+	return (r == terms.OtherTime || r == terms.SameBoard) && len(t.Base.Sessions)+len(t.Head.Sessions) > 2
+}
+
+// of is the variance between sessions of an estimate: that of its term, moderated by its own sessions.
+func (s *spreads) of(t comparison, e *estimate) stats.Variance {
+	expected := stats.Variance{S2: t.term(e.pair, s.hostPart), DF: stats.SessionWeight}
+	own, df := e.contrast.Session, float64(stats.SessionDF)
+	switch terms.Of(e.Subject, e.Metric, "") {
+	case terms.KernelRow:
+		expected.S2, df = math.Max(s.kernels.S2, t.rare(e.pair)), s.df
+	case terms.SumRow:
+		expected.S2 = max(expected.S2, s.kernels.S2, t.rare(e.pair))
+	}
+	v := stats.Moderate(own, expected)
+	if v != own {
+		v.DF = df
+	}
+	if !t.showsSessions() || e.dependsOnHost() && t.relation() != terms.OtherTime {
+		v = stats.Variance{S2: math.Max(stats.Pool(own, expected).S2, expected.S2), DF: df}
+	}
+	if e.Metric.Name == measure.Time.Name && t.relation() >= terms.SameBoard {
+		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.Tick/stats.Average(e.Base), 2))
+	}
+	return v
+}
+
+// hostEffect is the largest relative change that a host effect explains, whatever the variance. It is that of a kernel,
+// or its part in a sum. Several hosts of one board may show a kernel to be quiet. A cheap change is never told from a
+// host effect.
+func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
+	isTime := (e.Metric.Unit == measure.Time.Unit || e.Metric.OnGPU()) && e.Subject.Scope != measure.ScopeSection
+	if t.relation() < terms.SameBoard || e.dependsOnHost() || !isTime {
+		return 0
+	}
+	most, share := hostEffectMost, t.share(e.pair)
+	if t.relation() == terms.SameBoard {
+		sds := hostEffectSDs
+		quiet := s.kernels.S2 <= quietHosts*quietHosts
+		if quiet && e.Subject.Scope == measure.ScopeKernel && !tensorKernel(e.Subject.Name) {
+			sds = hostEffectPlain
+		}
+		most = math.Min(most, sds*math.Sqrt(s.kernels.S2))
+		if t.showsSessions() && e.session.S2 < quietSD*quietSD {
+			most = 0
+		}
+	}
+	if alone := e.Subject.Scope == measure.ScopeKernel || e.Subject.Scope == measure.ScopeBenchmark; !alone &&
+		share > 0 {
+		most *= math.Min(1, s.heaviest/share)
+	}
+	return math.Max(most, t.leastCost(e.pair)/share)
+}
+
+// rowsTogether is how many rows of benchmark files that name no host moved by about as much as one of them, and nearly
+// none by another amount: another host does that. It is 0 for fewer than five, for a larger change, and where the
+// policy says that there is one host. The numbers of a load are views of one benchmark, and change together.
+func (t comparison) rowsTogether(e *estimate) int {
+	most := hostRowsMost
+	if !e.dependsOnHost() {
+		most = shiftMost
+	}
+	by := e.contrast.Estimate
+	if !t.assumed || t.Policy.Places["same_host"] != "" || t.Head.Sessions[0].Mode != "" ||
+		e.Subject.Scope != measure.ScopeBenchmark || math.Abs(by) > math.Log1p(most) {
+		return 0
+	}
+	with, moved := 0, 0
+	for _, v := range e.pool.changes {
+		if math.Abs(v/by-1) < alike {
+			with++
+		}
+		if math.Abs(v/by) > alike {
+			moved++
+		}
+	}
+	if with < togetherLeast || float64(with) < agree*float64(moved) {
+		return 0
+	}
+	return with
+}
+
+// standsOut reports whether a change between hosts is more than those of its kind differ by, corrected for their
+// number.
+func (e *estimate) standsOut() bool {
+	if e.contrast.SessionWeight == 0 || len(e.pool.changes) < batchLeast {
+		return false
+	}
+	own, sd := *e, stats.ShortestHalf(e.pool.changes)
+	own.session = stats.Variance{S2: math.Min(e.session.S2, sd*sd/e.contrast.SessionWeight),
+		DF: stats.MADEfficiency * float64(len(e.pool.changes))}
+	v := own.with([]float64{e.contrast.RunWeight}, e.run)
+	return float64(len(e.pool.changes))*stats.TwoSided(e.contrast.Estimate, v) < 1-result.Confidence
+}
+
+// tensorNames are parts of the names of library kernels that compute on tensor cores.
+var tensorNames = strings.Fields("gemm nvjet xmma cutlass mma_ wgmma fprop bprop wgrad dgrad conv fmha flash sdpa " +
+	"attention cudnn _dot")
+
+// tensorKernel reports whether a kernel may compute on tensor cores, whose clock and power differ between hosts of one
+// board by more than what memory and plain arithmetic do.
+func tensorKernel(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "sgemm", "") // in single precision
+	return slices.ContainsFunc(tensorNames, func(part string) bool { return strings.Contains(name, part) })
+}

@@ -1,0 +1,359 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/terms"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// A part of the program that got slower does not fail the gate where a whole that contains it is certainly not worse,
+// and no larger whole is probably worse. A rule that names the metric of the part, and a bound of its value, still
+// judge it. [forgivers] is the list of all that may take a slower part out of the gate.
+
+// whole is a part of the program that contains others.
+type whole struct {
+	metric, title     string
+	change, low, high float64 // in the direction of harm
+	allowed           float64 // largest change that is not worse
+	sameWork          bool    // it stands for the work of the part, which its limit judges
+	undecided         bool    // an undecided whole forgives nothing; a part that it would forgive is in doubt
+}
+
+// notWorse is the certainty with which a whole forgives: one-sided, 99 % of an interval of 90 %.
+func (w whole) notWorse() bool { return w.change+certainly*(w.high-w.change) <= w.allowed }
+
+// probablyWorse reports whether harm is more likely than not by far: one-sided with 80 % confidence of an interval of
+// 90 %.
+func (w whole) probablyWorse() bool { return w.change > probably*(w.high-w.change) }
+
+// worse reports whether a whole is worse with the certainty of notWorse.
+func (w whole) worse() bool { return w.change > certainly*(w.change-w.low) }
+
+func wholeOf(f *result.Finding, allowed float64) whole {
+	w := whole{metric: f.Metric, title: f.Title(), change: float64(f.Change), low: float64(f.Low),
+		high: float64(f.High), allowed: allowed}
+	if f.Direction() == measure.Higher {
+		w.change, w.low, w.high = -w.change, -w.high, -w.low
+	}
+	// An interval that lies on the good side of zero and contains the limit of a gain is certain of what counts here.
+	isOpen := f.ReasonKey == openKey
+	w.undecided = f.Outcome == result.Undecided && !(isOpen && w.high < 0)
+	return w
+}
+
+// ofSameWork is a whole without an interval, which stands for the work of the part; none where no change is known.
+func ofSameWork(metric, title string, change, allowed float64) []whole {
+	if math.IsNaN(change) {
+		return nil
+	}
+	return []whole{{metric, title, change, change, change, allowed, true, false}}
+}
+
+var openKey = result.Say(reason.Open{}).Key
+
+// forgiver is a row of the list of what may take a certain finding out of the gate.
+type forgiver struct {
+	name string
+	// forgives reports whether a finding is a part of the whole by what both measure.
+	forgives func(*result.Finding) bool
+	// wholes are the wholes of this kind that contain a finding, the smallest first.
+	wholes func(*forgiveness, estimate, *result.Finding) []whole
+}
+
+// forgivers are the wholes that may forgive, the smallest first. Rules that excuse a part of the GPU time are the only
+// other way, see [excuse]; the step and the outputs are never excused.
+var forgivers = []forgiver{
+	{"total time of the same launches, or of an exchange of launches", anything, (*forgiveness).ownTotal},
+	{"what replaces a kernel", times, (*forgiveness).replacement},
+	{"range of a kernel", inScope(measure.ScopeKernel), (*forgiveness).ranges},
+	{"kernels that stayed in a range", inScope(measure.ScopeRange), (*forgiveness).stayedIn},
+	{"all sections", inScope(measure.ScopeSection), (*forgiveness).allSections},
+	{"GPU time", inGPUTime, ofWorkload(measure.GPUTime)},
+	{"run time", inStep, ofWorkload(measure.RunTime)},
+	{"step", inStep, ofWorkload(measure.StepTime)},
+	{"mean step", inMeanStep, ofWorkload(measure.MeanStep)},
+	{"output of the steps", inOutput, outputs(measure.OfSteps)},
+	{"output of the run", inRun, outputs(measure.OfRun)},
+}
+
+func anything(*result.Finding) bool { return true }
+
+func isOf(f *result.Finding, metrics ...measure.Metric) bool {
+	return slices.ContainsFunc(metrics, func(m measure.Metric) bool { return m.Name == f.Metric })
+}
+
+func inScope(scope measure.Scope) func(*result.Finding) bool {
+	return func(f *result.Finding) bool { return f.Scope == scope }
+}
+
+// times are the metrics of a kernel's time.
+func times(f *result.Finding) bool {
+	return f.Scope == measure.ScopeKernel && isOf(f, measure.Time, measure.ReplayTime, measure.Total)
+}
+
+// inGPUTime are the parts of the GPU time of the workload.
+func inGPUTime(f *result.Finding) bool {
+	return f.Scope != measure.ScopeSection && f.Subject() != measure.Workload &&
+		isOf(f, measure.Time, measure.Total, measure.GPUTime, measure.Launches)
+}
+
+// inStep are the parts of a step's typical period: GPU time and its parts, copies, what ranks wait for one another. The
+// warm-up's GPU time is that of the first steps.
+func inStep(f *result.Finding) bool {
+	return inGPUTime(f) || isOf(f, measure.CopyTime, measure.Copies, measure.Imbalance) ||
+		isOf(f, measure.GPUTime) && (f.Scope != measure.ScopeSection || f.Name == measure.Warmup.Name)
+}
+
+// inMeanStep are the parts of the mean step: those of the typical one, and that.
+func inMeanStep(f *result.Finding) bool {
+	return inStep(f) || isOf(f, measure.StepTime, measure.RunTime, measure.MeanToTypical)
+}
+
+// inOutput are the parts of a time or rate that the program prints of its steps.
+func inOutput(f *result.Finding) bool { return inMeanStep(f) || isOf(f, measure.MeanStep) }
+
+// inRun are the parts of a time or rate that the program prints of the whole run.
+func inRun(f *result.Finding) bool { return inOutput(f) || f.Scope == measure.ScopeSection }
+
+// forgiveness is what the wholes of a gate are made of.
+type forgiveness struct {
+	comparison
+	findings    []result.Finding
+	totals      map[measure.Subject]*result.Finding
+	work        map[string][]whole
+	rangesNamed map[string]*result.Finding
+	gpuWorse    bool // the GPU time is longer, if only probably and within its limit
+}
+
+// judgeWholes takes the verdict from findings that are parts of a whole which did not get worse.
+func judgeWholes(t comparison, estimates []estimate, findings []result.Finding) {
+	excuse(t, estimates, findings)
+	g := &forgiveness{comparison: t, findings: findings, totals: ownTotals(t, estimates, findings),
+		work: replacedWork(t, estimates, findings), rangesNamed: map[string]*result.Finding{}}
+	for i := range findings {
+		if f := &findings[i]; f.Scope == measure.ScopeRange && f.High.Known() {
+			g.rangesNamed[f.Name] = f
+		}
+	}
+	if f := wholeFinding(findings, measure.GPUTime); f != nil {
+		g.gpuWorse = wholeOf(f, 0).probablyWorse()
+	}
+	for i, e := range estimates {
+		if f := &findings[i]; t.worsened(e.pair, f) {
+			g.forgive(f, g.containing(e, f))
+		}
+	}
+}
+
+// forgive waives a finding by the first of the wholes that is not worse, where no larger one is probably worse. A
+// finding that only an undecided whole would forgive is in doubt.
+func (g *forgiveness) forgive(f *result.Finding, wholes []whole) {
+	var doubtful *whole
+	for k, w := range wholes {
+		if !w.notWorse() || !w.sameWork && slices.ContainsFunc(wholes[k+1:], whole.probablyWorse) {
+			continue
+		}
+		if !w.undecided {
+			waive(f, reason.Traded{Metric: w.metric, Kernel: w.title, Change: result.Number(w.change),
+				High: result.Number(w.high)})
+			return
+		}
+		doubtful = &w
+	}
+	if doubtful != nil && f.Outcome == result.Slower {
+		f.Outcome, f.Undecided, f.Doubted = result.Undecided, true, true
+		f.Because(result.Say(reason.OpenWhole{Metric: doubtful.metric, Kernel: doubtful.title,
+			Change: result.Number(doubtful.change)}))
+	}
+}
+
+// containing are the wholes that contain a finding, the smallest first.
+func (g *forgiveness) containing(e estimate, f *result.Finding) (wholes []whole) {
+	if f.Scope == measure.ScopeOutput {
+		return nil
+	}
+	for _, x := range forgivers {
+		if x.forgives(f) {
+			wholes = append(wholes, x.wholes(g, e, f)...)
+		}
+	}
+	return wholes
+}
+
+// worsened reports whether a finding that looks worse is judged as a part of something larger.
+func (t comparison) worsened(p pair, f *result.Finding) bool {
+	return f.Gates && p.Compared() && (f.Outcome == result.Slower || f.Outcome == result.Undecided) &&
+		!p.Limit.Bounded() && !t.Named(p.Pair)
+}
+
+// waive keeps a finding from failing the gate and says why.
+func waive(f *result.Finding, because result.Reason) {
+	f.Gates, f.Undecided, f.Doubted = false, false, false
+	f.Qualify(result.Say(because))
+}
+
+// ofWorkload gives a metric of the whole program. Time that the host makes forgives no part of a GPU time that is
+// worse.
+func ofWorkload(m measure.Metric) func(*forgiveness, estimate, *result.Finding) []whole {
+	return func(g *forgiveness, _ estimate, f *result.Finding) []whole {
+		of := wholeFinding(g.findings, m)
+		if of == nil || of == f {
+			return nil
+		}
+		w := wholeOf(of, 0)
+		if m == measure.StepTime && graphTrace(g.Base) != graphTrace(g.Head) {
+			w.allowed = recorded.KernelShare // kernels take another time inside CUDA graphs
+		}
+		onGPU := inGPUTime(f) || f.Metric == measure.GPUTime.Name
+		// The CPU, and not the GPU, sets the run time, and the period of a step whose GPU waits for the CPU.
+		hostMade := m.OnHost() && onGPU && (m == measure.RunTime || terms.HostBound(g.Base, g.Head))
+		if hostMade && g.gpuWorse {
+			return nil
+		}
+		w.undecided = w.undecided || hostMade && of.Outcome == result.Undecided
+		return []whole{w}
+	}
+}
+
+func graphTrace(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
+
+// outputs gives the numbers of a kind that the program prints.
+func outputs(kind measure.OutputKind) func(*forgiveness, estimate, *result.Finding) []whole {
+	return func(g *forgiveness, _ estimate, _ *result.Finding) (wholes []whole) {
+		for i := range g.findings {
+			f := &g.findings[i]
+			m, _ := measure.MetricByName(f.Metric)
+			if f.Scope == measure.ScopeOutput && f.High.Known() && g.Policy.OutputKind(f.Name, m) == kind {
+				wholes = append(wholes, wholeOf(f, 0))
+			}
+		}
+		return wholes
+	}
+}
+
+func (g *forgiveness) ownTotal(e estimate, f *result.Finding) []whole {
+	total := g.totals[e.Subject]
+	if total == nil || total == f {
+		return nil
+	}
+	w := wholeOf(total, float64(total.Limit))
+	w.sameWork = true
+	if total.Match == "choice" && f.Outcome == result.Slower { // a part of the sum, not all of it
+		w.allowed, w.sameWork = 0, false
+	}
+	return []whole{w}
+}
+
+func (g *forgiveness) replacement(_ estimate, f *result.Finding) []whole { return g.work[f.Role] }
+
+func (g *forgiveness) ranges(_ estimate, f *result.Finding) (wholes []whole) {
+	for _, name := range strings.Split(f.Role, "/") {
+		if r := g.rangesNamed[name]; r != nil {
+			wholes = append(wholes, wholeOf(r, 0))
+		}
+	}
+	return wholes
+}
+
+// wholeFinding is the finding on a metric of the whole workload, nil where it has no interval.
+func wholeFinding(findings []result.Finding, m measure.Metric) *result.Finding {
+	i := slices.IndexFunc(findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known() &&
+			f.ReasonKey != result.KeyUnmeasured
+	})
+	if i < 0 {
+		return nil
+	}
+	return &findings[i]
+}
+
+// ownTotals are the findings on the total time of kernels and copies whose count changed: fewer and longer launches,
+// or more and shorter ones, are no loss. Kernels that exchange launches have the total of their sum.
+func ownTotals(t comparison, estimates []estimate, findings []result.Finding) map[measure.Subject]*result.Finding {
+	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
+	for i, e := range estimates {
+		for _, s := range e.Exchanged() {
+			totals[s], recounted[s] = &findings[i], true
+		}
+		switch f := &findings[i]; {
+		case !e.Compared() || e.Match != "exact":
+		case match.Counted(e.Metric):
+			recounted[e.Subject] = f.Change != 0
+		case f.High.Known() && (f.Metric == t.Total.Name || f.Metric == measure.CopyTime.Name):
+			totals[e.Subject] = f
+		}
+	}
+	for s := range totals {
+		if !recounted[s] {
+			delete(totals, s)
+		}
+	}
+	return totals
+}
+
+// replacedWork is the work in each range that lost kernels: the sum of its gone, new and longer kernels.
+func replacedWork(t comparison, estimates []estimate, findings []result.Finding) map[string][]whole {
+	type work struct {
+		before, after, limit float64
+		gone                 []string
+	}
+	works := map[string]work{}
+	for i := range findings {
+		f := &findings[i]
+		if f.Scope != measure.ScopeKernel || f.Metric != t.Total.Name {
+			continue
+		}
+		x := works[f.Role]
+		switch {
+		case f.Outcome == result.Gone:
+			x.before += float64(f.Base)
+			x.gone = append(x.gone, f.Title())
+		case f.Outcome == result.New:
+			x.after += float64(f.Head)
+		case t.worsened(estimates[i].pair, f):
+			x.before += float64(f.Base)
+			x.after += float64(f.Base) * (1 + float64(f.High))
+			x.limit = float64(f.Limit)
+		}
+		works[f.Role] = x
+	}
+	out := map[string][]whole{}
+	for role, x := range works {
+		if len(x.gone) > 0 && x.after > 0 {
+			title := strings.Join(x.gone, ", ") + " and what replaces it"
+			out[role] = ofSameWork(t.Total.Name, title, x.after/x.before-1, x.limit)
+		}
+	}
+	return out
+}
+
+// stayedIn is the whole of the kernels that both sides have in the range of a finding, where others moved in or out.
+func (g *forgiveness) stayedIn(_ estimate, f *result.Finding) []whole {
+	moved, before, after := false, 0.0, 0.0
+	for _, s := range recorded.Kernels(g.Base.Subjects()) {
+		was, is := inRange(g.Base, s, f.Name), inRange(g.Head, s, f.Name)
+		switch {
+		case !g.Head.Has(s):
+		case was && is:
+			before += g.Base.Typical(s, g.Total.Name)
+			after += g.Head.Typical(s, g.Total.Name)
+		default:
+			moved = moved || was != is
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return ofSameWork(g.Total.Name, "the kernels that stayed in "+f.Name, after/before-1, float64(f.Limit))
+}
+
+func inRange(side *recorded.Index, kernel measure.Subject, name string) bool {
+	return slices.Contains(strings.Split(side.Role(kernel), "/"), name)
+}

@@ -1,0 +1,93 @@
+// Package terms is the table of error terms: the standard deviation between sessions, by subject, metric and relation.
+package terms
+
+import (
+	"math"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+)
+
+// Relation is how far apart the runs of the two sides were measured, the nearest first.
+type Relation int
+
+const (
+	Interleaved Relation = iota // runs of both sides alternate in one session
+	BackToBack                  // one session, all runs of a side after the other's
+	OtherTime                   // sessions of one GPU at different times
+	SameBoard                   // hosts whose GPUs have one board part number
+	OtherBoard                  // hosts of one GPU model, with other or unknown boards
+	relations
+)
+
+// errorTerm is the standard deviation of a session about the mean of all sessions, relative: the GPU's part, and the
+// CPU's part of a program that always waits for its CPU.
+type errorTerm struct{ gpu, cpu float64 }
+
+// Row is a row of the table of error terms.
+type Row int
+
+// SD is the standard deviation of a session, for a program whose step has this sensitivity to the speed of the host.
+func (of Row) SD(between Relation, sensitivity float64) float64 {
+	x := errorTerms[of][between]
+	return math.Hypot(x.gpu, sensitivity*x.cpu)
+}
+
+const (
+	KernelRow      = Row(measure.TermKernel)
+	SumRow         = Row(measure.TermSum)
+	stepRow        = Row(measure.TermStep)
+	meanRow        = Row(measure.TermMean)
+	stallRow       = Row(measure.TermStall)
+	wallRow        = Row(measure.TermWall)
+	copyRow        = Row(measure.TermCopy) // but for those of pageable memory
+	outputRow      = Row(measure.TermOutput)
+	utilisationRow = Row(measure.TermUtilisation)
+	countRow       = Row(measure.TermCount)
+	pageableRow    = countRow + 1
+	memsetRow      = countRow + 2
+	JobRow         = countRow + 3 // wall time of the sections of a job of several processes
+	rows           = countRow + 4
+)
+
+// errorTerms are the deviations between sessions, per kind and relation. Values are measured on 14 H200 and 6 H100
+// hosts unless they are marked assumed; no nearer relation has a larger one.
+//
+//   - KernelRow: 37 batches 0.01 to 0.03 %, 2.5 times that for GPUs that are less idle; another day assumed; hosts of
+//     one board 0.03 to 0.12 %; of a model 0.5 %, which session_sd sets.
+//   - SumRow: as kernels; between hosts also by the overhead of small kernels, 4 to 20 % of theirs.
+//   - stepRow: 0.00 to 0.27 % in batches; GPU-bound steps 0.3 to 0.5 % between hosts, host code 13 %. Another
+//     day assumed.
+//   - meanRow adds stallRow, which was 1.00 to 1.02 in 53 PyTorch runs on H200 and up to 1.20 on H100 hosts.
+//   - wallRow: start-up varies by tens of per cent between hosts. Batches and days assumed.
+//   - JobRow: two sessions of torchrun on one host differed by 18 and 65 % after the steps, 11 % before them.
+//   - copies: up to 1.8 % in sessions of one GPU, 3 to 19 % between hosts, pageable ones most; memsets 4 and 10 %.
+//   - output, utilisationRow: as the step; of an output the GPU's part is 0.5 % and 1 %.
+//   - countRow: counts do not differ between hosts.
+var errorTerms = [rows][relations]errorTerm{
+	KernelRow:      {{}, {gpu: 0.0007}, {gpu: 0.001}, {gpu: 0.0015}, {gpu: 0.005}},
+	SumRow:         {{}, {gpu: 0.0007}, {gpu: 0.001}, {gpu: 0.004}, {gpu: 0.005}},
+	stepRow:        {{}, {0.0015, 0.01}, {0.003, 0.015}, {0.005, 0.13}, {0.005, 0.13}},
+	meanRow:        {{}, {0.005, 0.015}, {0.006, 0.02}, {0.011, 0.24}, {0.011, 0.24}},
+	stallRow:       {{}, {0.005, 0.01}, {0.005, 0.015}, {0.01, 0.2}, {0.01, 0.2}},
+	wallRow:        {{}, {gpu: 0.03}, {gpu: 0.1}, {gpu: 0.25}, {gpu: 0.25}},
+	copyRow:        {{}, {gpu: 0.012}, {gpu: 0.02}, {gpu: 0.06}, {gpu: 0.06}},
+	pageableRow:    {{}, {gpu: 0.03}, {gpu: 0.05}, {gpu: 0.19}, {gpu: 0.19}},
+	memsetRow:      {{}, {gpu: 0.04}, {gpu: 0.05}, {gpu: 0.1}, {gpu: 0.1}},
+	outputRow:      {{}, {0.005, 0.01}, {0.005, 0.015}, {0.01, 0.13}, {0.01, 0.13}},
+	utilisationRow: {{}, {0.0015, 0.01}, {0.003, 0.015}, {0.005, 0.13}, {0.005, 0.13}},
+	JobRow:         {{}, {gpu: 0.25}, {gpu: 0.25}, {gpu: 0.25}, {gpu: 0.25}},
+	countRow:       {},
+}
+
+// Of is the row of a metric of a subject: that of the metric's own row. note says what memory a copy reads or writes.
+func Of(s measure.Subject, m measure.Metric, note string) Row {
+	switch of := Row(m.Term()); {
+	case of == copyRow && strings.Contains(note, "pageable"): // "pageable to device"
+		return pageableRow
+	case of == copyRow && s.Name == "memset":
+		return memsetRow
+	default:
+		return of
+	}
+}

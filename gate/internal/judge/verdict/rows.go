@@ -1,0 +1,115 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// missingRows is why a gate cannot pass that lacks a row of the baseline's benchmark files, in the head or in one of
+// its runs, and why one fails whose row failed in the head; each is nil where there is none. A rule that does not fail
+// the gate says that the row may be missing.
+func missingRows(t match.Sides, findings []result.Finding) (lacking, failing *result.Remark) {
+	var gone, fresh, some, failed []string
+	first := ""
+	for i := range findings {
+		f := &findings[i]
+		if f.Scope != measure.ScopeBenchmark || f.Severity != string(thresholds.Fail) {
+			continue
+		}
+		name := f.Subject().Short()
+		if f.Outcome == result.New {
+			fresh = append(fresh, name)
+			continue
+		}
+		lacks, runs := missingRuns(t, f)
+		switch {
+		case lacks == 0:
+			continue
+		case failedRow(t.Head, f.Name) != nil:
+			name += *failedRow(t.Head, f.Name)
+			if lacks < runs {
+				name += fmt.Sprintf(" in %d of %s", lacks, measure.Count(runs, "run"))
+			}
+			failed = append(failed, name)
+			continue
+		case f.Outcome != result.Gone:
+			name += fmt.Sprintf(" (in %d of %s)", lacks, measure.Count(runs, "run"))
+			some = append(some, name)
+		case leftOut(t.Head, f.Name, model.Skipped):
+			gone = append(gone, name+" (skipped)")
+		case t.Head.Has(f.Subject()):
+			gone = append(gone, result.Title(f.Metric)+" of "+name)
+		default:
+			gone = append(gone, name)
+		}
+		first = cmp.Or(first, f.Name)
+	}
+	if len(failed) > 0 {
+		failing = result.Refuse(model.RowFailed, "mend the benchmark; the harness says in its output why it failed",
+			"%s of the baseline failed in the head: %s", measure.Count(len(failed), "row"), result.Few(failed))
+	}
+	missing := slices.Concat(gone, some)
+	if len(missing) == 0 {
+		return nil, failing
+	}
+	next := fmt.Sprintf("measure every row; where this is meant, write a rule%s: benchmark = %q, severity = %q",
+		result.Given(strings.Join(missing[1:], ""), " for each"), selecting(first), thresholds.Ignore)
+	return result.Refuse(model.RowGone, next, "the head lacks %s of the baseline: %s%s",
+		measure.Count(len(missing), "row"), result.Few(missing),
+		result.Given(result.Few(fresh), "; new in the head: ", result.Few(fresh))), failing
+}
+
+// failedRow is what the harness says of a row that failed in a run, in brackets; nil for one that did not fail.
+func failedRow(side *recorded.Index, name string) *string {
+	for _, s := range side.Sessions {
+		for _, x := range s.LeftOut {
+			if message, failed := strings.CutPrefix(x.Why, model.Failed); failed && x.Name == name {
+				return new(result.Given(message, " (", strings.TrimPrefix(message, ": "), ")"))
+			}
+		}
+	}
+	return nil
+}
+
+// missingRuns counts the runs of the head that lack a row, of all its runs. A row that only some runs of the baseline's
+// newest session have may be in some of the head. A time below the clock's resolution is not missing.
+func missingRuns(t match.Sides, f *result.Finding) (lacks, runs int) {
+	s := f.Subject()
+	ofScope := func(x model.Series) bool { return x.Subject.Scope == s.Scope }
+	at := len(t.Base.Sessions) - 1
+	for at > 0 && !slices.ContainsFunc(t.Base.Sessions[at].Series, ofScope) {
+		at-- // the accepted part of another measurement
+	}
+	metric := f.Metric
+	if f.Outcome == result.Gone && !t.Head.Has(s) { // the row as a whole
+		metric = t.Base.Metrics(s)[0].Name
+	}
+	newest, values := t.Base.Values(s, metric)[at:at+1], stats.Pooled(t.Head.Values(s, metric))
+	had := len(stats.Pooled(newest))
+	for _, session := range t.Head.Values(s, metric) {
+		runs += len(session)
+	}
+	if had == 0 || had < len(newest[0]) && len(values) > 0 || leftOut(t.Head, f.Name, model.UnderClock) {
+		return 0, runs
+	}
+	return runs - len(values), runs
+}
+
+// selecting is the pattern of a name, which selects no other one that begins like it.
+func selecting(name string) string { return strings.ReplaceAll(name, "*", "?") }
+
+func leftOut(side *recorded.Index, name, why string) bool {
+	return slices.ContainsFunc(side.Sessions, func(s model.Session) bool {
+		return slices.Contains(s.LeftOut, model.LeftOut{Name: name, Why: why})
+	})
+}

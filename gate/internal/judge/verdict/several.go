@@ -1,0 +1,84 @@
+package verdict
+
+import (
+	"cmp"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Several is one judgement on several workloads that were judged by parts of one error: it fails where one of them
+// fails, has no verdict where one has none, and passes where all do.
+func Several(workloads []*result.Report) *result.Report {
+	all, unmet := &result.Report{Workloads: workloads}, idleBounds(workloads)
+	all.Findings = []result.Finding{}
+	for _, w := range workloads {
+		if unmet != nil && w.Verdict == result.Pass {
+			Conclusion{result.NoVerdict, false, unmet}.write(w)
+		}
+		if w.Alpha.Known() {
+			all.Alpha += w.Alpha
+		}
+		all.Family += w.Family
+		all.Confidence = cmp.Or(all.Confidence, w.Confidence)
+	}
+	ofParts(workloads, unmet).write(all)
+	all.Next = nil // the workloads have their own
+	return all
+}
+
+// idleBounds is why a gate over all workloads of a policy does not pass: a rule bounds values that none of them has.
+func idleBounds(workloads []*result.Report) *result.Remark {
+	idle := map[any]int{}
+	for _, w := range workloads {
+		for _, x := range w.Remarks {
+			rule := x.Args["rule"]
+			if of, _ := x.Args["of"].(result.Number); x.Key != result.Say(reason.RuleIdle{}).Key ||
+				int(of) != len(workloads) {
+				continue
+			}
+			if idle[rule]++; idle[rule] == len(workloads) {
+				return result.Refuse(model.MetricMissing,
+					"nsgate show lists what was measured: correct the rule, or remove it",
+					"%s bounds what no workload has", rule)
+			}
+		}
+	}
+	return nil
+}
+
+// Alone warns of bounds that nothing in the only judged workload has, and another one of the policy may have.
+func Alone(r *result.Report) {
+	for _, x := range r.Remarks {
+		if of, _ := x.Args["of"].(result.Number); x.Key == result.Say(reason.RuleIdle{}).Key && of > 1 {
+			r.Warn(x)
+		}
+	}
+}
+
+// ofParts is the verdict of several workloads.
+func ofParts(parts []*result.Report, unmet *result.Remark) Conclusion {
+	all, undecided, v := reason.Workloads{All: len(parts)}, false, result.Pass
+	for _, p := range parts {
+		name := cmp.Or(p.Workload, "default")
+		switch {
+		case p.Verdict == result.Fail:
+			all.Failed = append(all.Failed, name)
+		case p.Verdict != result.Pass:
+			all.Open = append(all.Open, name)
+		case p.Undecided:
+			all.Undecided = append(all.Undecided, name)
+		}
+		undecided = undecided || p.Undecided
+	}
+	switch {
+	case len(all.Failed) > 0:
+		v = result.Fail
+	case unmet != nil:
+		return Conclusion{result.NoVerdict, false, unmet}
+	case len(all.Open) > 0:
+		v = result.NoVerdict
+	}
+	return Conclusion{v, undecided, new(result.Say(all))}
+}

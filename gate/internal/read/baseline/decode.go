@@ -1,0 +1,268 @@
+package baseline
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// sessionScope is that of rows about the whole session.
+const sessionScope = "session"
+
+// The kinds of files.
+const (
+	recorded = "record"
+	accepted = "accept"
+	removal  = "remove"
+)
+
+// The keys of a subject that are no metrics.
+const (
+	nameKey       = "name"
+	gridKey       = "grid"
+	blockKey      = "block"
+	supersedesKey = "supersedes"
+)
+
+// fileForm is the name of a file: the start to the minute, and the hash of its contents.
+var fileForm = input.Pattern(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
+
+// IsFile reports whether a name is that of a session's file.
+func IsFile(name string) bool { return fileForm().MatchString(name) }
+
+// contentHash is the hash that stands in a file's name: of its lines, whatever ends them.
+func contentHash(text []byte) string {
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:4])
+}
+
+// decodeEntry checks the name and the hash of a file and decodes it.
+func decodeEntry(dir, name string, text []byte,
+	decode func(file string, text []byte) (Entry, error)) (e Entry, err error) {
+	file := filepath.Join(dir, name)
+	form := fileForm().FindStringSubmatch(name)
+	if form == nil {
+		return Entry{}, fmt.Errorf("%s is no file of a baseline, whose names are like 20261121T0151-1a2b3c4d.csv; "+
+			"move it elsewhere", file)
+	}
+	// The hash is checked before the rows, so that an edited file is named as such.
+	if sum := contentHash(text); sum == form[2] {
+		e, err = decode(file, text)
+	} else {
+		err = fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; "+
+			"restore it from version control; what was measured anew is recorded into a file of its own", file, sum)
+	}
+	if err != nil {
+		if line := conflict(text); line > 0 {
+			err = fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was "+
+				"measured; take the file of one side whole, and record what was merged", file, line)
+		}
+	}
+	e.ID, e.File = strings.TrimSuffix(name, suffix), file
+	return e, err
+}
+
+// decodeFirst decodes the rows about the whole session, which come first, and unless it was recorded those of subjects.
+func decodeFirst(file string, text []byte) (Entry, error) {
+	end := 0
+	for line := range bytes.Lines(text) {
+		if end > 0 && !bytes.HasPrefix(line, []byte(sessionScope+",")) {
+			break
+		}
+		end += len(line)
+	}
+	rows, err := table(file, text[:end])
+	if err == nil {
+		e, err := decodeHead(file, rows)
+		if err == nil && e.Kind() == recorded {
+			e.unread = true
+			return e, nil
+		}
+	}
+	return decodeRows(file, text)
+}
+
+func decodeRows(file string, text []byte) (Entry, error) {
+	rows, err := table(file, text)
+	if err != nil {
+		return Entry{}, err
+	}
+	var head, code, operations []placed
+	body := rows[:0]
+	for _, r := range rows {
+		switch r.row.Scope {
+		case sessionScope:
+			head = append(head, r)
+		case codeScope:
+			code = append(code, r)
+		case operationScope:
+			operations = append(operations, r)
+		default:
+			body = append(body, r)
+		}
+	}
+	e, err := decodeHead(file, head)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, r := range code {
+		e.Code = append(e.Code, r.row.kernel(&r.cells))
+		if r.cells.err != nil {
+			return Entry{}, r.cells.err
+		}
+	}
+	for _, r := range operations {
+		e.Operations = append(e.Operations, r.row.operation(&r.cells))
+		if r.cells.err != nil {
+			return Entry{}, r.cells.err
+		}
+	}
+	return e, e.decodeBody(file, body)
+}
+
+func decodeHead(file string, rows []placed) (e Entry, err error) {
+	c := cells{file: file, line: 1}
+	said := make(map[string]placed)
+	for _, r := range rows {
+		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }) {
+			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
+			return Entry{}, r.cells.err
+		}
+		said[r.row.Key] = r
+	}
+	what := said["what"].row.Value
+	switch {
+	case what != recorded && what != accepted && what != removal:
+		c.fail("what", "%q is none of %s, %s and %s", what, recorded, accepted, removal)
+	case (what == removal) != (said["removes"].row.Value != ""):
+		c.fail("removes", "a file that takes another back names it, and no other file does")
+	}
+	for _, k := range headKeys {
+		r, ok := said[k.name]
+		if ok && k.read != nil && (what != removal || slices.Contains(ofRemoval, k.name)) {
+			k.read(&r.cells, r.row.Value, &e)
+			c.err = cmp.Or(c.err, r.cells.err)
+		}
+	}
+	if what != removal {
+		e.Accepted = what == accepted
+		e.readRuns(&c, said)
+	}
+	return e, c.err
+}
+
+func parseIDs(s string) ([]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ids := strings.Split(s, " ")
+	for _, id := range ids {
+		if _, err := parseID(id); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// subjectKey is how rows name a subject: ids are unique only within a scope.
+type subjectKey struct{ scope, id string }
+
+// decodeBody reads the rows of subjects: those of one stand together, and its name and geometry come first.
+func (e *Entry) decodeBody(file string, rows []placed) error {
+	e.Replaces = make(map[measure.Subject][]string)
+	e.Series = make([]model.Series, 0, len(rows))
+	values, subjects := 0, 0
+	var s measure.Subject
+	var of subjectKey
+	for i := range rows {
+		r, c := &rows[i].row, &rows[i].cells
+		if key := (subjectKey{r.Scope, r.Subject}); key != of {
+			of = key
+			if subjects == maxSubjects {
+				c.fail("subject", "the file holds more than %d subjects, the most that is read; restore it from "+
+					"version control, or record fewer kernels", maxSubjects)
+				return c.err
+			}
+			subjects++
+			s = measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}
+		}
+		switch r.Key {
+		case nameKey:
+			s.Name = parse(c, "value", r.Value, unescape)
+		case gridKey:
+			s.Grid = parse(c, "value", r.Value, measure.ParseDim3)
+		case blockKey:
+			s.Block = parse(c, "value", r.Value, measure.ParseDim3)
+		case supersedesKey:
+			e.Replaces[s] = parse(c, "value", r.Value, parseIDs)
+			if len(e.Replaces[s]) == 0 {
+				c.fail("value", "the cell is empty; name the sessions that are superseded")
+			}
+		default:
+			x := r.series(c, s, len(e.Runs))
+			values += len(x.Values)
+			if values > maxValues {
+				c.fail("value", "the file holds more than %d values, the most that is read; restore it from version "+
+					"control, or record fewer runs", maxValues)
+			}
+			e.Series = append(e.Series, x)
+		}
+		if !slices.Contains(measure.Scopes, s.Scope) {
+			c.fail("scope", "%q is none of %s", r.Scope, scopes())
+		}
+		if c.err != nil {
+			return c.err
+		}
+	}
+	e.SortSeries()
+	if e.Removes != "" {
+		if len(rows) > 0 {
+			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].cells.line)
+		}
+		return nil
+	}
+	if len(e.Series) == 0 && len(e.Replaces) == 0 {
+		return fmt.Errorf("%s:1: no samples; restore the file from version control", file)
+	}
+	if err := e.Check(); err != nil {
+		return fmt.Errorf("%s:1: %w", file, err)
+	}
+	return nil
+}
+
+func scopes() string {
+	var known []string
+	for _, scope := range measure.Scopes {
+		known = append(known, string(scope))
+	}
+	return strings.Join(known, ", ")
+}
+
+// series is the metric of a subject in a row, with a value for each run.
+func (r *row) series(c *cells, of measure.Subject, runs int) model.Series {
+	x := model.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
+	var known bool
+	x.Metric, known = measure.MetricByName(r.Key)
+	if !known {
+		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
+	}
+	var ok bool
+	if x.Metric, ok = x.Metric.In(r.Unit); !ok {
+		c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+	}
+	x.Values = list(c, "value", r.Value, runs, parseSample)
+	return x
+}

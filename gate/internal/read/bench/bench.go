@@ -1,0 +1,205 @@
+// Package bench reads the files in which benchmark harnesses write what they measured in one process: one
+// [measure.Subject] of scope benchmark for each row, with one value for each metric.
+//
+// A format is a filter of jq, which says of a file whether it is of its harness, and gives its rows. The unit of
+// replication is the process: repetitions inside one give one value, the mean or median that the file states, else
+// their median.
+package bench
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/judge/stats"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+const (
+	// largest is the size of a file in bytes up to which it is read.
+	largest = 64 << 20
+	// longest is the length of a row's name in bytes up to which it is read.
+	longest = 1 << 10
+)
+
+const again = "write the file again with the harness"
+
+// Sniff reports by the first bytes of a file whether it is of a harness.
+func Sniff(head []byte) bool {
+	head, _ = io.ReadAll(cells.UTF8(strings.NewReader(string(head))))
+	_, f, err := detect(head, "", "")
+	return err == nil && f != nil
+}
+
+// read reads a file of one process: a session for each load, the first of which has what is left out. own is the
+// filter of the user, "" for the formats of harnesses; name is the path of the file, and stands for it in messages.
+func read(in io.Reader, name, own string) ([]model.Session, error) {
+	text, err := io.ReadAll(io.LimitReader(cells.UTF8(in), largest+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > largest:
+		return nil, model.Refuse(model.TooLarge, "write fewer rows into a file", "%s is larger than %d MB", name,
+			largest>>20)
+	}
+	d, f, err := detect(text, name, own)
+	switch {
+	case err != nil:
+		return nil, err
+	case f == nil && Unknown(text, name) != nil:
+		return nil, Unknown(text, name)
+	case f == nil && d.kind == model.BadTable:
+		return nil, d.refusal(name, f)
+	case f == nil:
+		return nil, model.Refuse(model.OtherFormat, again, "%s is no file of a benchmark harness that nsgate knows",
+			name)
+	}
+	r := &reading{file: name, next: f.next, loadOf: map[string]*load{}, taken: map[string]bool{},
+		units: map[[3]string]unit{}}
+	r.in.Tool = f.name
+	r.begin(map[string]any{}, true)
+	code, err := f.rows()
+	if err == nil {
+		err = code.Run(d.value, func(row any) bool {
+			r.take(row)
+			return r.err == nil
+		}, variables(d, name)...)
+	}
+	switch {
+	case err != nil && d.err == nil:
+		return nil, model.Refuse(model.BadValue, f.next, "%s: rows of %s: %v", name, f.name, err)
+	case d.err != nil && model.KindOf(r.err) != model.OtherFormat:
+		return nil, d.refusal(name, f)
+	case r.err != nil:
+		return nil, r.err
+	}
+	if f.account != nil {
+		r.account(f.account, d.value)
+	}
+	return r.sessions()
+}
+
+// sessions are the loads of the file.
+func (r *reading) sessions() (out []model.Session, err error) {
+	for _, l := range r.loads {
+		s := model.Session{Environment: r.in, Runs: []model.Run{{Unprofiled: true, Steady: true, Start: r.start}}}
+		s.Start, s.Mode = r.start, l.settings.String()
+		for _, k := range l.order {
+			if _, failed := r.failed.Number[k.row]; !failed {
+				s.Series = append(s.Series, model.Series{Subject: Row(k.row), Metric: k.metric, Role: k.suite,
+					Values: model.Values{stats.Median(l.values[k])}})
+			}
+		}
+		if len(s.Series) > 0 {
+			nameSuites(s.Series)
+			s.SortSeries()
+			out = append(out, s)
+		}
+	}
+	switch failed := len(r.failed.List); {
+	case len(out) == 0 && failed > 0:
+		var few []string
+		for _, x := range r.left.List {
+			if why, ok := strings.CutPrefix(x.Why, model.Failed); ok && len(few) < 3 {
+				few = append(few, x.Name+result.Given(why, " (", strings.TrimPrefix(why, ": "), ")"))
+			}
+		}
+		return nil, model.Refuse(model.WorkloadFailed, "mend the benchmark, or leave it out with a filter",
+			"%s: %s failed: %s", r.file, measure.Count(failed, "benchmark"), strings.Join(few, ", "))
+	case len(out) == 0:
+		return nil, model.Refuse(model.NoMeasurement,
+			"run the harness without a filter, or with one that selects a benchmark",
+			"%s holds no measurement of %s", r.file, r.in.Tool)
+	}
+	out[0].LeftOut = r.left.List
+	return out, nil
+}
+
+// Open reads the files of one process with the filter of the user, "" for those of harnesses. Rows of loads with other
+// settings have these in their names.
+func Open(own string, files ...string) (*model.Session, error) {
+	var all []model.Session
+	for _, name := range files {
+		f, err := input.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		loads, err := read(f, name, own)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 && loads[0].Tool != all[0].Tool {
+			return nil, model.Refuse(model.MixedProfilers, "judge the results of one harness at a time",
+				"%s is of %s, %s of %s", files[0], all[0].Tool, name, loads[0].Tool)
+		}
+		if err := severalTimes(loads, name); err != nil {
+			return nil, err
+		}
+		all = append(all, loads...)
+	}
+	return join(all, files[0])
+}
+
+// severalTimes refuses a file that holds one load several times.
+func severalTimes(loads []model.Session, file string) error {
+	seen := map[string]bool{}
+	for _, l := range loads {
+		same := model.ParseSettings(l.Mode)
+		maps.DeleteFunc(same, func(name, _ string) bool { return model.Tallied(name) })
+		text := same.String()
+		if seen[text] {
+			return model.Refuse(model.SeveralProcesses, "write each run into a file of its own",
+				"%s holds several loads of the same settings (%s)", file, cmp.Or(text, "none are named"))
+		}
+		seen[text] = true
+	}
+	return nil
+}
+
+// join makes one run of the loads of a process; file names it in messages.
+func join(all []model.Session, file string) (*model.Session, error) {
+	nameLoads(all)
+	one := &all[0]
+	for i := range all[1:] {
+		if err := extend(one, &all[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	nameSuites(one.Series)
+	one.SortSeries()
+	for i := 1; i < len(one.Series); i++ {
+		if a, b := &one.Series[i-1], &one.Series[i]; a.Subject == b.Subject && a.Metric == b.Metric {
+			return nil, model.Refuse(model.SeveralProcesses,
+				"put the results of each process into a directory of its own",
+				"%s: two files of one run hold %s", filepath.Dir(file), measure.Quote(a.Subject.Name))
+		}
+	}
+	return one, nil
+}
+
+// extend adds the rows of another file of the process.
+func extend(all, by *model.Session) error {
+	if setting, x, y := model.Unlike(all.Mode, by.Mode); setting != "" && !model.Tallied(setting) {
+		return model.Refuse(model.RunsDiffer, "put the results of each load into a directory of its own",
+			"files of one run differ in %s: %s and %s", setting, x, y)
+	}
+	all.Mode = model.JoinModes(all.Mode, by.Mode)
+	all.LeaveOut(by.LeftOut...)
+	all.Series = append(all.Series, by.Series...)
+	if all.Start.IsZero() || !by.Start.IsZero() && by.Start.Before(all.Start) {
+		all.Start, all.Runs[0].Start = by.Start, by.Start
+	}
+	return nil
+}
+
+// Row is the subject of a row.
+func Row(name string) measure.Subject {
+	return measure.Subject{Scope: measure.ScopeBenchmark, Name: name}
+}

@@ -1,0 +1,567 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// nv is a file of nvbench with a state of these summaries.
+func nv(skipped bool, summaries string) string {
+	return fmt.Sprintf(`{"meta":{"version":{"nvbench":{"major":0}}},"devices":[{"id":0,"name":"NVIDIA H100"}],
+"benchmarks":[{"name":"copy","states":[{"device":0,"axis_values":[{"name":"T","type":"type","value":"I32"},
+{"name":"Elements","type":"int64","value":"65536"}],"is_skipped":%v,"summaries":[%s]}]}]}`, skipped, summaries)
+}
+
+func tag(name, value string) string {
+	return fmt.Sprintf(`{"tag":%q,"data":[{"name":"value","type":"float64","value":%q}]}`, name, value)
+}
+
+func google(rows string) string {
+	return `{"context":{"date":"2026-11-20T10:00:00+01:00","host_name":"h","num_cpus":8},"benchmarks":[` + rows + `]}`
+}
+
+// asv2 is a result file of asv, version 2.
+func asv2(results string) string {
+	return `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{` + results +
+		`},"version":2}`
+}
+
+// genAIFile has the form of profile_export_genai_perf.json (triton-inference-server/perf_analyzer, genai_perf,
+// metrics/statistics.py), shortened.
+const genAIFile = `{"request_throughput":{"unit":"requests/sec","avg":2.15},
+"time_to_first_token":{"unit":"ms","avg":230,"p1":81,"p25":141,"p50":177,"p99":687,"min":75,"max":693,"std":152},
+"inter_token_latency":{"unit":"ms","avg":11.84},"output_token_throughput":{"unit":"tokens/sec","avg":1172.1},
+"output_sequence_length":{"unit":"tokens","avg":543.6,"p99":1472},"request_count":{"unit":"count","avg":96},
+"http_req_duration":{"unit":"ms","avg":6737.7},"input_config":{"model":["m"],"concurrency":16,"goodput":null}}`
+
+// k6File is a shortened summary of k6 (grafana/k6, --summary-export) with more metrics.
+func k6File(more string) string {
+	return `{"metrics":{` + more + `"http_req_duration":{"avg":6,"min":1,"med":5,"max":25,"p(95)":8,
+"thresholds":{"p(95)<50":false}},"http_reqs":{"count":8,"rate":4},"iterations":{"count":6,"rate":3},
+"vus":{"value":10,"min":10,"max":10}},"root_group":{"name":"","path":"","groups":{},"checks":{}}}`
+}
+
+// Read reads a file of one process.
+func Read(r io.Reader, name string) (*model.Session, error) {
+	loads, err := read(r, name, "")
+	if err == nil {
+		err = severalTimes(loads, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return join(loads, name)
+}
+
+// formatNamed is the format of a text, nil for none.
+func formatNamed(text string) *format {
+	f, err := formatOf(parse([]byte(text)), "a")
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// TestRead gives each format with the rows that it has, in base units, or a part of the refusal.
+func TestRead(t *testing.T) {
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"nvbench", "a.json", nv(false, tag("nv/cold/time/cpu/mean", "2e-6")+","+tag("nv/cold/time/gpu/mean",
+			"1.5e-6")),
+			"copy T=I32 Elements=65536 gpu_duration 1500"},
+		{"nvbench, axes of several words", "a.json", strings.Replace(nv(false, tag("nv/batch/time/gpu/mean", "2e-6")),
+			"Elements", "Array Size", 1), "copy T=I32 Array_Size=65536 gpu_duration 2000"},
+		{"nvbench of the CPU", "a.json", nv(false, tag("nv/cpu_only/time/cpu/mean", "0.002")),
+			"copy T=I32 Elements=65536 duration 2e+06"},
+		{"nvbench skipped", "a.json", nv(true, ""), "holds no measurement of nvbench"},
+		{"nvbench without a time", "a.json", nv(false, ""),
+			`"copy T=I32 Elements=65536" was not skipped and has no time`},
+		{"nvbench not a number", "a.json", nv(false, tag("nv/cold/time/gpu/mean", "nan")), `"nan" is no number`},
+		{"google-benchmark", "a.json", google(`{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":3,
+			"cpu_time":9,"time_unit":"us","items_per_second":5},
+			{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":1,"time_unit":"us"},
+			{"name":"BM/8","run_name":"BM/8","run_type":"iteration","real_time":2,"time_unit":"us"},
+			{"name":"BM/8_mean","run_name":"BM/8","run_type":"aggregate","aggregate_name":"mean","real_time":2,
+				"time_unit":"us"}`), "BM/8 duration 2000"},
+		{"google-benchmark aggregates", "a.json", google(`{"name":"B_mean","run_name":"B","run_type":"aggregate",
+			"aggregate_name":"mean","real_time":2,"time_unit":"ms"},
+			{"name":"B_median","run_name":"B","run_type":"aggregate","aggregate_name":"median","real_time":3,
+				"time_unit":"ms"}`), "B duration 3e+06"},
+		{"google-benchmark before 1.5", "a.json", google(`{"name":"B","real_time":2,"time_unit":"ms"},
+			{"name":"B_mean","real_time":2,"time_unit":"ms"},{"name":"B_stddev","real_time":1,"time_unit":"ms"},
+			{"name":"C_median","real_time":4,"time_unit":"ms"},{"name":"C_stddev","real_time":1,"time_unit":"ms"},
+			{"name":"D_BigO","cpu_coefficient":1,"time_unit":"ns"},{"name":"D_RMS","rms":1},
+			{"name":"find_median","real_time":5,"time_unit":"ms"}`),
+			"B duration 2e+06, C duration 4e+06, find_median duration 5e+06"},
+		{"google-benchmark failed", "a.json",
+			google(`{"name":"B","run_name":"B","run_type":"iteration","error_occurred":true,"error_message":"out of memory"}`),
+			"1 benchmark failed: B (out of memory)"},
+		{"google-benchmark unit", "a.json", google(`{"name":"B","run_type":"iteration","real_time":2,"time_unit":"h"}`),
+			`time_unit "h" is not`},
+		{"google-benchmark without a time", "a.json", google(`{"name":"B","run_type":"iteration","time_unit":"ns"}`),
+			`"B" has no real_time`},
+		{"google-benchmark zero", "a.json",
+			google(`{"name":"B","run_type":"iteration","real_time":0,"time_unit":"ns"}`),
+			"a time of 0 is no measurement"},
+		{"pytest-benchmark", "a.json", `{"machine_info":{"node":"h"},"commit_info":{},"benchmarks":[{"name":"t",
+			"fullname":"a.py::t","stats":{"median":0.002,"mean":9}}],
+			"datetime":"2026-11-20T10:00:00.123456+00:00","version":"4.0"}`, "a.py::t duration 2e+06"},
+		{"asv", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"result_columns":["result","params"],"results":{
+			"b.Suite.time_x":[[0.5,0.25],[["1","2"]]],"b.peakmem_y":[[1024]],"b.track_z":[[7]]},"version":2}`,
+			"b.Suite.time_x(1) duration 5e+08, b.Suite.time_x(2) duration 2.5e+08, b.peakmem_y memory 1024, " +
+				"b.track_z value 7"},
+		{"asv failed for a parameter", "a.json", asv2(`"time_x":[[1,null],[["1","2"]]]`), "time_x(1) duration 1e+09"},
+		{"asv failed", "a.json", asv2(`"time_x":[null,[["1","2"]]],"time_y":[[1],[]],"time_z":[]`),
+			"time_y duration 1e+09"},
+		{"asv skipped", "a.json", asv2(`"time_x":[[NaN,0.5],[["1","2"]]]`), "time_x(2) duration 5e+08"},
+		{"asv infinite", "a.json", asv2(`"time_x":[[-Infinity],[]]`), `time_x: "-Infinity" is no number`},
+		{"asv other number", "a.json", asv2(`"time_x":[[1,2],[["1","2","3"]]]`), "2 values for 3 combinations"},
+		{"asv no list", "a.json", asv2(`"time_x":[[1],7]`), `results["time_x"]: it is no list of the columns`},
+		{"asv version 1", "a.json", `{"commit_hash":"a","params":{"machine":"m"},"results":{"mem_w":3,"time_s":NaN,` +
+			`"time_x":{"params":[["'a'","'b'"]],"result":[1,2]},"time_y":{"result":4,"stats":[]}},"version":1}`,
+			"mem_w memory 3, time_x('a') duration 1e+09, time_x('b') duration 2e+09, time_y duration 4e+09"},
+		{"asv version 1 failed", "a.json",
+			`{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":null,"time_y":{"result":null}}}`,
+			"2 benchmarks failed: time_x, time_y"},
+		{"asv failed as a whole", "a.json",
+			`{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":{"params":[["1","2"]],` +
+				`"result":[null]}}}`, "1 benchmark failed: time_x"},
+		{"asv empty", "a.json",
+			`{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":{"params":[["1"]],"result":[]}}}`,
+			"0 values for 1 combinations"},
+		{"nvbench before meta", "a.json",
+			`{"devices":[],"benchmarks":[{"name":"c","states":{"D":{"axis_values":{},"summaries":{}}}}]}`,
+			"a.json is a result of an nvbench that wrote no meta yet"},
+		{"vllm latency", "a.json", `{"avg_latency":4.5,"latencies":[4,5],"percentiles":{"10":3,"50":4,"99":5}}`,
+			"mean latency duration 4.5e+09, p50 latency duration 4e+09, p99 latency duration 5e+09"},
+		{"serving metrics of vllm throughput", "a.json", `{"elapsed_time":20,"num_requests":200,"total_num_tokens":8,` +
+			`"requests_per_second":9.75,"tokens_per_second":4000}`,
+			"request throughput item_rate 9.75, token throughput item_rate 4000"},
+		{"triton.testing with dashes", "a.csv", "N,Triton-GB/s,Model-B,Torch-ms\n8,100,3,0.5\n",
+			"Model-B N=8 value 3, Torch N=8 gpu_duration 500000, Triton N=8 gpu_bandwidth 1e+11"},
+		{"criterion", "t/criterion/group/f/new/estimates.json", `{"mean":{"confidence_interval":{},"point_estimate":2,
+			"standard_error":1},
+			"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "group/f duration 1.5"},
+		{"hyperfine", "a.json",
+			`{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0,0,0]}]}`,
+			"./a duration 1e+09"},
+		{"early criterion", "criterion/f/new/estimates.json", `{"Median":{"confidence_interval":{},` +
+			`"point_estimate":1.5,"standard_error":1},"StdDev":{"point_estimate":9}}`, "f duration 1.5"},
+		{"criterion change", "criterion/f/change/estimates.json", `{"median":{"confidence_interval":{},` +
+			`"point_estimate":0.5,"standard_error":1}}`, "holds the change between two runs of Criterion, not a time"},
+		{"hyperfine parameters", "a.json",
+			`{"results":[{"command":"make","median":1,"times":[1],"parameters":{"j":"1"}},` +
+				`{"command":"make","median":2,"times":[2],"parameters":{"j":"8"}}]}`,
+			"make j=1 duration 1e+09, make j=8 duration 2e+09"},
+		{"hyperfine failed", "a.json", `{"results":[{"command":"./a","median":1,"times":[1],"exit_codes":[1]}]}`,
+			"1 benchmark failed: ./a"},
+		{"llama-bench", "a.json", `[{"model_filename":"m.gguf","model_type":"llama 7B","n_prompt":512,"n_gen":0,` +
+			`"avg_ts":1234.5,"avg_ns":1,"gpu_info":"NVIDIA H100"}]`,
+			"llama 7B pp512 item_rate 1234.5"},
+		{"llama-bench lines", "a.jsonl",
+			`{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":128,"type_k":"q8_0","avg_ts":7}` + "\n" +
+				`{"model_filename":"m","model_type":"l","n_prompt":0,"n_gen":64,"type_k":"f16","avg_ts":8}`,
+			"l tg128 type_k=q8_0 item_rate 7, l tg64 item_rate 8"},
+		{"llama-bench CSV", "a.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n\"b\",\"l\",\"8\",\"0\",\"3\"\n",
+			"l pp8 item_rate 3"},
+		{"llama-bench of 2026", "a.csv",
+			"build_commit,model_type,n_gpu_layers,flash_attn,n_prompt,n_gen,n_depth,avg_ts\n" +
+				"\"b\",\"l\",\"-1\",\"-1\",\"8\",\"0\",\"0\",\"3\"\n\"b\",\"l\",\"0\",\"1\",\"0\",\"9\",\"512\",\"4\"\n",
+			"l pp8 item_rate 3, l tg9 n_depth=512 n_gpu_layers=0 flash_attn=1 item_rate 4"},
+		{"llama-bench threads", "a.json", `[{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":1,` +
+			`"test_time":"1","avg_ts":7},{"model_filename":"m","model_type":"l","n_gen":16,"n_threads":8,"test_time":"2",` +
+			`"avg_ts":9}]`, "l tg16 n_threads=1 item_rate 7, l tg16 n_threads=8 item_rate 9"},
+		{"llama-bench not a number", "a.json", `[{"model_filename":"m","model_type":"l","n_gen":16,"avg_ts":NaN}]`,
+			`a.json: "l tg16": "NaN" is no number`},
+		{"vllm", "a.json", `{"date":"20260501-120000","completed":100,"failed":0,"request_throughput":5.5,` +
+			`"mean_ttft_ms":10,"p99_ttft_ms":20,"std_ttft_ms":3,"duration":9}`,
+			"mean TTFT duration 1e+07, p99 TTFT duration 2e+07, request throughput item_rate 5.5"},
+		{"sglang without a rate limit", "a.jsonl", `{"request_rate":Infinity,"mean_ttft_ms":10,"median_itl_ms":0,` +
+			`"request_goodput":null}`, "mean TTFT duration 1e+07"},
+		{"sglang not a number", "a.jsonl", `{"request_throughput":1,"mean_ttft_ms":NaN}`,
+			`mean_ttft_ms: "NaN" is no number`},
+		{"loads of a sweep", "a.json", `[{"request_throughput":5},{"request_throughput":6}]`, "holds several loads"},
+		{"vllm with failed requests", "a.json", `{"completed":99,"failed":1,"request_throughput":5.5}`,
+			"requests failed: failed is 1"},
+		{"sglang lines", "a.jsonl", `{"request_throughput":5,"median_itl_ms":2}` + "\n" +
+			`{"request_throughput":6,"median_itl_ms":2}`, "holds several loads"},
+		{"genai-perf", "a.json", genAIFile, "mean ITL duration 1.184e+07, mean TTFT duration 2.3e+08, " +
+			"output throughput item_rate 1172.1, p50 TTFT duration 1.77e+08, p99 TTFT duration 6.87e+08, " +
+			"request throughput item_rate 2.15"},
+		{"genai-perf in us", "a.json",
+			`{"request_latency":{"avg":5,"unit":"us"},"input_config":{"name":"a","unit":"b",` +
+				`"value":"c","goodput":{"request_latency":8}}}`, "mean request latency duration 5000"},
+		{"genai-perf of another unit", "a.json", `{"request_latency":{"unit":"tokens","avg":5}}`,
+			`request_latency: its unit "tokens" is neither of time nor a rate`},
+		{"genai-perf not a number", "a.json", `{"request_latency":{"unit":"ms","avg":NaN}}`,
+			`request_latency: "NaN" is no number`},
+		{"genai-perf no object", "a.json", `{"request_latency":{"unit":"ms","avg":1},"inter_token_latency":3}`,
+			"inter_token_latency: it is no object of a unit and statistics"},
+		{"genai-perf: failed requests of aiperf", "a.json",
+			`{"aiperf_version":"0.8.0","error_request_count":{"unit":"requests",` +
+				`"avg":20.0}}`, "requests failed: error_request_count is 20"},
+		{"k6 summary-export", "a.json", k6File(""), "iterations/s item_rate 3, mean request latency duration 6e+06, " +
+			"median request latency duration 5e+06, p95 request latency duration 8e+06, request throughput " +
+			"item_rate 4"},
+		{"k6 handleSummary", "a.json", `{"root_group":{"name":""},"metrics":{"http_req_duration":{"type":"trend",` +
+			`"contains":"time","values":{"avg":6,"min":1,"max":9,"p(99.9)":8},"thresholds":{"p(95)<9":{"ok":true}}},` +
+			`"http_req_failed":{"type":"rate","values":{"rate":0,"passes":0,"fails":8}}}}`,
+			"mean request latency duration 6e+06, p99.9 request latency duration 8e+06"},
+		{"k6 dropped iterations", "a.json", k6File(`"dropped_iterations":{"count":17,"rate":5.6},`),
+			"the load generator could not generate the load in time: 17 iterations were dropped"},
+		{"k6 none dropped", "a.json", k6File(`"dropped_iterations":{"count":0,"rate":0},`),
+			"iterations/s item_rate 3, mean request latency duration 6e+06, median request latency duration 5e+06, " +
+				"p95 request latency duration 8e+06, request throughput item_rate 4"},
+		{"k6 failed requests", "a.json", k6File(`"http_req_failed":{"passes":2,"fails":6,"value":0.25},`),
+			"requests failed: http_req_failed.passes is 2"},
+		{"k6 failed checks", "a.json", k6File(`"checks":{"passes":9,"fails":1,"value":0.9},`),
+			"requests failed: checks.fails is 1"},
+		{"k6 rate of checks", "a.json",
+			`{"metrics":{"iterations":{"values":{"rate":3}},"checks":{"values":{"rate":0.9}}}}`,
+			"requests failed: checks.rate is 0.9"},
+		{"k6 failed rate", "a.json", `{"metrics":{"iterations":{"values":{"rate":3}},` +
+			`"http_req_failed":{"values":{"rate":0.25}}}}`, "requests failed: http_req_failed.rate is 0.25"},
+		{"k6 not a number", "a.json", `{"metrics":{"http_req_duration":{"avg":"@{min=3}"}}}`,
+			`http_req_duration: "@{min=3}" is no number`},
+		{"k6 without requests", "a.json", `{"metrics":{"iterations":{"count":0}}}`, "holds no measurement of k6"},
+		{"serving metrics", "a.json",
+			`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"concurrency":8,"model":"m",` +
+				`"max_ttft_ms":99}`, "p99 TTFT duration 2e+07, token throughput item_rate 5"},
+		{"serving metrics with an unknown number", "a.json", `{"p99_ttft_ms":20,"queue_depth":5}`,
+			`"queue_depth" is no serving metric that nsgate knows`},
+		{"serving metrics without a unit", "a.json", `{"p99_ttft_ms":20,"p99_itl":5}`,
+			`"p99_itl" is a latency without a unit`},
+		{"serving metrics with failed requests", "a.json", `{"p99_ttft_ms":20,"errors":3}`,
+			"requests failed: errors is 3"},
+		{"serving metrics twice", "a.json", `{"p99_ttft_ms":20,"ttft_p99_ms":21}`,
+			"ttft_p99_ms: the file has another value of it"},
+		{"serving metrics twice the same", "a.json", `{"p99_ttft_ms":20,"ttft_p99_s":0.02}`, "p99 TTFT duration 2e+07"},
+		{"serving metrics of zero", "a.json", `{"p99_ttft_ms":0,"tokens_per_s":5}`, "a time of 0 is no measurement"},
+		{"serving metrics not a number", "a.json", `{"p99_ttft_ms":NaN,"tokens_per_s":5}`,
+			`p99_ttft_ms: "NaN" is no number`},
+		{"serving metrics nested", "a.json", `{"p99_ttft_ms":20,"config":{"a":1}}`,
+			"is no file of a benchmark harness"},
+		{"settings alone", "a.json", `{"concurrency":8,"duration":20,"errors":0}`, "holds no metric by a known name"},
+		{"github-action-benchmark", "a.json",
+			`[{"name":"a","unit":"ms","value":2},{"name":"b","unit":"MB/s","value":3},{"name":"c","unit":"points","value":4}]`,
+			"a duration 2e+06, b bandwidth 3e+06, c value 4"},
+		{"github-action-benchmark with texts", "a.json",
+			`[{"name":"a","unit":"ms","value":"2"},{"name":"b","value":"30"}]`, "a duration 2e+06, b value 30"},
+		{"github-action-benchmark not a number", "a.json", `[{"name":"a","unit":"ms","value":"2 ms"}]`,
+			`a.json: "a": "2 ms" is no number`},
+		{"github-action-benchmark, data.js", "data.js",
+			`window.BENCHMARK_DATA = {"lastUpdate":1,"repoUrl":"","entries":` +
+				`{"B":[{"tool":"cargo","benches":[{"name":"a","value":2,"unit":"ns/iter"}]}]}}`,
+			"data.js is the history that github-action-benchmark keeps"},
+		{"github-action-benchmark, its cache", "a.json", "{\n\"lastUpdate\":1,\"entries\":{\"B\":[{\"benches\":" +
+			`[{"name":"a","value":2,"unit":"ns/iter"}]}]}}`,
+			"a.json is the history that github-action-benchmark keeps"},
+		{"nccl-tests", "a.txt", ncclText, "268435456 B float sum in-place duration 1.2859e+06, " +
+			"268435456 B float sum out-of-place duration 1.2918e+06, 8589934592 B float sum in-place duration " +
+			"3.439e+07, 8589934592 B float sum out-of-place duration 3.4417e+07, average bus bandwidth " +
+			"bandwidth 4.43007e+11"},
+		{"nccl-tests of a collective, with wrong values and times of day", "a.txt", "# Collective test starting: " +
+			"build/all_gather_perf\n#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  " +
+			"busbw  #wrong  timestamp\n 1024 32 float none -1 14.02 0.07 0.06 0 13.9 0.07 0.06 3 2026-01-02 " +
+			"03:04:05\n", "all_gather 1024 B float none out-of-place duration 14020"},
+		{"nccl-tests with all values wrong", "a.txt", "# size count type redop root time algbw busbw #wrong\n" +
+			"8 2 float sum 3 1 1 1 5\n", "1 benchmark failed: 8 B float sum 3 out-of-place (5 wrong values)"},
+		{"nccl-tests JSON", "a.json", ncclJSON, "all_reduce 1024 B float sum in-place duration 13500, all_reduce " +
+			"1024 B float sum out-of-place duration 14020, average bus bandwidth bandwidth 6e+07"},
+		{"trtllm-bench", "a.json", trtllmFile, "mean TPOT duration 6.7e+06, mean TTFT duration 5.05e+07, mean " +
+			"request latency duration 9.0025e+08, output speed per user item_rate 150, output throughput item_rate " +
+			"10918.4, output throughput per user item_rate 142.2, p50 TPOT duration 6.5e+06, p50 TTFT duration " +
+			"4.9e+07, p50 request latency duration 9.01e+08, p90 request latency duration 9.505e+08, p95 request " +
+			"latency duration 9.6e+08, p99 TPOT duration 8e+06, p99 TTFT duration 8e+07, p99 request latency " +
+			"duration 9.9e+08, request throughput item_rate 85.3, total token throughput item_rate 21836.8"},
+		{"guidellm", "a.json", guideFile, "mean ITL duration 6.79e+06, mean TTFT duration 4.923e+07, mean request " +
+			"latency duration 2.5e+09, median ITL duration 6.77e+06, median TTFT duration 4.87e+07, median request " +
+			"latency duration 2.4e+09, output throughput item_rate 51.76, p90 TTFT duration 6e+07, p95 TTFT " +
+			"duration 7e+07, p99 ITL duration 7.11e+06, p99 TTFT duration 7.779e+07, p99 request latency duration " +
+			"3.5e+09, request throughput item_rate 2.49, token throughput item_rate 616.86"},
+		{"guidellm with errors", "a.json", strings.Replace(guideFile, `"errored":0`, `"errored":500`, 1),
+			"requests failed: request_totals.errored is 500"},
+		{"userbenchmark", "a.json", userFile, "alexnet-eval_cmem memory 4.16259765625e+08, alexnet-eval_latency " +
+			"duration 5.830966075000001e+07, x value 3"},
+		{"mlperf", "a.txt", mlperfText, "50.00 percentile latency duration 2.3032737e+07, 99.90 percentile latency " +
+			"duration 4.6927185e+07, completed samples per second item_rate 32521.9, mean latency duration " +
+			"2.3344794e+07, scheduled samples per second item_rate 32522.3"},
+		{"mlperf INVALID", "a.txt", strings.Replace(mlperfText, "Result is : VALID\n  Performance constraints "+
+			"satisfied : Yes", "Result is : INVALID\n  Performance constraints satisfied : NO", 1),
+			"the result is INVALID: Performance constraints satisfied"},
+		{"BenchmarkTools.jl", "a.json", juliaFile, "apply/large duration 7.531234e+06, apply/large memory memory " +
+			"3.145872e+06, est duration 5.5, est memory memory 0"},
+		{"BenchmarkTools.jl, parameters", "tune.json", `[{"BenchmarkTools":"1"},[["BenchmarkTools.Parameters",{}]]]`,
+			"holds no measurement of BenchmarkTools.jl"},
+		{"llama-bench SQL", "a.sql", "CREATE TABLE IF NOT EXISTS test (\n  build_commit TEXT\n);\n",
+			"a.sql is the SQL of llama-bench"},
+		{"unknown program", "a.js", `for(const s of a){f(1, "x",g(s)` + "\n", "is no file of a benchmark harness"},
+		{"unknown with units", "a.json", `{"metrics":[{"name":"a","unit":"ms","value":2}]}`,
+			"is no file of a benchmark harness"},
+		{"memory that is free", "a.json",
+			`[{"name":"Free memory","unit":"MB","value":2},{"name":"Memory","unit":"MB","value":3}]`,
+			"Free memory value 2e+06, Memory memory 3e+06"},
+		{"UTF-16", "a.json", "\xff\xfe" + strings.Join(strings.Split(`[{"name":"a","unit":"ms","value":2}]`, ""),
+			"\x00") +
+			"\x00", "a duration 2e+06"},
+		{"bencher", "a.json", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`,
+			"f duration 88, f accuracy value 0.5"},
+		{"triton.testing", "a.csv", "N,Triton (GB/s),Torch (ms)\n1024,100,0.5\n",
+			"Torch N=1024 gpu_duration 500000, Triton N=1024 gpu_bandwidth 1e+11"},
+		{"triton.testing with a title", "a.csv", "M,N,Torch (jit) (GB/s),Triton (Run time (ms))\n8.000000,16,100,0.5\n",
+			"Torch (jit) M=8 N=16 gpu_bandwidth 1e+11, Triton M=8 N=16 gpu_duration 500000"},
+		{"triton.testing of another unit", "a.csv", "N,Gain (x),Gain (%),Triton (ms)\n8,2,50,1\n",
+			"Gain (%) N=8 value 50, Gain (x) N=8 value 2, Triton N=8 gpu_duration 1e+06"},
+		{"triton.testing without units", "a.csv", "N,Triton,Torch (jit)\n8,100,0.5\n",
+			"a.csv: line 1: no column has a unit"},
+		{"triton.testing of data types", "a.csv", "N_CTX,Triton [FP16],Flash-2\n1024,117.8,176.9\n",
+			"no column has a unit"},
+		{"triton.testing twice", "a.csv", "N,Triton (ms)\n8,1\n8,2\n",
+			"line 2: the sizes N=8 are those of another line"},
+		{"tritonbench of named sizes", "a.csv", "(M, N, K);aten-tflops;aten-speedup\n(8, 8, 8);2;\naverage;2;\n",
+			"aten (M, N, K)=(8, 8, 8) gpu_flop_rate 2e+12"},
+		{"tritonbench failed", "a.csv", "(M, N, K);aten-latency\n(8, 8, 8);CUDA OOM\n",
+			"1 benchmark failed: aten (M, N, K)=(8, 8, 8) (CUDA OOM)"},
+		{"tritonbench failed, its speedup first", "a.csv",
+			"x_val;aten-speedup;aten-latency;aten-tflops\n8;CUDA OOM;;\n",
+			"1 benchmark failed: aten x_val=8 (CUDA OOM)"},
+		{"tritonbench with a remark", "a.csv", "x_val;a-best_config;a-latency;b-tbps;b-speedup\n8;BLOCK: 8;0.5;2;\n",
+			"a x_val=8 gpu_duration 500000, b x_val=8 gpu_bandwidth 2e+12"},
+		{"nvbench, a table", "a.csv",
+			"Benchmark,Device,Device Name,Array Size,Skipped,GPU Time (sec)\nA (B, C),0,G,2,No,1\n",
+			"a.csv is a CSV of nvbench, which has names without quotes"},
+		{"tritonbench", "a.csv", "x_val;softmax-latency;softmax-speedup\n(8, 8);0.25 (±1.00%);1.5\n",
+			"softmax x_val=(8, 8) gpu_duration 250000, softmax-speedup x_val=(8, 8) value 1.5"},
+		{"JUnit", "a.xml", `<?xml version="1.0"?><testsuites><testsuite name="s"><testcase classname="a" name="t" ` +
+			`time="0.5"/><testcase name="u" time="0"/></testsuite></testsuites>`,
+			"a.t duration 5e+08"},
+		{"JUnit of two suites", "a.xml", `<testsuites><testsuite name="s"><testcase name="t" time="1"/></testsuite>` +
+			`<testsuite name="u"><testsuite name="v"/><testcase name="t" time="2"/><testcase name="w" status="notrun"/>` +
+			`</testsuite></testsuites>`, "s.t duration 1e+09, u.t duration 2e+09"},
+		{"JUnit of runs of pytest", "a.xml", `<testsuites><testsuite name="pytest">` +
+			`<testcase classname="c" name="t" time="1"/></testsuite><testsuite name="pytest">` +
+			`<testcase classname="c" name="t" time="2"/></testsuite></testsuites>`,
+			"pytest#2/c.t duration 2e+09, pytest/c.t duration 1e+09"},
+		{"JUnit in Latin-1", "a.xml", `<?xml version="1.0" encoding="ISO-8859-1"?><testsuite><testcase name="` +
+			"\xe9" +
+			`" time="1"/></testsuite>`, "é duration 1e+09"},
+		{"JUnit without times", "a.xml", `<testsuite><testcase classname="a" name="t"/></testsuite>`,
+			`a.xml: line 1: "a.t" has no time`},
+		{"JUnit failed", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5"><failure>x</failure>` +
+			`</testcase></testsuite>`, "1 benchmark failed: a.t"},
+		{"JUnit cut", "a.xml", `<testsuite><testcase classname="a" name="t" time="0.5">`,
+			"the XML is not that of JUnit"},
+		{"cut", "a.json", nv(false, "")[:120], "a.json:2: the JSON is not that of nvbench"},
+		{"wrong type", "a.json", google(`{"name":"B","real_time":"2","time_unit":"s"}`),
+			`a.json: "B": "2" is no number`},
+		{"github-action-benchmark, prefixes", "a.json",
+			`[{"name":"a","unit":"Mrows/s","value":100},{"name":"b","unit":"rows/s","value":5e7}]`,
+			"a item_rate 1e+08, b item_rate 5e+07"},
+		{"github-action-benchmark, two units", "a.json",
+			`[{"name":"a","unit":"rows/s","value":1},{"name":"a","unit":"tok/s","value":2}]`,
+			`a.json: "a": its numbers are in "rows/s" and in "tok/s"`},
+		{"long name", "a.json", `[{"name":"` + strings.Repeat("x", 2000) + `","unit":"ms","value":2}]`,
+			"has 2000 bytes"},
+		{"infinite", "a.json", `[{"name":"x","unit":"ms","value":1e999}]`,
+			"a.json:1: the JSON is not that of github-action-benchmark: 1e999 is out of range"},
+		{"unknown", "a.json", `{"a":1}`, "holds no metric by a known name"},
+		{"unknown, nested", "a.json", `{"a":{"b":1}}`, "is no file of a benchmark harness"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if f := formatNamed(tt.text); f != nil && slices.Contains([]string{"genai-perf", "k6", "serving metrics"},
+				f.name) &&
+				!strings.HasPrefix(tt.name, f.name) {
+				t.Errorf("it is taken for a file of %s", f.name)
+			}
+			s, err := Read(strings.NewReader(tt.text), tt.file)
+			var got []string
+			if err != nil {
+				got = []string{err.Error()}
+				if model.KindOf(err) == "" || !strings.HasPrefix(got[0], tt.file) &&
+					!strings.HasPrefix(tt.name, "unknown") {
+					t.Errorf("%v is no refusal that begins with the file", err)
+				}
+			} else {
+				for _, x := range s.Series {
+					got = append(got, fmt.Sprintf("%s %s %v", x.Subject.Name, x.Metric.Name, x.Values[0]))
+				}
+				if err := s.Check(); err != nil {
+					t.Error(err)
+				}
+			}
+			if text := strings.Join(got, ", "); text != tt.want && (err == nil || !strings.Contains(text, tt.want)) {
+				t.Errorf("got  %s\nwant %s", text, tt.want)
+			}
+		})
+	}
+}
+
+// TestDirections holds the direction of units: none is inverted, an unknown one has none.
+func TestDirections(t *testing.T) {
+	for want, units := range map[int][]string{
+		-1: {"ns", "us", "µs", "ms", "s", "sec", "seconds", "ns/iter", "us/op", "B", "MB", "GiB"},
+		+1: {"ops/s", "items/s", "tokens/s", "tok/s", "req/s", "iter/sec", "MB/s", "GB/s", "GiB/s", "TFLOPS", "TFLOPs",
+			"GFLOP/s", "GBps",
+			"1/s", "images/sec", "Mrows/s", "Gelem/s", "ktokens/s", "Kreq/s", "items per second", "GiBps"},
+		0: {"", "points", "%", "errors/s", "misses/s", "stalls/sec", "x", "score", "W", "degC", "dropped/s", "Gbps",
+			"Gb/s", "mtokens/s", "kpoints", "M/s", "MHz", "steps", "GFLOP", "ps"},
+	} {
+		for _, unit := range units {
+			if m, _ := inUnit(unit); int(m.Better) != want {
+				t.Errorf("unit %q: direction %d, want %d", unit, m.Better, want)
+			}
+		}
+	}
+}
+
+// TestServingNames holds the row, the factor and the direction of names that load generators and people write: a
+// growing latency is a loss, a growing rate a gain, and a name in neither form is unknown.
+func TestServingNames(t *testing.T) {
+	const ms, us, s = 1e6, 1e3, 1e9
+	for _, tt := range []struct {
+		direction int
+		factor    float64
+		row       string
+		names     string
+	}{
+		{-1, ms, "mean TTFT", "mean_ttft_ms avg_ttft_ms ttft_avg_ms mean_time_to_first_token_ms TTFT-mean-ms"},
+		{-1, ms, "median TTFT", "median_ttft_ms ttft_median_ms ttft_ms_median med_ttft_ms"},
+		{-1, ms, "p99 TTFT", "p99_ttft_ms ttft_p99_ms p99_time_to_first_token_ms P99.TTFT.ms ttft_p99_milliseconds"},
+		{-1, ms, "p99.9 TTFT", "p99.9_ttft_ms p99_9_ttft_ms ttft_p99.9_ms"},
+		{-1, s, "p50 TTFT", "p50_ttft_s ttft_p50_seconds ttft_s_p50"},
+		{-1, us, "p90 ITL", "p90_itl_us itl_p90_us p90_inter_token_latency_us"},
+		{-1, ms, "median TPOT", "median_tpot_ms median_time_per_output_token_ms"},
+		{-1, ms, "p95 E2EL", "p95_e2el_ms p95_end_to_end_latency_ms"},
+		{-1, ms, "median e2e latency", "median_e2e_latency_ms e2e_latency_median_ms"},
+		{-1, ms, "p75 latency", "p75_latency_ms latency_p75_ms"},
+		{-1, ms, "latency", "latency_ms"},
+		{-1, s, "p95 request latency", "p95_request_latency_s request_latency_p95_s response_time_p95_s"},
+		{1, 1, "request throughput", "request_throughput requests_per_second requests_per_s req/s requests/sec"},
+		{1, 1, "request goodput", "request_goodput goodput"},
+		{1, 1, "output throughput",
+			"output_throughput output_tokens_per_second output_token_throughput output_tokens/s"},
+		{1, 1, "input throughput", "input_throughput prompt_tokens_per_s"},
+		{1, 1, "total token throughput", "total_token_throughput total_tokens_per_second"},
+		{1, 1, "total throughput", "total_throughput"},
+		{1, 1, "token throughput", "tokens_per_s tokens_per_second tok/s mean_tokens_per_s"},
+		{1, 1, "p90 token throughput", "tokens_per_s_p90"},
+		{0, 0, "", "failed errors error_count error_rate failed_requests"},
+		{0, 0, "", "std_ttft_ms max_ttft_ms ttft_min_ms min_itl_ms completed duration duration_s total_input_tokens " +
+			"max_concurrency concurrency request_rate max_output_tokens_per_s"},
+	} {
+		for _, name := range strings.Fields(tt.names) {
+			x := meaningOf(name)
+			m, row, known, factor := x.metric, x.row, x.known, 0.0
+			if row != "" {
+				factor = 1
+			}
+			if x.unit != "" {
+				factor, _, _ = measure.BaseUnit(x.unit)
+			}
+			if !known || row != tt.row || factor != tt.factor || int(m.Better) != tt.direction {
+				t.Errorf("%s: row %q, factor %v, direction %d, known %v; want %q, %v, %d", name, row, factor, m.Better,
+					known, tt.row, tt.factor, tt.direction)
+			}
+		}
+	}
+	for _, name := range []string{
+		"", "ttft", "p99_ttft", "p99_ttft_ms_p50", "ttft_ms_ms", "p100_ttft_ms", "not_ttft_ms", "ttft_tokens_per_s",
+		"tokens",
+		"throughput", "requests_s", "rps", "burstiness", "accept_length", "latency_ms\nx", "errors_ms",
+		"tokens_per_s_per_gpu",
+	} {
+		if x := meaningOf(name); x.known || x.row != "" {
+			t.Errorf("%q is known as %q", name, x.row)
+		}
+	}
+}
+
+// TestOpen merges the files of one process, and refuses those of several or of two harnesses.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a := file("a.json", `[{"name":"a","unit":"ms","value":2}]`)
+	b := file("b.json", `[{"name":"b","unit":"ms","value":3}]`)
+	other := file("c.json", `{"results":[{"command":"./a","median":1,"times":[1]}]}`)
+	if s, err := Open("", a, b); err != nil || len(s.Series) != 2 || s.Series[1].Values[0] != 3e6 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := Open("", a, b, a); model.KindOf(err) != model.SeveralProcesses {
+		t.Errorf("the same row twice: %v", err)
+	}
+	if _, err := Open("", a, other); model.KindOf(err) != model.MixedProfilers {
+		t.Errorf("two harnesses: %v", err)
+	}
+}
+
+// FuzzRead checks that any file is read as a session that is fit, or refused.
+func FuzzRead(f *testing.F) {
+	f.Add(nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")))
+	f.Add(google(`{"name":"B","run_type":"iteration","real_time":2,"time_unit":"us"}`))
+	f.Add("x_val;a-latency\n1;2\n")
+	f.Add("N,Triton (GB/s)\n1024,100\n")
+	f.Add(`<testsuite><testcase classname="a" name="t" time="0.5"/></testsuite>`)
+	f.Add(asv2(`"time_x":[[1,NaN],[["1","2"]]]`))
+	f.Add(`{"f":{"latency":{"value":88.0}}}`)
+	f.Add(`{"completed":100,"request_throughput":5.5,"mean_ttft_ms":10}`)
+	f.Add(genAIFile)
+	f.Add(k6File(`"dropped_iterations":{"count":0},"http_req_failed":{"passes":0,"value":0},`))
+	f.Add(`{"p99_ttft_ms":20,"tokens_per_s":5,"error_count":0,"model":"m"}`)
+	f.Add(`[{"model_filename":"m","model_type":"l","n_gen":128,"avg_ts":7}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Read(strings.NewReader(text), "a.json")
+		if err == nil {
+			err = s.Check()
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if model.KindOf(err) == "" {
+			t.Errorf("%v is no refusal", err)
+		}
+	})
+}
+
+// Files without a common benchmark are of one process: one run. Those of several processes, hosts or harnesses stay.
+func TestProcesses(t *testing.T) {
+	file := func(host, name string) model.Session {
+		text := strings.Replace(google(`{"name":"`+name+`","real_time":2,"time_unit":"ms"}`), `"h"`, `"`+host+`"`, 1)
+		s, err := Read(strings.NewReader(text), "a.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *s
+	}
+	for _, x := range []struct {
+		files []model.Session
+		want  int
+	}{
+		{nil, 0}, {[]model.Session{file("h", "a")}, 1},
+		{[]model.Session{file("h", "a"), file("h", "b"), file("h", "c")}, 1},
+		{[]model.Session{file("h", "a"), file("h", "b"), file("h", "a")}, 3},
+		{[]model.Session{file("h", "a"), file("g", "b")}, 2},
+	} {
+		rows := len(x.files)
+		got, _, err := Processes(x.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != x.want || x.want == 1 && len(got[0].Series) != rows {
+			t.Errorf("%d files: %d runs, want %d", rows, len(got), x.want)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
+)
+
+// A file is read up to so many objects, lists or elements in each other, keys of an object, and rows of a table.
+const deepest, mostKeys, mostRows = 100, 5_000, 20_000
+
+var errDeep = fmt.Errorf("it nests deeper than %d", deepest)
+
+// document is a file as a value of JSON, which filters read: of several values in a file a list, of a table a list of
+// objects, of XML the outermost element, of another text a string.
+type document struct {
+	value   any
+	columns []any  // names of the columns of a table, in order
+	comma   string // between the cells of a table
+	form    string // "JSON", "XML" or ""
+	// err says where the file does not have its form, and kind what that is; value is what stands before.
+	err  error
+	kind model.Kind
+	line int // 0 for an unknown one
+}
+
+// parse reads a text, of a cut one what is whole.
+func parse(text []byte) (d document) {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return document{value: ""}
+	}
+	switch text[0] {
+	case '{', '[':
+		d.json(quoted(text))
+	case '<':
+		d.xml(text)
+	default:
+		if !d.table(text) {
+			d.value = string(text)
+		}
+	}
+	return d
+}
+
+// refusal is that of a file that is damaged, or no table.
+func (d *document) refusal(file string, f *format) error {
+	if d.line > 0 {
+		file = fmt.Sprintf("%s:%d", file, d.line)
+	}
+	if d.kind == model.BadTable {
+		return model.Refuse(d.kind, again, "%s: %v", file, d.err)
+	}
+	return model.Refuse(d.kind, again, "%s: the %s is not that of %s: %v", file, d.form, f.name, d.err)
+}
+
+// noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
+var noNumber = input.Pattern(`"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)`)
+
+// quoted makes texts of the bare NaN and Infinity in a JSON file.
+func quoted(text []byte) []byte {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+		return text
+	}
+	return noNumber().ReplaceAllFunc(text, func(part []byte) []byte {
+		if part[0] == '"' {
+			return part
+		}
+		return fmt.Appendf(nil, "%q", part)
+	})
+}
+
+func (d *document) json(text []byte) {
+	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
+	r := values{in, map[string]string{}}
+	var all []any
+	for d.err == nil {
+		var v any
+		if v, d.err = r.next(); v != nil {
+			all = append(all, v)
+		}
+	}
+	switch {
+	case d.err == io.EOF:
+		d.err = nil
+	case errors.Is(d.err, io.ErrUnexpectedEOF):
+		d.err = errors.New("unexpected end of JSON input")
+	}
+	d.form, d.kind, d.line = "JSON", model.Damaged, 1+bytes.Count(text[:min(int(in.InputOffset()), len(text))],
+		[]byte("\n"))
+	d.value = any(all)
+	if len(all) == 1 {
+		d.value = all[0]
+	}
+}
+
+// values reads values of JSON one by one.
+type values struct {
+	*jsontext.Decoder
+	names map[string]string // of objects, each once
+}
+
+// next is the next value, with an error as much of it as is whole.
+func (r *values) next() (any, error) {
+	token, err := r.ReadToken()
+	if err == nil && r.StackDepth() > deepest {
+		err = errDeep
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return r.object()
+	case '[':
+		list := []any{}
+		for r.PeekKind() != ']' {
+			v, err := r.next()
+			if err == nil || v != nil {
+				list = append(list, v)
+			}
+			if err != nil {
+				return list, err
+			}
+		}
+		_, err = r.ReadToken()
+		return list, err
+	case '"':
+		return token.String(), nil
+	case '0':
+		v, err := token.Float()
+		if err != nil {
+			err = errors.New(token.String() + " is out of range")
+		}
+		return v, err
+	case 't', 'f':
+		return token.Bool(), nil
+	}
+	return nil, nil
+}
+
+// object is the rest of an object behind its brace.
+func (r *values) object() (any, error) {
+	object := map[string]any{}
+	for {
+		token, err := r.ReadToken()
+		if err != nil || token.Kind() == '}' {
+			return object, err
+		}
+		name := r.name(token.String())
+		v, err := r.next()
+		if err == nil || v != nil {
+			object[name] = v
+		}
+		if err == nil && len(object) > mostKeys {
+			err = fmt.Errorf("an object has more than %d keys", mostKeys)
+		}
+		if err != nil {
+			return object, err
+		}
+	}
+}
+
+func (r *values) name(s string) string {
+	if same, ok := r.names[s]; ok {
+		return same
+	}
+	r.names[s] = s
+	return s
+}
+
+// table reads a text whose first line has several cells, and whose other lines have as many.
+func (d *document) table(text []byte) bool {
+	head, _, _ := bytes.Cut(text, []byte("\n"))
+	in := csv.NewReader(bytes.NewReader(text))
+	for _, comma := range "\t,;" {
+		if bytes.ContainsRune(head, comma) {
+			in.Comma = comma
+		}
+	}
+	names, err := in.Read()
+	if err != nil || len(names) < 2 {
+		return false
+	}
+	d.comma = string(in.Comma)
+	if twice := len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names); twice {
+		d.err, d.kind, d.line = errors.New("two columns have one name"), model.BadTable, 1
+	}
+	for _, name := range names {
+		d.columns = append(d.columns, name)
+	}
+	list := []any{}
+	for {
+		row, err := in.Read()
+		var at *csv.ParseError
+		if errors.As(err, &at) && d.err == nil {
+			d.err, d.kind, d.line = at.Err, model.BadTable, at.Line
+		}
+		if err == nil && len(list) == mostRows {
+			err = fmt.Errorf("it has more than %d rows", mostRows)
+			d.err, d.kind, d.line = cmp.Or(d.err, err), model.BadTable, 0
+		}
+		if err != nil {
+			break
+		}
+		object := make(map[string]any, len(names))
+		for i, name := range names {
+			object[name] = row[i]
+		}
+		list = append(list, object)
+	}
+	d.value = list
+	return true
+}
+
+func (d *document) xml(text []byte) {
+	in := xml.NewDecoder(bytes.NewReader(text))
+	in.CharsetReader = func(_ string, from io.Reader) (io.Reader, error) {
+		if utf8.Valid(text) {
+			return from, nil
+		}
+		return cells.Latin(from), nil
+	}
+	d.form, d.kind = "XML", model.Damaged
+	type element = map[string]any
+	open := []element{{"elements": []any{}}}
+	for {
+		token, err := in.Token()
+		last := open[len(open)-1]
+		switch t := token.(type) {
+		case xml.StartElement:
+			attributes := make(map[string]any, len(t.Attr))
+			for _, a := range t.Attr {
+				attributes[a.Name.Local] = a.Value
+			}
+			line, _ := in.InputPos()
+			e := element{"line": line, "name": t.Name.Local, "attributes": attributes, "elements": []any{}}
+			last["elements"] = append(last["elements"].([]any), e)
+			open = append(open, e)
+			if len(open) > deepest {
+				in, d.err = xml.NewDecoder(strings.NewReader("")), errDeep
+			}
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		case xml.CharData:
+			if s := strings.TrimSpace(string(t)); s != "" && last["text"] == nil {
+				last["text"] = s
+			}
+		case nil:
+			if err != io.EOF {
+				d.err = err
+			}
+			if outer := open[0]["elements"].([]any); len(outer) > 0 {
+				d.value = outer[0]
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"path/filepath"
+	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
+)
+
+// sources are the filters of formats: a file each, whose module directive names the harness, whose function is tells
+// its files, and whose outputs are the rows. They are asked in the order of their names.
+//
+//go:embed formats
+var sources embed.FS
+
+// format is the file of one harness.
+type format struct {
+	name string // of the harness, which stands for the profiler: results of two harnesses are not compared
+	next string // step after a refusal
+	is   filter.Code
+	rows func() (filter.Code, error)
+	// account says which of its numbers are not rows, nil where all are.
+	account *account
+}
+
+// library is what all filters know: functions of Go, variables and shared definitions.
+var library = sync.OnceValues(func() (*filter.Definitions, error) {
+	l := &filter.Definitions{Functions: functions, Variables: []string{"$file", "$columns", "$comma"}}
+	text, err := sources.ReadFile("formats/shared.jq")
+	if err == nil {
+		err = l.Define(string(text))
+	}
+	return l, err
+})
+
+// variables are the values of those of the library.
+func variables(d document, file string) []any {
+	columns := d.columns
+	if columns == nil {
+		columns = []any{}
+	}
+	return []any{filepath.ToSlash(file), columns, d.comma}
+}
+
+// formats are those of harnesses.
+var formats = sync.OnceValues(func() (all []*format, err error) {
+	l, err := library()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := sources.ReadDir("formats")
+	for _, e := range entries {
+		name := "formats/" + e.Name()
+		if e.Name()[0] < '0' || e.Name()[0] > '9' {
+			continue // the functions of all
+		}
+		text, err := sources.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		p, err := l.Parse(string(text))
+		if err == nil {
+			f := &format{next: again, rows: sync.OnceValues(p.Compile), account: accountOf(p.Facts)}
+			f.name, _ = p.Facts["name"].(string)
+			f.is, err = p.Function("is")
+			all = append(all, f)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
+		}
+	}
+	return all, err
+})
+
+// formatOf is the format of a document, the first whose filter says so; nil for none.
+func formatOf(d document, file string) (*format, error) {
+	all, err := formats()
+	for _, f := range all {
+		found := false
+		first := func(output any) bool {
+			found = output == true
+			return false
+		}
+		if f.is.Run(d.value, first, variables(d, file)...) == nil && found {
+			return f, nil
+		}
+	}
+	return nil, err
+}
+
+// detect reads a text with the format that it has, nil for none. A table that is none may be another text.
+func detect(text []byte, file, own string) (d document, f *format, err error) {
+	d = parse(text)
+	plain := document{value: string(text)}
+	if f, err = ownFormat(own); f != nil || err != nil {
+		if d.kind == model.BadTable {
+			d = plain
+		}
+		return d, f, err
+	}
+	if f, err = formatOf(d, file); f == nil && err == nil && d.kind == model.BadTable {
+		if f, err = formatOf(plain, file); f != nil {
+			d = plain
+		}
+	}
+	return d, f, err
+}
+
+// ownName stands for the harness of files that the user's own filter reads, ownNext is the step after their refusal.
+const (
+	ownName = "own filter"
+	ownNext = "mend the filter; `nsgate help benchmarks` says what it gives"
+)
+
+// ownFormat is the format of a filter of the user, nil for "".
+func ownFormat(text string) (*format, error) {
+	if text == "" {
+		return nil, nil
+	}
+	l, err := library()
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.Parse(text)
+	if err != nil {
+		return nil, model.Refuse(model.BadValue, ownNext, "rows: %v", err)
+	}
+	return &format{name: ownName, next: ownNext, rows: p.Compile}, nil
+}

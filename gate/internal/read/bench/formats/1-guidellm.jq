@@ -1,0 +1,20 @@
+# guidellm, benchmarks.json: a load for each of its benchmarks, whose requests that succeeded are judged. Latencies of tokens
+# are in ms, those of requests in s.
+module {name: "guidellm", level: 3, statistics: "mean|median|mode|variance|std_dev|min|max|count|total_sum|p\\d+|bins|successful|errored|incomplete|total",
+  known: "request_totals|run_index|start_time|end_time|duration|warmup_duration|cooldown_duration",
+  parts: "metadata|args|config|scheduler_state|scheduler_metrics|run_stats|requests|extras|worker|request_loader|env_args|quantiles"};
+def is: type == "object" and any(.benchmarks | arrays | .[]; .metrics? | type == "object"
+  and any((.request_totals, .time_to_first_token_ms, .requests_per_second); type == "object" and has("successful")));
+def latencies: {time_to_first_token_ms: ["TTFT", "ms"], time_per_output_token_ms: ["TPOT", "ms"], inter_token_latency_ms: ["ITL", "ms"],
+  request_latency: ["request latency", "s"]};
+def rates: {requests_per_second: "request throughput", output_tokens_per_second: "output throughput",
+  prompt_tokens_per_second: "input throughput", tokens_per_second: "token throughput"};
+.benchmarks[] | (.config.strategy? // .args.strategy? // {}) as $how
+| {load: ({strategy: $how.type_, rate: $how.rate, concurrency: ($how.max_concurrency // $how.streams), model: .config.backend.model?}
+    | with_entries(select(.value != null)))},
+  (.metrics | (.request_totals.errored | select(. != null and failures > 0) | requests_failed("request_totals.errored"; .)),
+    (. as $all | latencies | to_entries[] | .key as $of | .value as [$name, $unit] | $all[$of].successful | objects
+      | {of: $of}, ({mean, median} + (.percentiles // {} | {p90, p95, p99}) | to_entries[] | select(.value != null)
+        | {row: "\(.key) \($name)", metric: "duration", unit: $unit, value})),
+    (. as $all | rates | to_entries[] | .key as $of | $all[$of].successful.mean | select(. != null)
+      | {row: (rates[$of]), metric: "item_rate", value: ., of: $of}))

@@ -1,0 +1,268 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// samples are a file of each format with the keys whose numbers, or those below them, are neither judged nor left out:
+// settings, counts, deviations, and other views of a judged number.
+var samples = []struct{ name, text, structure string }{
+	{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")), "meta|devices|device|summaries|axis_values"},
+	{"google-benchmark", google(`{"name":"B","run_type":"iteration","real_time":2,"cpu_time":3,"iterations":7,` +
+		`"threads":1,"time_unit":"us"}`), "context|cpu_time|iterations|threads"},
+	{"pytest-benchmark", `{"machine_info":{"node":"h","cpu":{"count":8}},"commit_info":{},"benchmarks":[{"name":"t",` +
+		`"fullname":"a.py::t","extra_info":{},"stats":{"median":0.002,"mean":9,"min":1,"rounds":5}}],"version":"4.0"}`,
+		"machine_info|commit_info|mean|min|rounds"},
+	{"asv", `{"commit_hash":"a","params":{"machine":"m"},"results":{"time_x":{"params":[["1","2"]],"result":[1,2]},` +
+		`"mem_y":3},"version":1}`, "version"},
+	{"criterion", `{"mean":{"confidence_interval":{"lower_bound":1},"point_estimate":2,"standard_error":1},` +
+		`"median":{"point_estimate":1.5},"std_dev":{"point_estimate":9}}`, "mean|std_dev|median"},
+	{"hyperfine", `{"results":[{"command":"./a","mean":2,"median":1,"times":[1,1,4],"exit_codes":[0],"user":1}]}`,
+		"mean|times|user|exit_codes"},
+	{"llama-bench", `[{"model_filename":"m","model_type":"l","n_prompt":512,"n_gen":0,"avg_ts":7,` +
+		`"avg_ns":1,"n_threads":8}]`,
+		"n_gen|avg_ns|n_threads"},
+	{"genai-perf", genAIFile,
+		"avg|p1|p25|min|max|std|p99|request_count|request_latency|input_config|http_req_duration|" +
+			"output_sequence_length"},
+	{"k6", k6File(""), "http_req.*|count|iterations|vus|thresholds|root_group|groups|checks"},
+	{"serving benchmark", `{"completed":100,"num_prompts":100,"failed":0,"request_throughput":5.5,"mean_ttft_ms":10,` +
+		`"std_ttft_ms":3,"duration":9,"max_concurrency":4,"total_output_tokens":200,"median_itl":3,"ttfts":[1,2]}`,
+		"failed|std_ttft_ms|duration|completed|ttfts"},
+	{"vLLM latency", `{"avg_latency":4,"latencies":[4,5],"percentiles":{"50":4,"99":5}}`, "latencies|percentiles"},
+	{"github-action-benchmark", `[{"name":"a","unit":"ms","value":2},{"name":"c","unit":"points","value":4}]`, ""},
+	{"nccl-tests", ncclJSON, "version|nccl_version|config|size|count|alg_bw|bus_bw|nwrong|actual_iterations"},
+	{"trtllm-bench", trtllmFile, "engine|world_info|request_info|dataset|total_latency_ms|minimum|maximum|average|" +
+		"output_throughput_per_gpu_tok_s|gen_tps_percentiles|avg_request_latency_ms"},
+	{"guidellm", guideFile, "metadata|args|config|scheduler_state|run_index|request_totals|std_dev|count|p001|p50|p999|" +
+		"total|median|mean|duration|prompt_token_count"},
+	{"BenchmarkTools.jl", juliaFile, "allocs|gctimes?|params|times"},
+	{"bencher", `{"f":{"latency":{"value":88.0,"lower_value":87},"accuracy":{"value":0.5}}}`, "lower_value"},
+}
+
+// TestEveryNumber changes each number of each format: what is read changes, or its name is left out, or it is one of
+// the structure. A number that is added to an object, under a name that nobody knows, is left out by it or refused.
+func TestEveryNumber(t *testing.T) {
+	for _, tt := range samples {
+		structure := regexp.MustCompile("^(?:" + tt.structure + ")$")
+		read := func(v any) (string, *model.Session) {
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Read(bytes.NewReader(text), "criterion/f/new/a.json")
+			if err != nil {
+				return err.Error(), nil
+			}
+			if s.Tool != tt.name {
+				t.Fatalf("%s is read as %s", tt.name, s.Tool)
+			}
+			return fmt.Sprint(s.Series, s.Mode, s.LeftOut), s
+		}
+		var whole any
+		if err := json.Unmarshal([]byte(tt.text), &whole); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		before, s := read(whole)
+		if s == nil {
+			t.Fatal(tt.name, before)
+		}
+		numbers, objects := 0, 0
+		each := func(path []string, v any, set func(any)) {
+			known := slices.ContainsFunc(path, structure.MatchString)
+			switch v := v.(type) {
+			case float64:
+				numbers++
+				set(v*1.5 + 1)
+				after, _ := read(whole)
+				set(v)
+				left := slices.ContainsFunc(s.LeftOut, func(x model.LeftOut) bool {
+					return slices.Contains(path, x.Name)
+				})
+				if after == before && !known && !left {
+					t.Errorf("%s: %s is neither read nor left out", tt.name, strings.Join(path, "."))
+				}
+			case map[string]any:
+				if known {
+					return
+				}
+				objects++
+				v["zz_power"] = 4711.5
+				after, s := read(whole)
+				delete(v, "zz_power")
+				name := "zz_power"
+				if s != nil && !strings.Contains(after, name) {
+					t.Errorf("%s: a number in %q is neither read nor left out: %s", tt.name, strings.Join(path, "."),
+						after)
+				}
+			}
+		}
+		each(nil, whole, nil)
+		eachPart(whole, nil, each)
+		if numbers == 0 || objects == 0 {
+			t.Errorf("%s: %d numbers, %d objects", tt.name, numbers, objects)
+		}
+	}
+}
+
+// eachPart gives every value below v with the keys around it, and a function that replaces it.
+func eachPart(v any, path []string, each func(path []string, v any, set func(any))) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, x := range v {
+			each(append(path[:len(path):len(path)], name), x, func(to any) { v[name] = to })
+			eachPart(x, append(path[:len(path):len(path)], name), each)
+		}
+	case []any:
+		for i, x := range v {
+			each(path, x, func(to any) { v[i] = to })
+			eachPart(x, path, each)
+		}
+	}
+}
+
+// TestLeftOut names what each format leaves out.
+func TestLeftOut(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"counters of google-benchmark", google(`{"name":"B","real_time":2,"time_unit":"us","GFLOPS":7,` +
+			`"items_per_second":3}`),
+			"[{GFLOPS unknown name}]"},
+		{"skipped", google(`{"name":"B","real_time":2,"time_unit":"us"},{"name":"C","skipped":true}`), "[{C skipped}]"},
+		{"nvbench", nv(false, tag("nv/cold/time/gpu/mean", "1.5e-6")+","+tag("my/energy", "3")),
+			"[{my/energy unknown name}]"},
+		{"latency without a unit", `{"request_throughput":5,"median_ttft":3,"p99_ttft":9,"rtf_mean":1,"burstiness":1}`,
+			"[{median_ttft no unit} {p99_ttft no unit} {rtf_mean unknown name}]"},
+		{"JUnit", `<testsuite name="s" tests="2"><testcase name="t" time="1"><properties>` +
+			`<property name="peak_mb" value="5"/></properties></testcase><testcase name="u" time="0"/></testsuite>`,
+			"[{s.u 0 by a coarse clock} {peak_mb unknown name}]"},
+		{"hyperfine", `{"results":[{"command":"a","median":1,"times":[1],"memory_usage_byte":[5]}]}`,
+			"[{memory_usage_byte unknown name}]"},
+		{"k6", k6File(`"my_trend":{"avg":5,"max":6},`), "[{my_trend unknown name}]"},
+	} {
+		s, err := Read(strings.NewReader(tt.text), "a")
+		if err != nil || fmt.Sprint(s.LeftOut) != tt.want {
+			t.Errorf("%s: %v, %v; want %s", tt.name, s.LeftOut, err, tt.want)
+		}
+	}
+}
+
+// serve is a result of a load generator with further keys.
+func serve(more string) string {
+	return `{"request_throughput":5.125,"mean_ttft_ms":10.5,` + more + `"end":""}`
+}
+
+// TestFailedLoads refuses loads with failed requests in any form, and with fewer than asked for.
+func TestFailedLoads(t *testing.T) {
+	for more, want := range map[string]string{
+		`"failed":3,`:                 "failed is 3",
+		`"failed":"3",`:               "failed is 3",
+		`"failed":null,`:              "failed is null",
+		`"errors":["","Timeout",""],`: "errors is 1",
+		`"errors":{"timeout":2},`:     "errors is 2",
+		`"num_prompts":1000,"completed":10,`: "only 10 of 1000 requests were completed " +
+			"(completed, num_prompts)",
+		`"num_requests":"1000","completed":"999",`:             "only 999 of 1000",
+		`"total_requests":8,"successful_requests":7,`:          "only 7 of 8",
+		`"num_requests_started":8,"num_completed_requests":7,`: "only 7 of 8",
+		`"num_errors":1,`: "num_errors is 1",
+		`"failed":"0","errors":["",""],"completed":10,"num_prompts":10,`: "",
+		`"errors":[],"error_rate":0,`:                                    "",
+	} {
+		_, err := Read(strings.NewReader(serve(more)), "a.json")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s %v, want %q", more, err, want)
+		}
+	}
+}
+
+// TestSettings holds the settings of a load.
+func TestSettings(t *testing.T) {
+	for more, want := range map[string]string{
+		`"max_concurrency":64,"request_rate":"inf","model_id":"/data/a b",`://
+		"max_concurrency=64 model_id=a_b request_rate=inf",
+		`"max_concurrency":null,"request_rate":10.0,"random_input_len":1024,`://
+		"max_concurrency=none random_input_len=1024 request_rate=10",
+		`"num_prompts":10,"completed":10,"total_input_tokens":50,"total_output":1000,`://
+		"input_tokens_per_request=5 num_prompts=10 output_tokens_per_request=100",
+		`"completed":10,"duration":2.5,`: "completed=10 duration=2.5",
+	} {
+		s, err := Read(strings.NewReader(serve(more)), "a.json")
+		if err != nil || s.Mode != want {
+			t.Errorf("%s %q, %v; want %q", more, s.Mode, err, want)
+		}
+	}
+}
+
+// TestLoads puts the settings that differ into the names of rows, as few as tell the files apart.
+func TestLoads(t *testing.T) {
+	var files []model.Session
+	for _, run := range []string{"1", "2"} {
+		for _, c := range []string{"1", "64"} {
+			text := serve(`"max_concurrency":` + c + `,"num_prompts":` + c + `0,"date":"20260801-10000` + run + `",`)
+			s, err := Read(strings.NewReader(text), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, *s)
+		}
+	}
+	runs, settings, err := Processes(files)
+	if err != nil || len(runs) != 2 || fmt.Sprint(settings) != "[max_concurrency]" ||
+		runs[1].Mode != "max_concurrency=1/num_prompts=10 max_concurrency=64/num_prompts=640" {
+		t.Fatalf("%d runs, %v, %v, %+v", len(runs), settings, err, runs)
+	}
+	var rows []string
+	for _, x := range runs[0].Series {
+		rows = append(rows, x.Subject.Name)
+	}
+	if want := "max_concurrency=1 mean TTFT, max_concurrency=1 request throughput, max_concurrency=64 mean TTFT, " +
+		"max_concurrency=64 request throughput"; strings.Join(rows, ", ") != want {
+		t.Errorf("%v", rows)
+	}
+}
+
+// TestSuites gives tests of one name in several suites the name of theirs.
+func TestSuites(t *testing.T) {
+	s, err := Read(strings.NewReader(`<testsuites><testsuite name="a"><testcase classname="c" name="t" time="1"/>`+
+		`</testsuite><testsuite name="b"><testcase classname="c" name="t" time="2"/>`+
+		`<testcase classname="c" name="u" time="3"/></testsuite></testsuites>`), "a.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range s.Series {
+		got = append(got, fmt.Sprintf("%s %s %v", x.Role, x.Subject.Name, x.Values[0]))
+	}
+	if want := "[ a/c.t 1e+09  b/c.t 2e+09 b c.u 3e+09]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestByChance takes files of the same bytes for runs where they hold few digits and no time.
+func TestByChance(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"tokens_per_second":12.5,"p99_ttft_ms":20.1}`:              true,
+		`{"tokens_per_second":12.512345678901,"p99_ttft_ms":20.1}`:   false,
+		`{"date":"20260801-100000","request_throughput":12.5}`:       false,
+		`{"results":[{"command":"a","median":1.25,"times":[1.25]}]}`: true,
+		`nothing`: false,
+	} {
+		file := filepath.Join(t.TempDir(), "a.json")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := ByChance("", file); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// telling are parts of names of settings, those first that name a load best.
+var telling = []string{"model", "concurrency", "rate", "len", "tokens", "size", "batch"}
+
+// nameLoads puts the settings that differ between files into the names of their rows, as few as tell them apart. It
+// returns these settings, none where the files are of one load.
+func nameLoads(files []model.Session) (chosen []string) {
+	settings := make([]model.Settings, len(files))
+	for i := range files {
+		settings[i] = model.ParseSettings(files[i].Mode)
+	}
+	differ := func(name string) bool {
+		return slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] != settings[0][name] })
+	}
+	var differing []string
+	for name := range maps.Keys(settings[0]) {
+		everywhere := !slices.ContainsFunc(settings, func(s model.Settings) bool { return s[name] == "" })
+		if everywhere && differ(name) && !model.Tallied(name) {
+			differing = append(differing, name)
+		}
+	}
+	order := func(name string) int {
+		i := slices.IndexFunc(telling, func(part string) bool { return strings.Contains(name, part) })
+		return (i + len(telling) + 1) % (len(telling) + 1)
+	}
+	slices.SortFunc(differing, func(a, b string) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b))
+	})
+	label := func(s model.Settings, names []string) string {
+		words := measure.Map(names, func(name string) string { return name + "=" + s[name] })
+		return strings.Join(words, " ")
+	}
+	loads := func(names []string) int {
+		var labels model.Interned[string]
+		for _, s := range settings {
+			labels.Of(label(s, names))
+		}
+		return len(labels.List)
+	}
+	for _, name := range differing {
+		if more := append(slices.Clone(chosen), name); loads(more) > max(loads(chosen), 1) {
+			chosen = more
+		}
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	for i := range files {
+		of, rest := label(settings[i], chosen), model.Settings{}
+		for name, value := range settings[i] {
+			switch {
+			case slices.Contains(chosen, name):
+			case differ(name):
+				rest[strings.ReplaceAll(of, " ", ",")+"/"+name] = value
+			default:
+				rest[name] = value
+			}
+		}
+		files[i].Mode = rest.String()
+		for j := range files[i].Series {
+			files[i].Series[j].Subject.Name = of + " " + files[i].Series[j].Subject.Name
+		}
+	}
+	return chosen
+}
+
+// Processes joins the files of a directory that are of one process. Files that differ in a setting are loads: the first
+// of each load are one run, then the second ones. Files without a common row, such as the groups of Criterion, are one
+// run. Others are returned as they are. The settings are those of the loads.
+func Processes(files []model.Session) (runs []model.Session, settings []string, err error) {
+	for i := range files {
+		if len(files[i].Series) == 0 || files[i].Series[0].Subject.Scope != measure.ScopeBenchmark ||
+			files[i].Tool != files[0].Tool || files[i].GPUHash != files[0].GPUHash {
+			return files, nil, nil
+		}
+	}
+	if len(files) > 1 {
+		settings = nameLoads(files)
+	}
+	seen := map[measure.Subject]int{} // files that hold a row
+	for i := range files {
+		run := 0
+		for _, s := range files[i].Series {
+			run = max(run, seen[s.Subject])
+		}
+		for _, s := range files[i].Series {
+			seen[s.Subject] = run + 1
+		}
+		if run == len(runs) {
+			runs = append(runs, files[i])
+		} else if err := extend(&runs[run], &files[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if settings == nil && len(runs) > 1 {
+		return files, nil, nil
+	}
+	for i := range runs {
+		runs[i].SortSeries()
+	}
+	return runs, settings, nil
+}
+
+// nameSuites puts the suite before the names of tests that several suites of JUnit have.
+func nameSuites(rows []model.Series) {
+	first, several := map[measure.Subject]string{}, map[measure.Subject]bool{}
+	for _, x := range rows {
+		if of, known := first[x.Subject]; !known {
+			first[x.Subject] = x.Role
+		} else if of != x.Role {
+			several[x.Subject] = true
+		}
+	}
+	for i := range rows {
+		if x := &rows[i]; several[x.Subject] {
+			x.Subject.Name, x.Role = InSuite(x.Role, x.Subject.Name), ""
+		}
+	}
+}
+
+// InSuite is the name of a test with its suite.
+func InSuite(suite, test string) string { return suite + "/" + test }

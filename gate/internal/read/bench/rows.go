@@ -1,0 +1,394 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/filter"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// row is an output of a filter: a number, why there is none, or a fact of the file.
+type row struct {
+	name, unit, metric, better string
+	suite                      string // around a test of JUnit
+	of                         string // key of the file whose numbers it takes
+	host, gpu, start, tool     string
+	skipped, failed, once      any
+	leftOut                    string
+	refuse, next, kind         string
+	load                       map[string]any
+	value                      any
+	values                     []any
+}
+
+// text is where a text of an output belongs, nil for another key.
+func (x *row) text(key string) *string {
+	switch key {
+	case "row":
+		return &x.name
+	case "unit":
+		return &x.unit
+	case "metric":
+		return &x.metric
+	case "better":
+		return &x.better
+	case "suite":
+		return &x.suite
+	case "of":
+		return &x.of
+	case "host":
+		return &x.host
+	case "gpu":
+		return &x.gpu
+	case "start":
+		return &x.start
+	case "tool":
+		return &x.tool
+	case "left_out":
+		return &x.leftOut
+	case "refuse":
+		return &x.refuse
+	case "next":
+		return &x.next
+	case "kind":
+		return &x.kind
+	}
+	return nil
+}
+
+// set takes a key of an output, false for one that has another form. A null is as none.
+func (x *row) set(key string, v any) bool {
+	ok := true
+	if text := x.text(key); text != nil {
+		if v == nil {
+			return key != "row"
+		}
+		*text, ok = v.(string)
+		return ok
+	}
+	switch key {
+	case "value":
+		x.value = v
+	case "values":
+		x.values, ok = v.([]any)
+	case "load":
+		x.load, ok = v.(map[string]any)
+	case "failed":
+		x.failed = v
+	case "skipped":
+		x.skipped = v
+	case "once":
+		x.once = v
+	default:
+		ok = false
+	}
+	return ok || v == nil
+}
+
+// keyNames are those of an output that the manual names, for messages.
+const keyNames = "row, value, values, unit, metric, better, host, gpu, tool, start, load, failed, skipped, left_out"
+
+// key is a number of a file: a metric of a row.
+type key struct {
+	row    string
+	metric measure.Metric
+	suite  string
+}
+
+// load is what a file holds of one load.
+type load struct {
+	order    []key
+	values   map[key][]float64 // of the repetitions in the process
+	units    map[key]string    // by row and name of the metric
+	settings model.Settings
+}
+
+// reading is the file of one process while its rows are checked.
+type reading struct {
+	file    string
+	next    string // step after a refusal
+	in      model.Environment
+	start   time.Time
+	loads   []*load
+	current *load
+	loadOf  map[string]*load
+	failed  model.Interned[string] // rows
+	taken   map[string]bool        // keys of the file whose numbers are read
+	left    model.Interned[model.LeftOut]
+	numbers int
+	units   map[[3]string]unit // by metric, unit and direction
+	err     error              // why the file is refused: the first reason counts
+}
+
+// unit is the metric of a number, and the factor to its base unit.
+type unit struct {
+	metric measure.Metric
+	factor float64
+	err    string
+}
+
+// refuse notes why the file is refused.
+func (r *reading) refuse(why error) { r.err = cmp.Or(r.err, why) }
+
+// bad is the refusal of a value; where is the row or another place in the file.
+func (r *reading) bad(where, format string, args ...any) {
+	r.refuse(model.Refuse(model.BadValue, r.next, "%s: %s: %s", r.file, where, fmt.Sprintf(format, args...)))
+}
+
+// take checks an output of the filter and takes it.
+func (r *reading) take(output any) {
+	object, ok := output.(map[string]any)
+	if !ok {
+		r.bad("rows", "an output of the filter is %s, not an object such as {row: \"frame\", unit: \"ms\", value: 2.5}",
+			short(output))
+		return
+	}
+	var x row
+	_, named := object["row"]
+	for name, v := range object {
+		if !x.set(name, v) {
+			r.bad("rows", "the filter gives %s as %s; its keys are %s, and texts but for numbers", short(v),
+				measure.Quote(name), keyNames)
+			return
+		}
+	}
+	r.fact(&x)
+	switch {
+	case x.refuse != "":
+		r.refuse(model.Refuse(model.Kind(cmp.Or(x.kind, string(model.BadValue))), cmp.Or(x.next, r.next), "%s",
+			strings.ToValidUTF8(x.refuse[:min(len(x.refuse), longest)], "")))
+	case !named || !r.nameOf(&x):
+	case x.skipped != nil && x.skipped != false:
+		r.leave(x.name, model.Skipped)
+	case x.leftOut != "":
+		r.leave(x.name, x.leftOut)
+	case x.failed != nil && x.failed != false:
+		text, _ := x.failed.(string)
+		text = strings.Join(strings.Fields(text), " ")
+		if text != "" {
+			text = ": " + strings.ToValidUTF8(text[:min(len(text), longestMetric)], "")
+		}
+		if _, isNew := r.failed.Of(x.name); isNew {
+			r.leave(x.name, model.Failed+text)
+		}
+	default:
+		r.number(&x)
+	}
+}
+
+// fact takes what an output says of the process or its load.
+func (r *reading) fact(x *row) {
+	if x.host != "" {
+		r.in.GPUHash = model.HashUUID("host " + x.host) // tells whether two runs are of one host
+	}
+	r.in.GPU = cmp.Or(r.in.GPU, x.gpu)
+	r.in.Tool = cmp.Or(x.tool, r.in.Tool)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999", "20060102-150405"} {
+		if t, err := time.Parse(layout, x.start); err == nil && t.Year() > 2000 && t.Year() < 2200 {
+			r.start = t.UTC()
+		}
+	}
+	if x.of != "" {
+		r.taken[x.of] = true
+	}
+	if x.load != nil {
+		r.begin(x.load, x.name == "")
+	}
+}
+
+// mostLoads is the number of loads of a file up to which it is read.
+const mostLoads = 1_000
+
+// begin makes a load the one of the rows that follow: a new one, or for a row the one with the same settings.
+func (r *reading) begin(settings map[string]any, isNew bool) {
+	of := model.Settings{}
+	for name, v := range settings {
+		set(of, name, v)
+	}
+	known := r.loadOf[of.String()]
+	if known == nil || isNew {
+		if len(r.loads) > mostLoads {
+			r.refuse(model.Refuse(model.TooLarge, "write fewer loads into a file", "%s holds more than %d loads",
+				r.file, mostLoads))
+		}
+		known = &load{values: map[key][]float64{}, units: map[key]string{}, settings: of}
+		r.loads = append(r.loads, known)
+		r.loadOf[of.String()] = known
+	}
+	r.current = known
+}
+
+// set notes a setting of a load: of a model without the directory that it lies in.
+func set(settings model.Settings, name string, v any) {
+	name = normal(name)
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		v = list[0]
+	}
+	text := ""
+	switch v := v.(type) {
+	case nil:
+		text = "none"
+	case string:
+		text = strings.Replace(strings.ToLower(v), "infinity", "inf", 1)
+		if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) {
+			text = strconv.FormatFloat(n, 'g', -1, 64)
+		}
+		if strings.HasPrefix(name, "model") {
+			text = path.Base(strings.TrimRight(filepath.ToSlash(v), "/"))
+		}
+	default:
+		n, ok := float(v)
+		if !ok {
+			return
+		}
+		text = strconv.FormatFloat(n, 'g', -1, 64)
+		if model.Tallied(name) {
+			text = strconv.FormatFloat(n, 'g', 4, 64)
+		}
+	}
+	const longest = 64
+	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c <= ' ' || c == '=' }), "_")
+	if text != "" && len(text) <= longest && !strings.ContainsAny(name, " =\n\t") {
+		settings[name] = text
+	}
+}
+
+// nameOf reports whether a name may be that of a row, and refuses the file otherwise.
+func (r *reading) nameOf(x *row) bool {
+	for _, name := range []string{x.name, cmp.Or(x.suite, x.name)} {
+		if name == "" || len(name) > longest {
+			r.bad("rows", "the name of a benchmark has %d bytes, not 1 to %d", len(name), longest)
+		}
+	}
+	return r.err == nil
+}
+
+// number adds the numbers of a row, in base units. A number that is refused refuses the file.
+func (r *reading) number(x *row) {
+	where := cmp.Or(x.of, measure.Quote(x.name))
+	of := [3]string{x.metric, x.unit, x.better}
+	u, known := r.units[of]
+	if !known {
+		u = unitOf(x)
+		r.units[of] = u
+	}
+	all := x.values
+	if len(all) == 0 || x.value != nil {
+		all = []any{x.value}
+	}
+	k, named := key{x.name, u.metric, x.suite}, key{x.name, measure.Metric{Name: u.metric.Name}, x.suite}
+	l := r.current
+	first, before := l.units[named]
+	switch {
+	case u.err != "":
+		r.bad(where, "%s", u.err)
+	case before && first != u.metric.Unit:
+		r.bad(where, "its numbers are in %s and in %s", measure.Quote(first), measure.Quote(u.metric.Unit))
+	case l.values[k] == nil:
+		if r.numbers++; r.numbers > model.MostSubjects {
+			r.refuse(model.Refuse(model.TooLarge, "write fewer rows into a file", "%s holds more than %d numbers",
+				r.file, model.MostSubjects))
+		}
+		l.units[named] = u.metric.Unit
+		l.order = append(l.order, k)
+	}
+	for _, v := range all {
+		value, ok := float(v)
+		switch value *= u.factor; {
+		case v == nil:
+			r.bad(where, "it has no value")
+		case !ok:
+			r.bad(where, "%s is no number%s", short(v), result.Given(numeric(v), " but a text: add | tonumber"))
+		case math.IsNaN(value) || math.IsInf(value, 0) || value < 0:
+			r.bad(where, "%v is no measurement", value)
+		case value == 0 && u.metric.Unit == measure.Duration.Unit:
+			r.bad(where, "a time of 0 is no measurement")
+		case x.once == true && len(l.values[k]) > 0 && l.values[k][0] != value:
+			r.bad(where, "the file has another value of it")
+		default:
+			l.values[k] = append(l.values[k], value)
+		}
+	}
+}
+
+// numeric is a text of a number, "" for another value.
+func numeric(v any) string {
+	text, _ := v.(string)
+	if n, err := strconv.ParseFloat(text, 64); err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return ""
+	}
+	return text
+}
+
+// float is a number of a filter.
+func float(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f, true
+	}
+	return 0, false
+}
+
+// short is a value of a filter for messages.
+func short(v any) string {
+	const most = 60
+	if text, ok := v.(string); ok {
+		return measure.Quote(strings.ToValidUTF8(text[:min(len(text), most)], ""))
+	}
+	return filter.Text(v, most)
+}
+
+// unitOf is what a row gives its numbers in: a metric by name, or that of the unit, in a direction of its own.
+func unitOf(x *row) (u unit) {
+	directions := map[string]measure.Direction{"lower": measure.Lower, "higher": measure.Higher,
+		"none": measure.Neither, "": 2}
+	better, ok := directions[x.better]
+	if !ok {
+		u.err = "better is " + measure.Quote(x.better) + ", not lower, higher or none"
+		return u
+	}
+	u.metric, u.factor = inUnit(x.unit)
+	if x.metric != "" {
+		known, _ := measure.MetricByName(x.metric)
+		switch {
+		case !known.OfResults():
+			u.err = measure.Quote(x.metric) + " is no metric of benchmark files"
+		case isValue(known):
+			u.metric, _ = known.In(strings.TrimSpace(x.unit))
+			u.factor = 1
+		case x.unit == "":
+			u.metric, u.factor = known, 1
+		case u.metric.Unit != known.Unit && (known != measure.ItemRate || u.metric.Name != known.Name):
+			u.err = "its unit " + measure.Quote(x.unit) + " is not one of " + known.Name
+		case known != measure.ItemRate:
+			u.metric = known
+		}
+	}
+	switch {
+	case better == 2 || better == u.metric.Better:
+	case better == measure.Neither:
+		u.metric = measure.Value
+	default:
+		own := measure.MoreValue
+		if better == measure.Lower {
+			own = measure.LessValue
+		}
+		u.metric, _ = own.In(u.metric.Unit)
+	}
+	return u
+}

@@ -1,0 +1,206 @@
+// Package filter runs programs of jq on values of JSON, within bounds of time, memory and output. They read no
+// environment, files or further input.
+package filter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+)
+
+// The bounds of a run: its time, the memory in bytes that the process uses more than at its start, and its outputs.
+const (
+	longest = 10 * time.Second
+	largest = 1 << 30
+	most    = 1_000_000
+	// mostSaid is the length in bytes of an error, whose text a program may choose.
+	mostSaid = 300
+	// MaxText is the size of a program in bytes up to which it is read.
+	MaxText = 64 << 10
+)
+
+// Function is a function of Go that programs call: of its input and arguments.
+type Function struct {
+	Name      string
+	Arguments int
+	Call      func(input any, arguments []any) any
+}
+
+// Definitions are functions and variables that programs share.
+type Definitions struct {
+	Functions []Function
+	Variables []string
+	shared    []*gojq.FuncDef
+}
+
+// Define adds the definitions of a text.
+func (l *Definitions) Define(text string) error {
+	q, err := gojq.Parse(text + " .")
+	if err == nil {
+		l.shared = append(l.shared, q.FuncDefs...)
+	}
+	return err
+}
+
+// IsFile reports whether a text is the name of a file with a program, not a program.
+func IsFile(text string) bool {
+	return strings.HasSuffix(text, ".jq") && !strings.ContainsAny(text, "{|\n")
+}
+
+// Check reports whether a text is a program, and otherwise what is wrong with it.
+func Check(text string) error {
+	_, err := new(Definitions).Parse(text)
+	return err
+}
+
+// Program is a program of jq.
+type Program struct {
+	// Facts are the entries of its module directive.
+	Facts map[string]any
+	query *gojq.Query
+	in    *Definitions
+}
+
+// Parse reads a program. The error says in what line and where it is wrong.
+func (l *Definitions) Parse(text string) (*Program, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("a filter of more than %d bytes", MaxText)
+	}
+	q, err := gojq.Parse(text)
+	var at *gojq.ParseError
+	if errors.As(err, &at) {
+		line := 1 + strings.Count(text[:max(0, at.Offset-len(at.Token))], "\n")
+		return nil, fmt.Errorf("line %d: %s is not expected here in a filter of jq", line, measure.Quote(at.Token))
+	} else if err != nil {
+		return nil, err
+	}
+	p := &Program{query: q, in: l}
+	if q.Meta != nil {
+		p.Facts = q.Meta.ToValue()
+	}
+	return p, nil
+}
+
+// Code is a program, or a function of one, that is ready to run.
+type Code struct{ code *gojq.Code }
+
+// Compile makes a program ready.
+func (p *Program) Compile() (Code, error) {
+	q := *p.query
+	q.FuncDefs = append(p.in.shared[:len(p.in.shared):len(p.in.shared)], q.FuncDefs...)
+	return p.in.compile(&q)
+}
+
+// Function makes a function of a program ready, which calls none that is shared or stands behind it.
+func (p *Program) Function(name string) (Code, error) {
+	q, err := gojq.Parse(name)
+	if err != nil {
+		return Code{}, err
+	}
+	at := slices.IndexFunc(p.query.FuncDefs, func(f *gojq.FuncDef) bool { return f.Name == name })
+	q.FuncDefs = p.query.FuncDefs[:at+1]
+	return p.in.compile(q)
+}
+
+func (l *Definitions) compile(q *gojq.Query) (Code, error) {
+	options := []gojq.CompilerOption{gojq.WithVariables(l.Variables)}
+	for _, f := range l.Functions {
+		options = append(options, gojq.WithFunction(f.Name, f.Arguments, f.Arguments, f.Call))
+	}
+	code, err := gojq.Compile(q, options...)
+	return Code{code}, err
+}
+
+// ErrBounds is the error of a program that was ended.
+type ErrBounds string
+
+func (e ErrBounds) Error() string { return "the filter " + string(e) }
+
+// Run gives the outputs of a program on a value, with the values of the variables of its library, until one is false.
+func (c Code) Run(value any, each func(output any) bool, variables ...any) error {
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	outputs, ended := make(chan any, 64), make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				ended <- fmt.Errorf("%v", p)
+			}
+		}()
+		ended <- c.outputs(ctx, value, outputs, variables)
+	}()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	start, before := time.Now(), used()
+	for {
+		select {
+		case v, more := <-outputs:
+			if !more {
+				return <-ended
+			}
+			if !each(v) {
+				return nil
+			}
+		case <-tick.C:
+			switch {
+			case time.Since(start) > longest:
+				return ErrBounds(fmt.Sprintf("does not end within %v", longest))
+			case used() > before+max(largest, before): // garbage is as much as what is held
+				return ErrBounds(fmt.Sprintf("takes more than %d MB of memory", largest>>20))
+			}
+		}
+	}
+}
+
+func (c Code) outputs(ctx context.Context, value any, to chan<- any, variables []any) error {
+	defer close(to)
+	for n, next := 0, c.code.RunWithContext(ctx, value, variables...); ; n++ {
+		v, ok := next.Next()
+		if !ok {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			return errors.New(cut(err.Error(), mostSaid))
+		}
+		if n == most {
+			return ErrBounds(fmt.Sprintf("has more than %d outputs", most))
+		}
+		select {
+		case to <- v:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// used is the memory in bytes that the program holds or has not collected yet.
+func used() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// Text is a value as JSON, of at most this many bytes.
+func Text(v any, most int) string {
+	text, err := gojq.Marshal(v)
+	if err != nil {
+		return "a value"
+	}
+	return cut(string(text), most)
+}
+
+// cut is a text of at most this many bytes.
+func cut(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,160 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// The rows of these tables are the CUDA events that nsys says it collected: all of them, in every recording that was
+// seen. The figure was checked with exports from schema 3.20 (2025.3) to 3.24 (2026.1).
+var collectedTables = []string{kernelTable, copyTable, setTable, runtimeTable}
+
+const firstCounted = 20 // minor number of schema 3
+
+// checkRows refuses an export with fewer rows than nsys collected events.
+func (db *database) checkRows(d diagnosis) error {
+	o := &db.origin
+	if o.newer() || o.part || number(o.schema, 0) != newestSchema || number(o.schema, 1) < firstCounted {
+		return nil
+	}
+	var rows int64
+	for _, table := range collectedTables {
+		if db.tables[table] == nil && !o.asked(table) {
+			return nil
+		}
+		n, err := db.count(table)
+		if err != nil {
+			return err
+		}
+		rows += n
+	}
+	if rows < int64(d.collected) {
+		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", db.name,
+			fmt.Sprintf("it holds %d of the %d CUDA events that were collected", rows, d.collected))
+	}
+	return nil
+}
+
+const (
+	// Sound recordings have a kernel for every launch. One that ends while the GPU is busy misses those in flight.
+	mostLost = 0.01 // of the launches
+	fewLost  = 32   // so many may be missing, unless they are most
+	// Some launches are shorter than a tick of the GPU's timer. More than this share is worth a word.
+	mostZero = 0.01
+)
+
+// check refuses a process whose launches cannot be what the GPU did, and notes what is doubtful about them.
+func (p *process) check(db *database) error {
+	all := len(p.launches)
+	zero := 0
+	for i := range p.launches {
+		if p.launches[i].End == p.launches[i].Start {
+			zero++
+		}
+	}
+	lost := len(p.found.lost)
+	if lost > 0 {
+		lost = len(p.outsideGraphs())
+	}
+	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
+	switch {
+	case 2*zero > all:
+		return model.Refuse(model.ZeroLength, "give the kernels more work, or record the workload again",
+			"%s: %d of %d launches took no time: the GPU's timer is too coarse for them or failed", db.name, zero, all)
+	case 2*p.early > all:
+		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
+			"%s: the clock goes backwards: %s", db.name,
+			fmt.Sprintf("%d of %d launches begin before the call that made them", p.early, all))
+	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
+		return model.Refuse(model.KernelsLost, moreOften,
+			"%s: %d of %d kernel launches of process %d left no trace of their kernel", db.name, lost, lost+all,
+			pid(p.id))
+	case p.failed.launches > all, p.failed.launches > fewLost &&
+		float64(p.failed.launches) > mostLost*float64(p.failed.launches+all):
+		return model.Refuse(model.LaunchesFailed, checkLaunches, "%s: %s, of process %d", db.name,
+			p.failed.of(p.failed.launches+all), pid(p.id))
+	case len(p.ranges) > 0 && p.found.seen && 2*p.unknown > all:
+		return model.Refuse(model.CorrelationMissing, "record with `nsys profile --trace=cuda,nvtx` from the start",
+			"%s: %d of %d launches have no CUDA call in the recording: they cannot be assigned to their NVTX ranges",
+			db.name, p.unknown, all)
+	}
+	if float64(zero) > mostZero*float64(all) {
+		p.warn("%d of %d launches took no time: they are shorter than a tick of the GPU's timer", zero, all)
+	}
+	if p.early > 0 {
+		p.warn("%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree",
+			p.early, all)
+	}
+	if lost > 0 {
+		p.warn("%d of %d kernel launches left no trace of their kernel", lost, lost+all)
+	}
+	if p.failed.launches > 0 {
+		p.warn("%s", p.failed.of(p.failed.launches+all))
+	}
+	if p.unknown > 0 && timed {
+		p.warn("%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", p.unknown, all)
+	}
+	if p.backward > 0 {
+		p.warn("%d NVTX ranges end before they begin and were left out", p.backward)
+	}
+	return nil
+}
+
+func (p *process) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+// outsideGraphs are the calls without a kernel that were no part of a graph: while a stream is captured, a launch adds
+// a node to the graph instead of running.
+func (p *process) outsideGraphs() (outside []int64) {
+	slices.SortStableFunc(p.found.graphs, func(a, b mark) int { return cmp.Compare(a.time, b.time) })
+	var graphs []model.Interval
+	depth := 0
+	for _, m := range p.found.graphs {
+		if m.start {
+			if depth++; depth == 1 {
+				graphs = append(graphs, model.Interval{Start: m.time, End: unended})
+			}
+		} else if depth > 0 {
+			if depth--; depth == 0 {
+				graphs[len(graphs)-1].End = m.time
+			}
+		}
+	}
+	for _, start := range p.found.lost {
+		i, _ := slices.BinarySearchFunc(graphs, start, func(g model.Interval,
+			t int64) int {
+			return cmp.Compare(g.End, t)
+		})
+		if i == len(graphs) || graphs[i].Start > start {
+			outside = append(outside, start)
+		}
+	}
+	return outside
+}
+
+// silence warns of processes with launched kernels and none in the recording.
+func (r *reader) silence() (warnings []string) {
+	for pid, n := range r.silent {
+		warnings = append(warnings, fmt.Sprintf("process %d launched %d kernels, but none of them is in the recording",
+			pid, n))
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+// checkKept refuses a recording with few kept events of a process, unless every launch has its kernel and every kernel
+// its launch: programs with OpenACC and OpenMP produce many other events.
+func (r *reader) checkKept() error {
+	for _, few := range r.diagnosis.few {
+		p := r.of(few.process)
+		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && len(p.outsideGraphs()) > 0 {
+			return model.Refuse(model.RecordsLost, recordAgain+", without NVTX (--trace=cuda) if it happens again",
+				"%s: only %d of the %d CUDA events that the workload produced were kept", r.db.name, few.kept, few.made)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// facts is the machine and the tools of an export, without anything that names a host or user.
+type facts struct {
+	gpus    []gpu
+	ordinal map[device]int64 // → gpu.id: CUDA_VISIBLE_DEVICES renumbers the devices of a process
+	driver  string
+	cuda    string
+	zero    time.Time // of the profiler's clock
+	origin  origin
+}
+
+type gpu struct {
+	id, ordinal, pid int64
+	name, uuid       string
+}
+
+// device is a CUDA device as a process numbers it.
+type device struct{ pid, number int64 }
+
+var bare = input.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func (db *database) readFacts() (*facts, error) {
+	f := &facts{ordinal: make(map[device]int64), origin: db.origin}
+	return f, cmp.Or(f.readGPUs(db), f.readDriver(db), f.readZero(db))
+}
+
+func (f *facts) readGPUs(db *database) error {
+	var others []gpu // adapters without multiprocessors: those of other makers, and Windows' own
+	columns := []string{"id", "deviceId", "cuDevice", "name", "uuid", "smCount"}
+	err := db.scan("TARGET_INFO_GPU", columns, func(row *row) {
+		g := gpu{
+			id: row.intOr(0, row.intOr(1, -1)), ordinal: row.intOr(2, -1), pid: -1,
+			name: measure.NormalizeLine(row.text(3)), uuid: identity(row.text(4)),
+		}
+		if row.intOr(5, -1) == 0 {
+			others = append(others, g)
+		} else {
+			f.gpus = append(f.gpus, g)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if len(f.gpus) == 0 { // before 2021.5
+		err = db.scan("TARGET_INFO_CUDA_GPU", []string{"deviceId", "name", "pid"}, func(row *row) {
+			n := row.intOr(0, -1)
+			f.gpus = append(f.gpus, gpu{id: n, ordinal: n, pid: row.intOr(2, -1),
+				name: measure.NormalizeLine(row.text(1))})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(f.gpus) == 0 {
+		f.gpus = others
+	}
+	return db.scan("TARGET_INFO_CUDA_DEVICE", []string{"gpuId", "cudaId", "pid"}, func(row *row) {
+		if !row.null(0) {
+			f.ordinal[device{row.intOr(2, 0) & 0xFFFFFF, row.intOr(1, 0)}] = row.intOr(0, 0)
+		}
+	})
+}
+
+// identity writes a UUID as nvidia-smi does; all zeros, which some devices report, give "".
+func identity(uuid string) string {
+	uuid = strings.TrimSpace(uuid)
+	if lower := strings.ToLower(uuid); bare().MatchString(lower) {
+		uuid = "GPU-" + lower
+	}
+	if strings.Trim(strings.TrimPrefix(uuid, "GPU-"), "0-") == "" {
+		return ""
+	}
+	return uuid
+}
+
+// readDriver reads the driver's versions if the export has their table. The table also holds the host name and
+// environment variables, which are not read.
+func (f *facts) readDriver(db *database) error {
+	const suffix = "DriverVersion"
+	wanted := func(name string) bool {
+		return len(name) >= len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix)
+	}
+	return db.values("TARGET_INFO_SYSTEM_ENV", wanted, func(name, value string) {
+		if name == "CudaDriverVersion" {
+			if n, err := strconv.Atoi(value); err == nil && n >= 1000 { // 13000 is 13.0
+				value = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
+			}
+			if version().MatchString(value) {
+				f.cuda = value
+			}
+		} else if version().MatchString(value) {
+			f.driver = value
+		}
+	})
+}
+
+func (f *facts) readZero(db *database) error {
+	first := true
+	return db.scan("TARGET_INFO_SESSION_START_TIME", []string{"utcEpochNs"}, func(row *row) {
+		if !first {
+			return
+		}
+		first = false
+		if ns := row.intOr(0, 0); ns > 0 {
+			f.zero = time.Unix(0, ns).UTC()
+		}
+	})
+}
+
+// find gives the GPU behind a device number of a process.
+func (f *facts) find(d device) (gpu, bool) {
+	if id, ok := f.ordinal[d]; ok {
+		if i := slices.IndexFunc(f.gpus, func(g gpu) bool { return g.id == id }); i >= 0 {
+			return f.gpus[i], true
+		}
+	}
+	// Releases without TARGET_INFO_CUDA_DEVICE: by CUDA's ordinal where that is unambiguous, else by nsys's.
+	for _, number := range []func(gpu) int64{
+		func(g gpu) int64 { return g.ordinal }, func(g gpu) int64 { return g.id },
+	} {
+		var found []gpu
+		for _, g := range f.gpus {
+			if number(g) == d.number && (g.pid < 0 || g.pid&0xFFFFFF == d.pid) {
+				found = append(found, g)
+			}
+		}
+		if len(found) == 1 {
+			return found[0], true
+		}
+	}
+	return gpu{}, false
+}
+
+// environment is where and how a process was measured. Devices that the export does not describe become a warning.
+func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
+	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema}
+	e.Tick = cmp.Or(model.Tick(len(t.Launches), func(i int) int64 { return t.Launches[i].End - t.Launches[i].Start },
+		1), model.ShortestTick)
+	used := model.Devices(t.Launches)
+	var names, uuids []string
+	for _, d := range used {
+		if g, ok := f.find(device{int64(t.Process), int64(d)}); ok {
+			names, uuids = append(names, g.name), append(uuids, g.uuid)
+		} else {
+			t.Warnings = append(t.Warnings,
+				fmt.Sprintf("GPU %d is not described in the recording: its model is not known", d))
+		}
+	}
+	e.GPU = model.Models(names)
+	e.GPUs = len(used)
+	e.GPUHash = model.HashUUID(uuids...)
+	switch {
+	case graphs:
+		e.GraphTrace = "graph"
+	case slices.ContainsFunc(t.Launches, func(l model.Launch) bool { return l.Node }):
+		e.GraphTrace = "node"
+	}
+	e.Start = f.origin.time
+	if !t.Zero.IsZero() {
+		e.Start = t.Zero.Add(time.Duration(t.Launches[0].Start))
+	}
+	return e
+}

@@ -1,0 +1,141 @@
+package nsys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+const (
+	magic        = "SQLite format 3\x00"
+	journalMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+	header       = 100 // bytes
+)
+
+// state is the part of a file's metadata that changes when a program writes to it.
+type state struct {
+	size     int64
+	modified time.Time
+	counter  [4]byte // SQLite's own count of changes
+}
+
+// inspect reads the first bytes of a file and refuses one that is not a SQLite database or still being written.
+func inspect(file, name string) (s state, err error) {
+	f, err := input.Open(file)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	s, head, err := look(f)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("%s: %w", name, err)
+	case len(head) == 0:
+		return s, model.Refuse(model.EmptyFile, exportAgain, "%s is empty", name)
+	case !bytes.HasPrefix(head, []byte(magic)):
+		return s, refuseFormat(name, head)
+	case len(head) < header:
+		return s, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name,
+			"it ends inside the header of the SQLite database")
+	}
+	if sign, next := unfinished(file, name, f); sign != "" {
+		return s, model.Refuse(model.BeingWritten, next, "%s is being written: %s", name, sign)
+	}
+	return s, nil
+}
+
+// look reads the first bytes and the state of a file.
+func look(f *os.File) (s state, head []byte, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return s, nil, err
+	}
+	head = make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return s, nil, err
+	}
+	head = head[:n]
+	s = state{size: info.Size(), modified: info.ModTime()}
+	if n >= header {
+		copy(s.counter[:], head[24:28])
+	}
+	return s, head, nil
+}
+
+func changed(file string, before state) bool {
+	f, err := input.Open(file)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	after, _, err := look(f)
+	return err != nil || after.size != before.size || !after.modified.Equal(before.modified) ||
+		after.counter != before.counter
+}
+
+// unfinished gives the sign of another program writing to the database, "" for none, and the next step.
+func unfinished(file, name string, f *os.File) (sign, next string) {
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return "unfinished changes lie in " + name + "-wal", "close the program that has the file open, merge them " +
+			"with `sqlite3 FILE 'PRAGMA wal_checkpoint'`, or export the report again"
+	}
+	if journal, err := input.Open(file + "-journal"); err == nil {
+		defer journal.Close()
+		// A journal that was used and is kept begins with zeros.
+		first := make([]byte, len(journalMagic))
+		if n, _ := io.ReadFull(journal, first); n > 0 && first[0] != 0 {
+			return "unfinished changes lie in " + name + "-journal", untilWritten
+		}
+	}
+	if lockedForWriting(f) {
+		return "another program holds a lock to write to it", untilWritten
+	}
+	return "", ""
+}
+
+var formats = []struct{ magic, next, what string }{
+	{"NVIDIA Tegra Profiler Report", "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`",
+		"an nsys report, not its SQLite export"},
+	{"\x89HDF", exportAgain, "an HDF5 file, not a SQLite export of nsys"},
+	{"PAR1", exportAgain, "a Parquet file, not a SQLite export of nsys"},
+	{"ARROW1", exportAgain, "an Arrow file, not a SQLite export of nsys"},
+	{"\xff\xff\xff\xff", exportAgain, "an Arrow file, not a SQLite export of nsys"},
+}
+
+// compressed are the first bytes of files of gzip, xz, zstd, bzip2, zip and 7z.
+var compressed = []string{"\x1f\x8b", "\xfd7zXZ", "\x28\xb5\x2f\xfd", "BZh", "PK\x03\x04", "7z\xbc\xaf\x27\x1c"}
+
+var page = input.Pattern(`(?i)^<(!doctype html|html|head|body|\?xml)`)
+
+// refuseFormat refuses a file that is not a SQLite database, and says which kind of file it seems to be.
+func refuseFormat(name string, head []byte) error {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	for _, f := range formats {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return model.Refuse(model.OtherFormat, f.next, "%s is %s", name, f.what)
+		}
+	}
+	switch {
+	case slices.ContainsFunc(compressed, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }):
+		return model.Refuse(model.Compressed, "decompress it first", "%s is compressed", name)
+	case bytes.HasPrefix([]byte(magic), head):
+		return model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name,
+			"it ends inside the header of the SQLite database")
+	case page().Match(text):
+		return model.Refuse(model.OtherFormat,
+			"download the file itself: where a site shows it, by its raw or download link",
+			"%s is a web page, not the file itself", name)
+	case len(bytes.Trim(head, "\x00")) == 0:
+		return model.Refuse(model.EmptyFile, exportAgain,
+			"%s begins with zeros only: it was not written to its end", name)
+	}
+	return model.Refuse(model.OtherFormat, exportAgain, "%s is no SQLite export of nsys", name)
+}

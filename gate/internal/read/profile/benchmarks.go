@@ -1,0 +1,79 @@
+package profile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/bench"
+)
+
+// mostFiles bounds the files and directories of one run that are looked at.
+const mostFiles = 10_000
+
+// Benchmarks reads a file that a benchmark harness wrote in one process, nil for a file of another kind.
+func Benchmarks(file string) (*model.Session, error) {
+	if f, err := formatOf(file); err != nil || f == nil || !f.benchmarks {
+		return nil, err
+	}
+	return bench.Open("", file)
+}
+
+// benchmarkRuns finds the results of harnesses in the directories of a directory: each is a run, and all the files
+// below it are of its process. Links are not followed.
+func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		run := entry{}
+		seen := 0
+		err := filepath.WalkDir(filepath.Join(dir, e.Name()), func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if seen++; seen > mostFiles {
+				return model.Refuse(model.TooLarge, "name a directory that holds results only",
+					"%s holds more than %d files", filepath.Join(dir, e.Name()), mostFiles)
+			}
+			// Criterion's earlier run, and its comparison
+			if d.IsDir() && (d.Name() == "base" || d.Name() == "change") {
+				return fs.SkipDir
+			}
+			if !d.Type().IsRegular() || t.Rows == "" && !ends(name, benchmarkSuffixes...) {
+				return nil
+			}
+			format, err := t.formatOf(name)
+			if err == nil && format != nil && format.benchmarks {
+				run.files, run.format = append(run.files, name), format
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if len(run.files) > 0 {
+			runs = append(runs, run)
+		}
+	}
+	measure.Sort(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })
+	return runs, nil
+}
+
+// unknownResults is the refusal of a file that seems to hold results, see [bench.Unknown].
+func unknownResults(file string) error {
+	text, err := input.Read(file, sniffed)
+	if err != nil {
+		return nil
+	}
+	return bench.Unknown(text, file)
+}

@@ -1,0 +1,314 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/read/baseline"
+	"github.com/nsgate/nsgate/gate/internal/read/bench"
+	"github.com/nsgate/nsgate/gate/internal/reduce/rank"
+)
+
+// openDirectory adds the profiles of a directory; of a recording in several formats one is read. Files that might have
+// been meant as profiles are named in a warning. Results of benchmark harnesses are read where there is no profile, and
+// reports of nsgate where there is neither: a gate may write its own there.
+func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
+	l, err := t.list(dir, false)
+	if err != nil {
+		return err
+	}
+	if len(l.found) == 0 {
+		if l.found, err = t.benchmarkRuns(dir); err == nil && len(l.found) == 0 {
+			err = holdsNothing(dir, l.others, l.below)
+			for _, name := range slices.Backward(l.left) {
+				err = cmp.Or(unknownResults(filepath.Join(dir, name)), err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.distinct(l.found); err != nil {
+		return err
+	}
+	l.keep(func(f *Format) bool { return !f.own })
+	l.keep(func(f *Format) bool { return !f.benchmarks })
+	files, err := t.openAll(ctx, dir, l.found, to)
+	if err != nil {
+		return err
+	}
+	if err := nameJobs(dir, files); err != nil {
+		return err
+	}
+	if runs := len(to.Summaries); runs > 1 {
+		var loads []string
+		if to.Summaries, loads, err = bench.Processes(to.Summaries); err != nil {
+			return err
+		}
+		n := len(to.Summaries)
+		switch {
+		case loads != nil:
+			to.Warnings = append(to.Warnings,
+				fmt.Sprintf("%s: its %d files differ in %s: rows name it, and each load has %s",
+					dir, runs, strings.Join(loads, " and "), measure.Count(n, "run")))
+		case n < runs:
+			to.Warnings = append(to.Warnings,
+				dir+": its files have no benchmark in common, so that they are of one process")
+		}
+	}
+	if len(l.left) > 0 {
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir,
+			strings.Join(l.left, ", ")))
+	}
+	return nil
+}
+
+// openAll adds recordings in their order, and reads several at once. It returns the files that they are from. Of
+// several that cannot be read the error is that of the first.
+func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
+	files := make([]file, len(found))
+	parts, errs := make([]Recording, len(found)), make([]error, len(found))
+	var group sync.WaitGroup
+	for i, e := range found {
+		group.Go(func() {
+			reading <- struct{}{}
+			defer func() { <-reading }()
+			errs[i] = e.format.readFiles(ctx, t, e.files, &parts[i])
+			files[i] = newFile(dir, e.files[0], parts[i].Traces)
+		})
+	}
+	group.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	before := len(to.Traces)
+	for i := range parts {
+		to.Add(&parts[i])
+	}
+	own := to.Traces[before:]
+	for i := range parts {
+		n := len(parts[i].Traces)
+		files[i].traces, own = own[:n], own[n:]
+	}
+	return files, nil
+}
+
+// entry is a recording in a directory: a file, or the tables of one run.
+type entry struct {
+	files  []string
+	format *Format
+}
+
+// doubtful are the suffixes of files that are profiles or something else: in a directory they are left out, with a
+// word, where their content is that of no profile.
+var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
+
+type listing struct {
+	of            Tools
+	found         []entry
+	left          []string // names of files that may have been meant as profiles
+	beside        rankStatuses
+	others, below int // other files, and directories
+}
+
+// list finds the profiles of a directory, or of one of a rank, and the names of other files that may have been meant as
+// profiles.
+func (t Tools) list(dir string, ofRank bool) (l listing, err error) {
+	l.of = t
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return l, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") { // files of macOS and unfinished downloads
+			names = append(names, e.Name())
+		}
+	}
+	for _, group := range grouped(names) {
+		files := measure.Map(group, func(n string) string { return filepath.Join(dir, n) })
+		info, err := os.Stat(files[0])
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+			err = l.irregular(files[0], err == nil && info.IsDir(), ofRank)
+		case !derived(group[0], names):
+			err = l.take(files)
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	paths := measure.Map(names, func(n string) string { return filepath.Join(dir, n) })
+	if err = cmp.Or(rank.OfOthers(dir, paths...), l.beside.check()); err == nil && len(l.found) == 0 && ofRank {
+		err = holdsNothing(dir, l.others, l.below)
+	}
+	return l, err
+}
+
+// keep leaves out the recordings in other formats, where there are any in a format of this kind.
+func (l *listing) keep(kind func(*Format) bool) {
+	if !slices.ContainsFunc(l.found, func(e entry) bool { return kind(e.format) }) {
+		return
+	}
+	l.found = slices.DeleteFunc(l.found, func(e entry) bool {
+		if !kind(e.format) {
+			l.left = append(l.left, filepath.Base(e.files[0]))
+		}
+		return !kind(e.format)
+	})
+}
+
+// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other
+// directories. In the directory of a rank another one is refused: links among them would have no end.
+func (l *listing) irregular(path string, directory, ofRank bool) error {
+	name := filepath.Base(path)
+	switch {
+	case directory && ofRank && rankWord().MatchString(name):
+		return model.Refuse(model.NoFile, "put the profiles of each rank into a directory of its own, side by side",
+			"%s is a directory of a rank in another one", path)
+	case directory && rankWord().MatchString(name):
+		inside, err := l.of.list(path, true)
+		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
+		return err
+	case directory:
+		l.below++
+	case formatNamed(name) != nil || ends(name, reports...):
+		return model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", path)
+	default:
+		l.others++
+	}
+	return nil
+}
+
+func (l *listing) take(files []string) error {
+	format, err := l.of.formatOf(files[0])
+	name := filepath.Base(files[0])
+	switch {
+	case err != nil:
+		return err
+	case format != nil:
+		l.found = append(l.found, entry{files, format})
+	case ends(name, ".csv"):
+		return model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
+	case !l.beside.take(files[0]):
+		l.others++
+		if ends(name, doubtful...) {
+			l.left = append(l.left, name)
+		}
+	}
+	return nil
+}
+
+// holdsNothing refuses a directory without a profile. One of directories is most often one too high.
+func holdsNothing(dir string, others, below int) error {
+	what := measure.Count(others, "other file")
+	if below > 0 {
+		what += ", and its directories are not looked into"
+	}
+	next := "name a directory with profiles in it, a single one, or a baseline directory; " + readable
+	if found := baselineBelow(dir, 2); found != "" {
+		next = "name the baseline itself, the directory of one workload and GPU: " + found
+	}
+	return model.Refuse(model.NoProfile, next, "%s holds no profile (%s)", dir, what)
+}
+
+// Holds reports whether a directory has a file in the form of a recording.
+func Holds(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		f, err := formatOf(filepath.Join(dir, e.Name()))
+		return err == nil && f != nil
+	})
+}
+
+// baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.
+func baselineBelow(dir string, levels int) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || levels == 0 {
+		return ""
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		inner := filepath.Join(dir, e.Name())
+		if _, err := baseline.Read(inner); !errors.Is(err, fs.ErrNotExist) {
+			return inner
+		}
+		if found := baselineBelow(inner, levels-1); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// distinct refuses a directory with two files of the same bytes: as two runs they would agree to the last digit. A
+// later check finds equal recordings in other bytes.
+func (t Tools) distinct(found []entry) error {
+	const sample = 64 << 10 // bytes, which tell most recordings apart
+	prints, alike := make([]digest, len(found)), make(map[digest]int)
+	for i, e := range found {
+		prints[i], _ = e.digest(sample) // an error comes with the whole file, or with reading it
+		alike[prints[i]]++
+	}
+	first := make(map[digest]string)
+	for i, e := range found {
+		if alike[prints[i]] == 1 {
+			continue
+		}
+		k, err := e.digest(math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		other, ok := first[k]
+		if ok && e.format.benchmarks && bench.ByChance(t.Rows, e.files...) {
+			continue
+		}
+		if ok {
+			return model.Refuse(model.SameRecording, "remove the copy",
+				"%s and %s are the same recording, which is one run and not two", filepath.Base(other),
+				filepath.Base(e.files[0]))
+		}
+		first[k] = e.files[0]
+	}
+	return nil
+}
+
+// digest is the size of an entry, and the hash of so many bytes at the end of each file.
+type digest struct {
+	size int64
+	sum  [sha256.Size]byte
+}
+
+func (e entry) digest(most int64) (d digest, err error) {
+	h := sha256.New()
+	for _, name := range e.files {
+		err = cmp.Or(err, opened(name, func(f *os.File) error {
+			info, err := f.Stat()
+			if err != nil {
+				return err
+			}
+			d.size += info.Size()
+			if _, err := f.Seek(max(0, info.Size()-most), io.SeekStart); err != nil {
+				return err
+			}
+			_, err = io.Copy(h, f)
+			return err
+		}))
+	}
+	h.Sum(d.sum[:0])
+	return d, err
+}

@@ -1,0 +1,126 @@
+// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with
+// gzip), event by event, and the tables that key_averages().table() prints. A trace tells the sum of static and dynamic
+// shared memory, which counts as dynamic. A table is a summary without geometry, steps and spread, rounded to three
+// decimals of the unit of each cell.
+package torch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/report/cells"
+)
+
+// Run is the content of a file on one run: exactly one of the fields is set.
+type Run struct {
+	// Trace is a run launch by launch, of a Chrome trace.
+	Trace *model.Trace
+	// Summary is a session of one run, of a printed table.
+	Summary *model.Session
+}
+
+// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
+// GPU activities, CUDA calls and the ranges of record_function are kept. The error is a *model.Refusal if the file
+// cannot be judged: no kernels, records that the profiler lost, a file that is damaged, ends in the middle or is
+// something else.
+func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
+	return readWithin(ctx, r, source(name), largestFile)
+}
+
+// readWithin is [Read] of at most so many bytes.
+func readWithin(ctx context.Context, r io.Reader, file source, most int64) (run Run, err error) {
+	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
+	start, err := in.Peek(len(gzipMagic))
+	if err != nil && err != io.EOF {
+		return Run{}, file.broken(err)
+	}
+	if bytes.Equal(start, gzipMagic) {
+		unzip, err := gzip.NewReader(in)
+		if err != nil {
+			return Run{}, file.broken(err)
+		}
+		defer unzip.Close()
+		in = bufio.NewReaderSize(unzip, 64<<10)
+	}
+	bounded := &io.LimitedReader{R: in, N: most + 1}
+	in = bufio.NewReaderSize(bounded, 64<<10)
+	start, err = in.Peek(peekSize)
+	switch {
+	case err != nil && err != io.EOF:
+		return Run{}, file.broken(err)
+	case len(start) == 0:
+		return Run{}, model.Refuse(model.EmptyFile, "see that the profiler finished and wrote its file",
+			"%s is empty", file)
+	case isJSON(start):
+		if bytes.HasPrefix(start, byteOrderMark) {
+			in.Discard(len(byteOrderMark))
+		}
+		run.Trace, err = readTrace(file, in, usual)
+	default:
+		run.Summary, err = readTable(file, in)
+	}
+	if bounded.N <= 0 {
+		return Run{}, model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", file,
+			largestFile>>30)
+	}
+	return run, err
+}
+
+const peekSize = 4 << 10
+
+// Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or
+// like a table of key_averages. What is compressed with gzip is looked into. Other JSON, Chrome traces of other
+// programs and other tables are not meant.
+func Sniff(head []byte) bool {
+	if bytes.HasPrefix(head, gzipMagic) {
+		unzip, err := gzip.NewReader(bytes.NewReader(head))
+		if err != nil {
+			return false
+		}
+		// The head ends in the middle of the file: the output before the error is the part to sniff.
+		head, _ = io.ReadAll(io.LimitReader(unzip, 1<<20))
+	}
+	if isJSON(head) {
+		return sniffTrace(head)
+	}
+	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(head)))
+	for line := range strings.Lines(string(text)) {
+		if _, ok := tableHeader(line); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// marks are top-level keys that Kineto or torch.profiler write and other writers of Chrome traces do not.
+var marks = map[string]bool{
+	"schemaVersion": true, "deviceProperties": true, "baseTimeNanoseconds": true, "distributedInfo": true,
+	"trace_id": true, "cupti_version": true, "record_shapes": true, "with_stack": true, "with_flops": true,
+	"with_modules": true, "profile_memory": true,
+}
+
+// sniffTrace looks at the keys of the object and the events that the head holds.
+func sniffTrace(head []byte) bool {
+	s := newScanner("", bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(head, byteOrderMark))))
+	found, events := 0, bytes.Contains(head, []byte(`"traceEvents"`))
+	enough := errors.New("enough")
+	err := s.walk(func(key string) error {
+		if marks[key] {
+			found++
+		}
+		return s.skip()
+	}, func(text []byte) error {
+		var e event
+		if ok := e.read(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
+			return enough
+		}
+		return nil
+	})
+	return err == enough || found > 0 && events || found > 1
+}

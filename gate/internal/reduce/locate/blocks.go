@@ -1,0 +1,126 @@
+package locate
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+)
+
+// Function is a function of a source file. Lines count from one.
+type Function struct {
+	Name        string
+	First, Last int
+}
+
+// Source is a source file whose functions are known.
+type Source struct {
+	functions []Function
+	code      [][]byte // lines, with spaces for comments
+}
+
+// ReadSource finds the functions of a source of CUDA, C++ or Python; ok is false for another file. Code whose brackets
+// do not match, for it has them in branches of the preprocessor, has none.
+func ReadSource(file string, text []byte) (s Source, ok bool) {
+	if languages[strings.ToLower(path.Ext(file))] == nil || len(text) > maxFileSize {
+		return Source{}, false
+	}
+	if path.Ext(file) == ".py" {
+		s.code = bytes.Split(blankPython(text), []byte("\n"))
+		s.functions = pythonFunctions(s.code)
+		return s, true
+	}
+	code := blankCPP(text)
+	s.code = bytes.Split(code, []byte("\n"))
+	s.functions = cppFunctions(directive().ReplaceAllFunc(code, spaces))
+	return s, true
+}
+
+// Holds reports whether some lines of the file hold code: another thing than comments and blanks.
+func (s Source) Holds(first, last int) bool {
+	last = min(last, len(s.code))
+	return first > 0 && first <= last && len(bytes.TrimSpace(bytes.Join(s.code[first-1:last], nil))) > 0
+}
+
+// Around is the outermost function around a line.
+func (s Source) Around(line int) (f Function, within bool) {
+	for _, x := range s.functions {
+		if x.First <= line && line <= x.Last && (!within || x.Last-x.First > f.Last-f.First) {
+			f, within = x, true
+		}
+	}
+	return f, within
+}
+
+// spaces is as many spaces and line ends as a text has characters.
+func spaces(text []byte) []byte { return filled().ReplaceAll(text, []byte(" ")) }
+
+// blankPython copies a source of Python with spaces for comments and strings.
+func blankPython(source []byte) []byte { return unread().ReplaceAllFunc(source, spaces) }
+
+// pythonFunctions are the functions of a source, each to the next line that is indented no further.
+func pythonFunctions(code [][]byte) (out []Function) {
+	indents, last := []int{}, 0
+	for i, line := range append(code, []byte("end")) {
+		text := bytes.TrimLeft(line, " \t")
+		if len(bytes.TrimSpace(text)) == 0 || bytes.IndexByte([]byte(")]}"), text[0]) >= 0 {
+			continue
+		}
+		for j, indent := range indents {
+			if out[j].Last == 0 && len(line)-len(text) <= indent {
+				out[j].Last = last
+			}
+		}
+		last = i + 1
+		if m := define().FindSubmatch(bytes.TrimPrefix(text, []byte("async "))); m != nil {
+			out, indents = append(out, Function{Name: string(m[1]), First: i + 1}), append(indents, len(line)-len(text))
+		}
+	}
+	return out
+}
+
+var (
+	directive = input.Pattern(`(?m)^[ \t]*#(?:\\\n|.)*`)
+	// attribute matches what looks like a function between the words before the name of one, or behind its parameters.
+	attribute = input.Pattern(`\b(?:__\w+__|alignas|noexcept|requires|decltype|explicit)\s*` + parens)
+	// head matches the name of a function, its parameters and what stands between these and the brace.
+	head = input.Pattern(`(operator\s*[^\s\w(]+|[\w~]+)\s*(?:` + angles + `)?\s*(?:\(\s*\)\s*)?` + parens +
+		`\s*(?:(?:const|volatile|noexcept|override|final|&&?)\s*)*(?:->[^{};]*|:[^:{};][^{};]*)?$`)
+	control = input.Pattern(`^(?:if|for|while|switch|catch|return|else|do)$`)
+)
+
+// cppFunctions are the functions of C++ code outside of other functions.
+func cppFunctions(code []byte) (out []Function) {
+	depth, within, line := 0, 0, 1 // within is the depth of the current function, 0 for none
+	start, first := 0, 1           // of the text before the next brace
+	for i, c := range code {
+		if len(bytes.TrimSpace(code[start:i])) == 0 {
+			start, first = i, line
+		}
+		switch c {
+		case '\n':
+			line++
+			continue
+		case '{':
+			depth++
+			text := bytes.TrimSpace(attribute().ReplaceAll(code[max(start, i-maxHead):i], nil))
+			if m := head().FindSubmatch(text); within == 0 && m != nil && !control().Match(m[1]) {
+				out, within = append(out, Function{Name: string(m[1]), First: first}), depth
+			}
+		case '}':
+			if depth == within && within > 0 {
+				out[len(out)-1].Last, within = line, 0
+			}
+			depth--
+		case ';':
+		default:
+			continue
+		}
+		start, first = i+1, line
+	}
+	if depth != 0 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package locate
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestLocate(t *testing.T) {
+	for _, c := range []struct {
+		name, kernel string
+		files        map[string]string
+		want         string // file:line, "" for not found
+	}{
+		{"plain", "k", map[string]string{"a.cu": "// x\n__global__ void k(float* p) {\n}"}, "a.cu:2"},
+		{"many lines", "k", map[string]string{"a/b.cuh": `
+template <typename T, int N = (1 > 0)>
+__global__ void
+__launch_bounds__(256, 2) __cluster_dims__(2, 1, 1)
+k(const T* __restrict__ in,
+  T* out = nullptr, void (*f)(int) = 0)
+{`}, "a/b.cuh:5"},
+		{"attribute before", "k", map[string]string{"a.cu": "static __launch_bounds__(128) void __global__ k() {}"},
+			"a.cu:1"},
+		{"extern C", "k", map[string]string{"a.cu": `extern "C" __global__ void k(int a) { }`}, "a.cu:1"},
+		{"conditional bounds", "k",
+			map[string]string{"a.cu": "__global__ void\n#ifdef X\n__launch_bounds__(64)\n#endif\nk() {}"}, "a.cu:5"},
+		{"template return type", "k",
+			map[string]string{"a.cu": "__global__ std::enable_if_t<is<int>(), void> k(int) {}"}, "a.cu:1"},
+		{"specialisation", "k", map[string]string{"a.cu": "template <> __global__ void k<float>(int) {}"}, "a.cu:1"},
+		{"definition before declarations", "k",
+			map[string]string{"a.h": "__global__ void k(int);", "b.h": "__global__ void k(int);",
+				"z.cu": "\n\n__global__ void k(int) {}"}, "z.cu:3"},
+		{"only a declaration", "k", map[string]string{"a.h": "__global__ void k(int);"}, "a.h:1"},
+		{"two definitions", "k", map[string]string{"a.cu": "__global__ void k() {}", "b.cu": "__global__ void k() {}"},
+			""},
+		{"two declarations", "k", map[string]string{"a.h": "__global__ void k();", "b.h": "__global__ void k();"}, ""},
+		{"another name", "k", map[string]string{"a.cu": "__global__ void k2() {} __global__ void kk() {}"}, ""},
+		{"second on a line", "k",
+			map[string]string{"a.cu": "__global__ void a() {}\n__global__ void b(){} __global__ void k(){}"}, "a.cu:2"},
+		{"in comments", "k",
+			map[string]string{"a.cu": "// __global__ void k() {}\n/* __global__\nvoid k() {} */ char c = '\"'; " +
+				"//\n__global__ void k() {} // k"}, "a.cu:4"},
+		{"in strings", "k",
+			map[string]string{"a.cpp": "auto s = \"__global__ void k() {}\\\" \";\nauto r = R\"x(\n__global__ void " +
+				"k() {}\n)x\"; int n = 1'000;\n__global__ void k() {}"}, "a.cpp:5"},
+		{"in a macro's name", "k", map[string]string{"a.cu": "my__global__ void k() {}"}, ""},
+		{"a host function", "k", map[string]string{"a.cu": "void k() {} __global__ void other() { k(); }"}, ""},
+		{"unfinished", "k", map[string]string{"a.cu": "__global__ void k(", "b.cu": "__global__",
+			"c.cu": "/* \" ' R\"(", "d.cu": "__global__ <"}, ""},
+		{"hip", "k", map[string]string{"a.hip": "__global__ void k() {}"}, "a.hip:1"},
+		{"not a source", "k", map[string]string{"a.txt": "__global__ void k() {}", "a.md": "__global__ void k() {}"},
+			""},
+		{"not ours", "k", map[string]string{"third_party/a.cu": "__global__ void k() {}",
+			".git/a.cu": "__global__ void k() {}", "x/node_modules/a.cu": "__global__ void k() {}",
+			"build/a.cu": "__global__ void k() {}", "cmake-build-debug/a.cu": "__global__ void k() {}",
+			"src/a.cu": "__global__ void k() {}"}, "src/a.cu:1"},
+		{"too large", "k", map[string]string{"a.cu": "__global__ void k() {}" + strings.Repeat(" ", maxFileSize)}, ""},
+
+		{"triton", "k", map[string]string{"a.py": `import triton
+@triton.autotune(
+    configs=[triton.Config({"B": 1})],  # )
+    key=["n"],
+)
+@triton.jit
+def k(x, n):
+    pass
+`}, "a.py:7"},
+		{"triton, jit first", "k",
+			map[string]string{"a.py": "import triton\n@triton.jit\n# why\n@other(\n  1)\n\ndef k(x): pass"}, "a.py:7"},
+		{"triton variant", "k_0d1d2de3c", map[string]string{"a.py": "import triton\n@triton.jit\ndef k(x): pass"},
+			"a.py:3"},
+		{"numba", "k$12", map[string]string{"a.py": "from numba import cuda\n@cuda.jit(fastmath=True)\ndef k(x): pass"},
+			"a.py:3"},
+		{"bare jit", "k", map[string]string{"a.py": "from triton import jit\n@jit\ndef k(x): pass"}, "a.py:3"},
+		{"pallas", "k",
+			map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o): pass\nf = " +
+				"pl.pallas_call(k, out_shape=s)"}, "a.py:2"},
+		{"pallas, partial", "k",
+			map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o):\n  pass\ndef g(x):\n " +
+				" return pl.pallas_call(\n    functools.partial(k, n=1), grid=4)"}, "a.py:2"},
+		{"pallas, not the kernel", "g",
+			map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o): pass\ndef g(x): " +
+				"return pl.pallas_call(k)"}, ""},
+		{"only called k", "k",
+			map[string]string{"a.py": "import triton\n@triton.jit\ndef other(x): pass\ndef k(x): pass"}, ""},
+		{"other decorator", "k", map[string]string{"a.py": "import triton, jax\n@jax.jit\ndef k(x): pass"}, ""},
+		{"method", "k", map[string]string{"a.py": "import triton\nclass A:\n    @triton.jit\n    def k(x): pass"},
+			"a.py:4"},
+		{"in a docstring", "k",
+			map[string]string{"a.py": "import triton\n\"\"\"\n@triton.jit\ndef k(x): " +
+				"pass\n\"\"\"\n'''(\n'''\n@triton.jit\ndef k(x): pass"}, "a.py:9"},
+		{"unfinished string", "k", map[string]string{"a.py": "import triton.jit\n'''"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := make(fstest.MapFS)
+			for name, text := range c.files {
+				root[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			file, line, ok := Kernels(root)(c.kernel)
+			got := ""
+			if ok {
+				got = fmt.Sprintf("%s:%d", file, line)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLocateLeavesAlone(t *testing.T) {
+	source := &fstest.MapFile{Data: []byte("__global__ void k() {}")}
+	link := &fstest.MapFile{Data: source.Data, Mode: fs.ModeSymlink}
+	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source})("k"); !ok || file != "b.cu" {
+		t.Errorf("followed a link: %q", file)
+	}
+	large := fstest.MapFS{"a.cu": source}
+	for i := range maxFiles {
+		large[fmt.Sprintf("f%d.h", i)] = &fstest.MapFile{}
+	}
+	if _, _, ok := Kernels(large)("k"); ok {
+		t.Error("found exactly one in a part of the repository")
+	}
+}
+
+// No source makes the search fail, and what it finds lies in the file.
+func FuzzFind(f *testing.F) {
+	f.Add("__global__ void k(int) {}\n// R\"( '")
+	f.Add("import triton\n@triton.jit\ndef k(x): '''")
+	f.Add("R\"a(\"\\\n__global__ __launch_bounds__((1)<2>")
+	f.Fuzz(func(t *testing.T, text string) {
+		found := find(fstest.MapFS{"a.cu": {Data: []byte(text)}, "a.py": {Data: []byte(text)}})
+		for name, places := range found {
+			for _, p := range places {
+				lines := strings.Split(text, "\n")
+				if p.line < 1 || p.line > len(lines) || !strings.Contains(lines[p.line-1], name) {
+					t.Errorf("%q is not on line %d", name, p.line)
+				}
+			}
+		}
+	})
+}

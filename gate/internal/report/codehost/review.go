@@ -1,0 +1,133 @@
+package codehost
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+)
+
+// Review is a pull or merge request by the event of a job. The code of the change can write the file of the event: read
+// it before that runs.
+type Review struct {
+	Number int    // 0 for none
+	Commit string // head of the change
+	Fork   bool   // the change comes from another repository
+	Run    string // page of the run, "" for none
+
+	labels                []string
+	label, sender         string // added by this event, and by whom
+	headOwner, headBranch string
+}
+
+// event holds the fields of GitHub's event that nsgate needs.
+type event struct {
+	Action string
+	Label  struct{ Name string }
+	Sender struct{ Login string }
+	Pull   *struct {
+		Number int
+		Labels []struct{ Name string }
+		Head   struct {
+			SHA  string
+			Repo repository
+		}
+		Base struct{ SHA string }
+	} `json:"pull_request"`
+	Repository struct {
+		Default string `json:"default_branch"`
+	}
+	Run *struct {
+		ID     int64
+		SHA    string                 `json:"head_sha"`
+		Branch string                 `json:"head_branch"`
+		Pulls  []struct{ Number int } `json:"pull_requests"`
+		Head   repository             `json:"head_repository"`
+	} `json:"workflow_run"`
+}
+
+type repository struct {
+	Name  string `json:"full_name"`
+	Owner struct{ Login string }
+}
+
+var (
+	commitID = input.Pattern(`^[0-9a-f]{40,64}$`)
+	login    = input.Pattern(`^[A-Za-z0-9_-]{1,39}(\[bot\])?$`)
+)
+
+// readEvent reads the file of the event of a job, an empty one where that cannot be read.
+func readEvent(getenv func(string) string) (x event) {
+	const most = 16 << 20
+	text, err := input.Read(getenv("GITHUB_EVENT_PATH"), most)
+	if err != nil || json.Unmarshal(text, &x) != nil {
+		return event{}
+	}
+	return x
+}
+
+// Target is the commit of the target branch of a pull request by the event of a job on GitHub, "" where it says none.
+func Target(getenv func(string) string) string {
+	if p := readEvent(getenv).Pull; p != nil && commitID().MatchString(p.Base.SHA) {
+		return p.Base.SHA
+	}
+	return ""
+}
+
+// DefaultBranch is that of the repository by the event of a job on GitHub, "" where it says none.
+func DefaultBranch(getenv func(string) string) string { return readEvent(getenv).Repository.Default }
+
+// ReviewOf is the pull or merge request of a job; its number is 0 outside of one.
+func ReviewOf(getenv func(string) string) Review {
+	if getenv("GITHUB_ACTIONS") != "true" {
+		number, _ := strconv.Atoi(getenv("CI_MERGE_REQUEST_IID"))
+		return Review{Number: number, Run: getenv("CI_JOB_URL")}
+	}
+	r := Review{Commit: getenv("GITHUB_SHA")}
+	run := getenv("GITHUB_RUN_ID")
+	x := readEvent(getenv)
+	p, w := x.Pull, x.Run
+	switch {
+	case p != nil:
+		r.Number, r.Commit = p.Number, p.Head.SHA
+		r.Fork = p.Head.Repo.Name != getenv("GITHUB_REPOSITORY")
+		for _, l := range p.Labels {
+			r.labels = append(r.labels, l.Name)
+		}
+		if x.Action == "labeled" && login().MatchString(x.Sender.Login) {
+			r.label, r.sender = x.Label.Name, x.Sender.Login
+		}
+	case w != nil:
+		r.Commit, r.headOwner, r.headBranch = w.SHA, w.Head.Owner.Login, w.Branch
+		if len(w.Pulls) == 1 {
+			r.Number = w.Pulls[0].Number
+		}
+		run = strconv.FormatInt(w.ID, 10)
+	}
+	if !commitID().MatchString(r.Commit) {
+		r.Commit = ""
+	}
+	if server := getenv("GITHUB_SERVER_URL"); server != "" && run != "" {
+		r.Run = server + "/" + getenv("GITHUB_REPOSITORY") + "/actions/runs/" + run
+	}
+	return r
+}
+
+// Labelled reports whether the pull request has a label, and who has just set it: "" where the event does not say that.
+func (r *Review) Labelled(label string) (by string, ok bool) {
+	ok = slices.Contains(r.labels, label)
+	if ok && r.label == label {
+		by = r.sender
+	}
+	return by, ok
+}
+
+// Leg is the variable with the values of a leg of a job's matrix, which GitHub tells to expressions alone.
+const Leg = "NSGATE_LEG"
+
+// Job names the job on GitHub with the leg of its matrix: "gate 12.4, h200".
+func Job(getenv func(string) string) string {
+	return strings.TrimSpace(getenv("GITHUB_JOB") + " " + getenv(Leg))
+}

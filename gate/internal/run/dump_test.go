@@ -1,0 +1,138 @@
+//go:build linux
+
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// The first run of each build dumps the programs of XLA, beside the user's flags; nothing of the dump is left.
+func TestDump(t *testing.T) {
+	hlo, err := filepath.Abs("../read/nsysjax/testdata/jit_step.after_optimizations.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := `echo "$XLA_FLAGS" >>flags
+for f in $XLA_FLAGS; do case $f in --xla_dump_to=*) d=${f#*=}; mkdir -p $d
+sed "s,/app,$PWD," <` + hlo + ` >$d/module_1.jit_step.sm_9.0a_gpu_after_optimizations.txt; echo x >$d/module_1.ll;; esac; done`
+	if err := os.WriteFile(filepath.Join(dir, "work"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XLA_FLAGS", "--xla_gpu_x=1")
+	p := session(t, 2)
+	build := Build{Command: []string{"./work"}, Dir: dir}
+	p.Head, p.Base, p.Dump = build, &build, true
+	res, err := Session(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.Operation{Kernel: "loop_add_tanh_fusion", Path: "jit(step)/jvp()/add", File: "flax_like.py", Line: 4,
+		Function: "<lambda>"}
+	for i, of := range res.Operations {
+		if len(of) < 5 || of[0] != want {
+			t.Errorf("side %d: %+v %q", i, of, res.Warnings)
+		}
+	}
+	flags, _ := os.ReadFile(filepath.Join(dir, "flags"))
+	if lines := strings.Split(strings.TrimSpace(string(flags)), "\n"); len(lines) != 4 ||
+		!strings.HasPrefix(lines[0], "--xla_gpu_x=1 --xla_dump_to=") ||
+		strings.Count(string(flags), "--xla_dump_to") != 2 {
+		t.Errorf("flags: %q", flags)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "work"),
+		[]byte("#!/bin/sh\ncase $XLA_FLAGS in *_to=*);; *) exit 0;; esac; d=${XLA_FLAGS#*_to=}; d=${d%% *}\n"+
+			"mkdir -p $d; head -c 9000000 /dev/zero >$d/x.after_optimizations.txt; ln -s /etc/passwd "+
+			"$d/y.after_optimizations.txt\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.Base = nil
+	if res, err = Session(t.Context(), p, nil); err != nil || len(res.Operations[1]) > 0 ||
+		!strings.Contains(strings.Join(res.Warnings, "\n"), "kernels of XLA are known by their names alone") {
+		t.Errorf("%v %+v", err, res)
+	}
+
+	// A directory of the user's is read, and stays; what was there before is not of this run.
+	own := t.TempDir()
+	t.Setenv("XLA_FLAGS", "--xla_dump_to="+own+" --xla_dump_hlo_as_text")
+	old := filepath.Join(own, "module_9.old.after_optimizations.txt")
+	if err := errors.Join(os.WriteFile(old, []byte(strings.Repeat(" ", 1<<20)), 0o600),
+		os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)),
+		os.WriteFile(filepath.Join(dir, "work"), []byte("#!/bin/sh\n"+script+"\n"), 0o755),
+		os.Truncate(filepath.Join(dir, "flags"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if res, err = Session(t.Context(), p, nil); err != nil || len(res.Operations[1]) < 5 ||
+		res.Operations[1][0] != want {
+		t.Errorf("%v %+v", err, res.Operations)
+	}
+	flags, _ = os.ReadFile(filepath.Join(dir, "flags"))
+	if n := strings.Count(string(flags), "--xla_dump_to"); n != 2 {
+		t.Errorf("%d of two runs dump: %s", n, flags)
+	}
+	if left, _ := os.ReadDir(own); len(left) != 3 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A dump that outgrows its room is removed while the program runs.
+func TestBoundDump(t *testing.T) {
+	dir, ended := filepath.Join(t.TempDir(), "xla-head"), make(chan struct{})
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "a"), make([]byte, 100),
+		0o600)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { boundDump(dir, 99, ended); close(done) }()
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("the dump stays")
+		}
+	}
+	close(ended)
+	<-done
+}
+
+// Programs with equal names of kernels: the largest has the name, and says that it is not alone.
+func TestDumpsOfSeveral(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, op, file, rest string) string {
+		text := "ENTRY %m () -> f32[] {\n  %loop_add_fusion = f32[] fusion(%p), calls=%c, metadata={op_name=\"" + op +
+			"\" source_file=\"" + file + "\" source_line=3}\n}\n"
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text+rest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for _, tt := range []struct {
+		file   string
+		others bool
+		want   string
+	}{{dir + "/a.py", false, "a.py"}, {dir + "/b.py", true, "b.py"}, {dir + "/", true, ""},
+		{dir + "/../x.py", true, ""},
+		{dir + "/q/../../x.py", true, ""}, {"a.py", false, "a.py"}, {"<frozen>", true, ""}} {
+		write("1_after_optimizations.txt", "jit(a)/add", dir+"/a.py", "")
+		write("2_after_optimizations.txt", `jit(b)/\"\\n\x1b[31m`, tt.file, strings.Repeat("\n", 500))
+		err := dumps{dumped(dir, time.Time{}), []string{dir}}.read(t.Context(), func(got []model.Operation) error {
+			if len(got) != 1 || got[0].Others != tt.others || got[0].File != tt.want ||
+				got[0].Path != "jit(b)/\"\\n\x1b[31m" {
+				t.Errorf("%s: %+v", tt.file, got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// Package host looks at the host of a measurement: its CPUs, the CPU limit of the control group, and how much of the
+// CPUs the limit, the hypervisor and other processes took while the workload ran.
+package host
+
+import (
+	"cmp"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// Host is the file system with /proc and /sys of a host.
+type Host struct{ Root string }
+
+// Here is this host: the root of the host's file system in HOST_ROOT, as in a container, else the root directory.
+func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
+
+func (h Host) read(name string) string {
+	return input.System(filepath.Join(h.Root, name))
+}
+
+// CPU is the model of the first processor and the number of sockets, "" and 0 where the system does not say.
+func (h Host) CPU() (name string, sockets int) {
+	implementer := "" // Arm names the model by number only
+	packages := make(map[string]bool)
+	for line := range strings.Lines(h.read("proc/cpuinfo")) {
+		key, value, _ := strings.Cut(line, ":")
+		value = measure.NormalizeLine(value)
+		key = strings.TrimSpace(key)
+		switch {
+		case key == "physical id":
+			packages[value] = true
+		case name != "":
+		case key == "model name", key == "cpu":
+			name = value
+		case key == "CPU implementer":
+			implementer = value
+		case key == "CPU part":
+			name = strings.TrimSpace("Arm " + implementer + " " + value)
+		}
+	}
+	return name, len(packages)
+}
+
+// groups are the directories of the control groups of this process that may limit its use of a resource ("cpu"),
+// outermost last.
+func (h Host) groups(resource string) (dirs []string) {
+	for line := range strings.Lines(h.read("proc/self/cgroup")) {
+		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(cells) != 3 {
+			continue
+		}
+		mount := ""
+		switch {
+		case cells[1] == "":
+			mount = "sys/fs/cgroup"
+		case strings.Contains(","+cells[1]+",", ","+resource+","):
+			mount = "sys/fs/cgroup/" + cells[1]
+		default:
+			continue
+		}
+		for at := path.Clean("/" + cells[2]); ; at = path.Dir(at) {
+			dirs = append(dirs, path.Join(mount, at))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// Limit is how many CPUs the control groups allow this process, 0 for no limit.
+func (h Host) Limit() float64 {
+	least := 0.0
+	for _, dir := range h.groups("cpu") {
+		words := strings.Fields(h.read(dir + "/cpu.max")) // "max 100000"
+		if len(words) != 2 {
+			// "-1 100000"
+			words = strings.Fields(h.read(dir+"/cpu.cfs_quota_us") + " " + h.read(dir+"/cpu.cfs_period_us"))
+		}
+		if len(words) != 2 {
+			continue
+		}
+		quota, err1 := strconv.ParseFloat(words[0], 64)
+		period, err2 := strconv.ParseFloat(words[1], 64)
+		if n := quota / period; err1 == nil && err2 == nil && quota > 0 && period > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return math.Round(least*100) / 100
+}
+
+// MemoryKills is how many processes of the control groups of this process, or where these do not count them of the
+// host, the kernel has killed for want of memory; 0 where neither says.
+func (h Host) MemoryKills() (most int64) {
+	counters := []string{"proc/vmstat"}
+	for _, dir := range slices.Backward(h.groups("memory")) {
+		counters = append(counters, dir+"/memory.events", dir+"/memory.oom_control")
+	}
+	for _, file := range slices.Backward(counters) {
+		for line := range strings.Lines(h.read(file)) {
+			if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == "oom_kill" {
+				if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+					return n
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// Memory is how much memory processes of this control group can still take, in bytes; 0 where that is not known.
+func (h Host) Memory() int64 {
+	least := h.field("proc/meminfo", "MemAvailable:") << 10
+	for _, dir := range h.groups("memory") {
+		most, used := h.number(dir+"/memory.max"), h.number(dir+"/memory.current")
+		cache := h.field(dir+"/memory.stat", "inactive_file")
+		if most == 0 {
+			most, used = h.number(dir+"/memory.limit_in_bytes"), h.number(dir+"/memory.usage_in_bytes")
+			cache = h.field(dir+"/memory.stat", "total_inactive_file")
+		}
+		if free := most - used + cache; most > 0 && used > 0 && (least == 0 || free < least) {
+			least = max(1, free)
+		}
+	}
+	return least
+}
+
+// number is the number in a file, 0 where there is none.
+func (h Host) number(name string) int64 {
+	n, _ := strconv.ParseInt(strings.TrimSpace(h.read(name)), 10, 64)
+	return n
+}
+
+// field is the number behind a name in a file, 0 where there is none.
+func (h Host) field(name, key string) int64 {
+	for line := range strings.Lines(h.read(name)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == key {
+			n, _ := strconv.ParseInt(words[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// Counters are the totals of the system's counters at a moment.
+type Counters struct {
+	at          time.Duration
+	busy, steal time.Duration       // of the CPUs that this process may use
+	idle        time.Duration       // of them
+	own         time.Duration       // of this process and its descendants
+	periods     map[string][2]int64 // periods of each limited control group: in all, and throttled
+}
+
+// allowed is whether this process, and what it starts, may use a CPU: its affinity within its control group.
+func (h Host) allowed() func(cpu int) bool {
+	_, list, known := strings.Cut(h.read("proc/self/status"), "Cpus_allowed_list:")
+	list, _, _ = strings.Cut(list, "\n")
+	return func(cpu int) bool {
+		return !known || slices.ContainsFunc(strings.Split(strings.TrimSpace(list), ","), func(span string) bool {
+			first, last, _ := strings.Cut(span, "-")
+			a, err1 := strconv.Atoi(first)
+			b, err2 := strconv.Atoi(cmp.Or(last, first))
+			return err1 == nil && err2 == nil && a <= cpu && cpu <= b
+		})
+	}
+}
+
+// tick is the unit of /proc/stat.
+const tick = 10 * time.Millisecond
+
+// Count reads the counters.
+func (h Host) Count() Counters {
+	c := Counters{at: proc.Monotonic(), own: proc.CPUTime(), periods: make(map[string][2]int64)}
+	var of, all [8]time.Duration // user, nice, system, idle, iowait, irq, softirq, steal
+	allowed, some := h.allowed(), false
+	for line := range strings.Lines(h.read("proc/stat")) {
+		words := strings.Fields(line)
+		if len(words) == 0 || !strings.HasPrefix(words[0], "cpu") {
+			continue
+		}
+		cpu, err := strconv.Atoi(words[0][len("cpu"):])
+		into := &of
+		if err != nil { // of all CPUs
+			into = &all
+		} else if !allowed(cpu) {
+			continue
+		}
+		some = some || err == nil
+		for i, word := range words[1:min(len(words), len(of)+1)] {
+			n, _ := strconv.ParseInt(word, 10, 64)
+			into[i] += time.Duration(n) * tick
+		}
+	}
+	if !some {
+		of = all
+	}
+	c.busy, c.idle, c.steal = of[0]+of[1]+of[2]+of[5]+of[6], of[3]+of[4], of[7]
+	for _, dir := range h.groups("cpu") {
+		var n [2]int64
+		for stat := range strings.Lines(h.read(dir + "/cpu.stat")) {
+			key, value, _ := strings.Cut(strings.TrimSpace(stat), " ")
+			switch key {
+			case "nr_periods":
+				n[0], _ = strconv.ParseInt(value, 10, 64)
+			case "nr_throttled":
+				n[1], _ = strconv.ParseInt(value, 10, 64)
+			}
+		}
+		if n[0] > 0 {
+			c.periods[dir] = n
+		}
+	}
+	return c
+}
+
+// shortest is the shortest time for measuring the load of a host.
+const shortest = 200 * time.Millisecond
+
+// full is the used part of all CPU time on a host without a free CPU.
+const full = 0.97
+
+// Since is the load of the host between two moments.
+func (c Counters) Since(before Counters) model.HostLoad {
+	var l model.HostLoad
+	for dir, n := range c.periods {
+		was := before.periods[dir]
+		if periods := n[0] - was[0]; periods > 0 {
+			l.Throttled = max(l.Throttled, rounded(float64(n[1]-was[1])/float64(periods)))
+		}
+	}
+	passed := c.at - before.at
+	used, all := c.busy-before.busy+c.steal-before.steal, c.busy-before.busy+c.steal-before.steal+c.idle-before.idle
+	if passed < shortest || all <= 0 {
+		return l
+	}
+	foreign := max(0, (c.busy-before.busy)-(c.own-before.own))
+	l.Steal = rounded(float64(c.steal-before.steal) / float64(all))
+	l.Foreign = rounded(float64(foreign) / float64(passed))
+	if float64(used) >= full*float64(all) {
+		l.Crowded = rounded(float64(foreign) / float64(all))
+	}
+	return l
+}
+
+// rounded is a number as a file needs it.
+func rounded(x float64) float64 { return math.Round(max(0, x)*1000) / 1000 }
