@@ -153,7 +153,7 @@ func (x *explanation) origins(ctx context.Context, wanted map[int]why.Target) er
 	_, traces := recorded.Split()
 	for i, t := range wanted {
 		f := &r.Findings[i]
-		f.Origin = operation(f, recorded.Operations[1])
+		f.Origin, _ = insight.Operation(f, nil, recorded.Operations[1])
 		if f.Origin == nil {
 			f.Origin = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: x.live.Head.Dir})
 		}

@@ -1,13 +1,13 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/explain/insight"
 	"github.com/nsgate/nsgate/gate/internal/judge/decide"
+	"github.com/nsgate/nsgate/gate/internal/judge/match"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
@@ -20,29 +20,21 @@ import (
 func judged(in decide.Input, warnings []string) *result.Report {
 	j := insight.Judge(in)
 	j.Warnings = append(j.Warnings, warnings...)
+	base, head := operations(match.SameOperations(in.Baseline, in.Head)), operations(in.Head)
 	for i := range j.Findings {
-		if len(in.Head) > 0 {
-			j.Findings[i].Origin = operation(&j.Findings[i], in.Head[len(in.Head)-1].Operations)
-		}
+		place, facts := insight.Operation(&j.Findings[i], base, head)
+		j.Findings[i].Origin = place
+		j.State(i, facts...)
 	}
 	return j
 }
 
-// operation is the place of a kernel that XLA made, nil where it is not known.
-func operation(f *result.Finding, all []model.Operation) *result.Origin {
-	if f.Scope != measure.ScopeKernel || f.Outcome == result.Gone || f.Outcome.Kept() {
+// operations are those of the last session.
+func operations(sessions []model.Session) []model.Operation {
+	if len(sessions) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(all, func(x model.Operation) bool { return x.Kernel == f.Subject().Short() })
-	if i < 0 || all[i].File == "" {
-		return nil
-	}
-	x := all[i]
-	if x.Others {
-		x.Path += ", among other programs"
-	}
-	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
-		Share: 1}
+	return sessions[len(sessions)-1].Operations
 }
 
 // Refused turns a refusal into a report without a verdict, with the baseline that was read, and lets the rest through.

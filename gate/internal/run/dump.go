@@ -136,8 +136,7 @@ func dumped(dir string, since time.Time) (files []string) {
 	return files[:min(len(files), mostDumps)]
 }
 
-// read sends the operations of all programs. A name that several programs use is that of the largest one, which says
-// so.
+// read sends the operations of all programs, each place of a kernel's name once.
 func (x dumps) read(_ context.Context, send func([]model.Operation) error) error {
 	own := func(file string) string {
 		if file != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") && len(x.Roots) > 0 {
@@ -153,7 +152,8 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 		return name
 	}
 	var all []model.Operation
-	at := map[string]int{}
+	type place struct{ kernel, path, file, function string }
+	seen := map[place]bool{}
 	for _, name := range x.Files {
 		f, err := input.Open(name)
 		if err != nil {
@@ -165,12 +165,9 @@ func (x dumps) read(_ context.Context, send func([]model.Operation) error) error
 			return err
 		}
 		for _, op := range found {
-			i, there := at[op.Kernel]
-			switch {
-			case there:
-				all[i].Others = all[i].Others || op.Compare(all[i]) != 0
-			case len(all) < model.MostOperations:
-				at[op.Kernel] = len(all)
+			at := place{op.Kernel, op.Path, op.File, op.Function}
+			if !seen[at] && len(all) < model.MostOperations {
+				seen[at] = true
 				all = append(all, op)
 			}
 		}

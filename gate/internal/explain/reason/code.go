@@ -130,6 +130,30 @@ func (r NoChangedLines) String() string {
 	return text + where + "; changed elsewhere: " + strings.Join(r.Elsewhere, "; ")
 }
 
+// OtherParts are operations that a compiler fuses into the kernel on one side alone.
+type OtherParts struct{ New, Gone []string }
+
+func (r OtherParts) String() string {
+	text := "the operations fused into it differ:"
+	if len(r.New) > 0 {
+		text += " new " + result.Few(r.New)
+	}
+	if len(r.New) > 0 && len(r.Gone) > 0 {
+		text += ";"
+	}
+	if len(r.Gone) > 0 {
+		text += " gone " + result.Few(r.Gone)
+	}
+	return text
+}
+
+// AddedOperation is an operation with a kernel of this name that the baseline lacks.
+type AddedOperation struct{ Path string }
+
+func (r AddedOperation) String() string {
+	return "the operation " + r.Path + " has a kernel of this name, too, and is not in the baseline"
+}
+
 // NoLines is a kernel whose lines are not known.
 type NoLines struct{ Because string }
 

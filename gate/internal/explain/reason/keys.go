@@ -100,6 +100,8 @@ var (
 	_ = result.Keyed("code-changed-here", CodeChangedHere{}, "The device code of the judged kernel changed.")
 	_ = result.Keyed("changed-lines", ChangedLines{}, "Lines of the judged kernel changed since the baseline.")
 	_ = result.Keyed("no-changed-lines", NoChangedLines{}, "No line of the judged kernel changed since the baseline.")
+	_ = result.Keyed("other-parts", OtherParts{}, "Other operations are fused into the judged kernel.")
+	_ = result.Keyed("added-operation", AddedOperation{}, "A new operation has a kernel of the judged name.")
 	_ = result.Keyed("no-lines", NoLines{}, "The lines of the judged kernel are not known.")
 	_ = result.Keyed("same-code", SameCode{}, "The time changed, the device code did not.")
 	_ = result.Keyed("same-code-of-all", SameCodeOfAll{}, "No kernel's device code changed.")

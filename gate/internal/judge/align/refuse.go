@@ -131,7 +131,8 @@ var sessionRefusals = []Refusal[*sides]{
 				strconv.Itoa(int(w.inHead)) + " in the head", again
 		}},
 	{"no steady state", model.Unsteady, func(s *sides) bool {
-		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !growAlike(s.fits, s.head)
+		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !unsteadyAlike(s.fits, s.head) &&
+			!growAlike(s.fits, s.head)
 	},
 		func(s *sides) (string, string) {
 			which, sessions := "head", s.head
@@ -258,6 +259,14 @@ func steadiness(sessions []model.Session) (unsteady, runs int) {
 		runs += sessions[i].Profiled()
 	}
 	return unsteady, runs
+}
+
+// unsteadyAlike reports whether both sides have runs without a steady state, and most of all runs reach one: their
+// number is then that of a program whose runs settle late or not, and its noise is in the spread between runs.
+func unsteadyAlike(base, head []model.Session) bool {
+	b, _ := steadiness(base)
+	h, _ := steadiness(head)
+	return b > 0 && h > 0 && !mostUnsteady(slices.Concat(base, head))
 }
 
 // growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the

@@ -142,8 +142,14 @@ func renamed(s model.Session, of []model.Operation, inHead []model.Session) mode
 	return s
 }
 
+// launchedOf are the operations of kernels that are launched, of each name the first.
 func launchedOf(all []model.Operation, launched map[string]bool) []model.Operation {
-	return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool { return !launched[x.Kernel] })
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool {
+		again := seen[x.Kernel]
+		seen[x.Kernel] = true
+		return again || !launched[x.Kernel]
+	})
 }
 
 // newNames pairs operations: those of one path at one line, of one stem first; those of one path in one function, those

@@ -39,21 +39,21 @@ func (r *row) kernel(c *cells) devicecode.Kernel {
 }
 
 // operationScope is that of rows about operations of XLA: the subject is the short name of a kernel, the key its path,
-// the note the file relative to the repository, the value the line and the role the function. The order is the
-// program's.
+// the note the file relative to the repository, the value the line, the role the function and the unit what is fused
+// into it. The order is the program's.
 const operationScope = "operation"
 
 func operationRows(all []model.Operation) []row {
 	return measure.Map(all, func(x model.Operation) row {
 		return row{Scope: operationScope, Subject: escape(x.Kernel), Key: escape(x.Path), Value: strconv.Itoa(x.Line),
-			Note: escape(x.File), Role: escape(x.Function)}
+			Note: escape(x.File), Role: escape(x.Function), Unit: escape(x.Parts)}
 	})
 }
 
 func (r *row) operation(c *cells) model.Operation {
 	return model.Operation{Kernel: parse(c, "subject", r.Subject, unescape), Path: parse(c, "key", r.Key, unescape),
 		File: parse(c, "note", r.Note, unescape), Line: parse(c, "value", r.Value, strconv.Atoi),
-		Function: parse(c, "role", r.Role, unescape)}
+		Function: parse(c, "role", r.Role, unescape), Parts: parse(c, "unit", r.Unit, unescape)}
 }
 
 // codeHash is the form of a hash as [devicecode.Kernel] holds it.

@@ -29,6 +29,7 @@ type hlo struct {
 	places            map[string]model.Operation   // of frames
 	computation       string
 	votes             map[string]map[model.Operation]int // for the place of a computation, with Kernel and Path empty
+	parts             map[string]map[string]bool         // names of what a computation does
 	fusions           []fusion
 }
 
@@ -43,7 +44,8 @@ type fusion struct {
 func Operations(text io.Reader, own func(file string) string) ([]model.Operation, error) {
 	h := &hlo{own: own, files: map[string]string{}, functions: map[string]string{},
 		locations: map[string]map[string]string{}, frames: map[string]map[string]string{},
-		votes: map[string]map[model.Operation]int{}, places: map[string]model.Operation{}}
+		votes: map[string]map[model.Operation]int{}, places: map[string]model.Operation{},
+		parts: map[string]map[string]bool{}}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, longestHLO)
 	for n := 0; lines.Scan() && n < mostHLO; n++ {
@@ -58,6 +60,8 @@ func Operations(text io.Reader, own func(file string) string) ([]model.Operation
 				x.File, x.Line, x.Function, most = place.File, place.Line, place.Function, votes
 			}
 		}
+		parts := strings.Join(slices.Sorted(maps.Keys(h.parts[f.calls])), " ")
+		x.Parts = parts[:min(len(parts), longName)]
 		out = append(out, x)
 	}
 	return out, lines.Err()
@@ -69,6 +73,7 @@ var (
 	hloInstruction = input.Pattern(`^ +(?:ROOT )?%?([^ ]+) = `)
 	hloFusion      = input.Pattern(` fusion\(.* calls=%?([^ ,]+)`)
 	hloMetadata    = input.Pattern(` metadata=\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}`)
+	partName       = input.Pattern(`[a-z0-9_]+$`)
 	hloField       = input.Pattern(`([a-z_]+)=(?:"((?:[^"\\]|\\.)*)"|([0-9]+))`)
 )
 
@@ -123,7 +128,15 @@ func (h *hlo) line(text string) {
 		place.Kernel, place.Path = strings.NewReplacer(".", "_", "-", "_").Replace(m[1][:min(len(m[1]), longName)]),
 			fields["op_name"]
 		h.fusions = append(h.fusions, fusion{place, f[1]})
-	} else if place.File != "" {
+		return
+	}
+	if name := partName().FindString(fields["op_name"]); name != "" {
+		if h.parts[h.computation] == nil {
+			h.parts[h.computation] = map[string]bool{}
+		}
+		h.parts[h.computation][name] = true
+	}
+	if place.File != "" {
 		if h.votes[h.computation] == nil {
 			h.votes[h.computation] = map[model.Operation]int{}
 		}

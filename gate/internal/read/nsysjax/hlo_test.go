@@ -38,9 +38,13 @@ func TestOperations(t *testing.T) {
 		{Kernel: "gemm_fusion_dot", Path: "jit(step)/transpose(jvp())/transpose", File: "flax_like.py", Line: 6,
 			Function: "loss"},
 	} {
-		if got[want.Kernel] != want {
+		parts := got[want.Kernel].Parts
+		if want.Parts = parts; got[want.Kernel] != want || parts == "" {
 			t.Errorf("%+v, want %+v", got[want.Kernel], want)
 		}
+	}
+	if parts := got["loop_add_tanh_fusion"].Parts; parts != "add convert_element_type exp mul tanh" {
+		t.Errorf("parts %q", parts)
 	}
 	old := "%c (p: f32[]) -> f32[] {\n}\nENTRY %m () -> f32[] {\n  ROOT %wrapped_add.1 = f32[] fusion(%p), " +
 		"kind=kLoop, calls=%c, metadata={op_type=\"add\" op_name=\"jit(f)/add\" source_file=\"/app/a.py\" " +

@@ -1,0 +1,55 @@
+package insight
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/explain/reason"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// Operation is the place of a kernel that XLA made, nil where it is not known, and how its operations differ from those
+// of the baseline. An operation that the baseline lacks is the place.
+func Operation(f *result.Finding, base, head []model.Operation) (place *result.Origin, facts []result.Remark) {
+	if f.Scope != measure.ScopeKernel || f.Outcome == result.Gone || f.Outcome.Kept() {
+		return nil, nil
+	}
+	of := func(all []model.Operation) []model.Operation {
+		return slices.DeleteFunc(slices.Clone(all), func(x model.Operation) bool { return x.Kernel != f.Subject().Short() })
+	}
+	was, is := of(base), of(head)
+	lacks := func(x model.Operation) bool {
+		return !slices.ContainsFunc(base, func(y model.Operation) bool { return x.Path == y.Path })
+	}
+	added := slices.IndexFunc(is, lacks)
+	if len(was) == 0 || !slices.ContainsFunc(is, func(x model.Operation) bool { return !lacks(x) }) {
+		added = -1
+	}
+	switch {
+	case added >= 0:
+		is = is[added : added+1]
+		facts = append(facts, result.Say(reason.AddedOperation{Path: is[0].Path}))
+	case len(is) > 0 && len(was) > 0 && was[0].Parts != "":
+		parts := reason.OtherParts{New: partsOnly(is[0], was[0]), Gone: partsOnly(was[0], is[0])}
+		facts = append(facts, result.SayIf(len(parts.New)+len(parts.Gone) > 0, parts)...)
+	}
+	if len(is) == 0 || is[0].File == "" {
+		return nil, facts
+	}
+	x := is[0]
+	if len(is) > 1 {
+		x.Path += ", among other programs"
+	}
+	return &result.Origin{File: x.File, Line: x.Line, Function: cmp.Or(x.Function, "the program"), Operation: x.Path,
+		Share: 1}, facts
+}
+
+// partsOnly are the parts of an operation that another does not have.
+func partsOnly(x, other model.Operation) []string {
+	return slices.DeleteFunc(strings.Fields(x.Parts), func(part string) bool {
+		return slices.Contains(strings.Fields(other.Parts), part)
+	})
+}
