@@ -119,13 +119,14 @@ func (p CounterPlan) profiled(ctx context.Context, log string, state *os.Process
 		return nil, model.Refuse(model.CounterFailed, byHand, "%s wrote nothing (%s)", tool, state)
 	}
 	profile, err := p.Counter.Read(log, p.Selection)
-	if err == nil && !state.Success() {
+	r := (*model.Refusal)(nil)
+	if empty := errors.As(err, &r) && r.Kind == model.OtherFormat; !state.Success() && (err == nil || empty) {
 		err = model.Refuse(model.CounterFailed, byHand, "%s failed (%s)", tool, state)
 	}
 	if err == nil {
 		return profile, nil
 	}
-	if r := (*model.Refusal)(nil); p.Base && errors.As(err, &r) {
+	if p.Base && errors.As(err, &r) {
 		r.Reason += " (base build)"
 	}
 	return nil, err
