@@ -107,7 +107,7 @@ var conditions = map[string]func(*Failure) bool{
 	"kernel, more launches": grows(measure.Launches),
 	"kernel, small kernels": grows(measure.SmallKernels),
 	"kernel, new": allOf(scoped(measure.ScopeKernel),
-		func(f *Failure) bool { return f.Findings[0].Base == 0 }),
+		func(f *Failure) bool { return f.Findings[0].Base == 0 || f.Findings[0].Outcome == result.New }),
 	"kernel, another launch": anyOf(fact[reason.Geometry], matched("geometry")),
 	"kernel, collective": allOf(scoped(measure.ScopeKernel),
 		func(f *Failure) bool { return attribution.Communicates(f.Findings[0].Name) }),

@@ -35,10 +35,30 @@ func Targets(j *result.Report, all bool) map[int]Target {
 			slower = slower || regressed
 		}
 	}
+	if i := longestNew(j); i >= 0 {
+		wanted[i], slower = Target{kernel: j.Findings[i].Subject()}, true
+	}
 	if !slower {
 		return nil
 	}
 	return wanted
+}
+
+// longestNew is the new kernel that takes most of a longer GPU time, -1 for none.
+func longestNew(j *result.Report) int {
+	at, longer := -1, false
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		longer = longer || f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name && f.Outcome == result.Slower
+		if f.Scope == measure.ScopeKernel && f.Metric == measure.Total.Name && f.Outcome == result.New &&
+			(at < 0 || f.Head > j.Findings[at].Head) {
+			at = i
+		}
+	}
+	if !longer {
+		return -1
+	}
+	return at
 }
 
 // targetOf is the target of a finding: its kernel, or the synchronising call with the largest increase. For idle time

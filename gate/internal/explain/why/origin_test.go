@@ -146,3 +146,22 @@ func TestOriginTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestNewTarget wants the place of the longest new kernel where the GPU time got longer.
+func TestNewTarget(t *testing.T) {
+	find := func(scope measure.Scope, name, metric string, head result.Number, o result.Outcome) result.Finding {
+		return result.Finding{Scope: scope, Name: name, Kernel: name, Metric: metric, Head: head, Outcome: o,
+			Gates: o == result.Slower}
+	}
+	list := []result.Finding{find("workload", "", measure.GPUTime.Name, 9, result.Slower),
+		find("kernel", "short", measure.Total.Name, 1, result.New),
+		find("kernel", "long", measure.Total.Name, 5, result.New)}
+	got := Targets(&result.Report{Findings: list}, false)
+	if len(got) != 1 || got[2].kernel.Name != "long" {
+		t.Errorf("targets %+v", got)
+	}
+	list[0].Outcome = result.WithinLimit
+	if got := Targets(&result.Report{Findings: list}, false); len(got) > 0 {
+		t.Errorf("targets %+v of a gate in which nothing got slower", got)
+	}
+}

@@ -14,6 +14,9 @@ func (v *Story) do(c *Cause) string {
 			f.Findings = append(f.Findings, &x.F)
 		}
 	}
+	for i := range c.added {
+		f.Findings = append(f.Findings, &c.added[i].F)
+	}
 	f.Findings = append(f.Findings, &lead.F)
 	for _, r := range c.Rows {
 		if r.At != lead.At {

@@ -22,6 +22,7 @@ type Cause struct {
 	idle    *FallRow      // of idle time
 	Rank    bool
 	totals  []Row // the total times of kernels that are only launched more often
+	added   []Row // the total times of new kernels that are at least half of a longer GPU time, the longest first
 }
 
 // causes folds the rows of some classes into causes: failing ones first, then by cost.

@@ -62,6 +62,7 @@ func (v *Story) tell(c *Cause) {
 	case len(r.Parts) > 0:
 		c.Why, c.Short = replaced(r, UnitOf(v.Report.Head))
 	default:
+		c.added = v.added(r)
 		c.Why, c.Short = []string{v.slower(c, r, headed)},
 			Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
 		if n := Group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel &&
@@ -70,7 +71,7 @@ func (v *Story) tell(c *Cause) {
 		}
 	}
 	if c.idle == nil {
-		c.Why = append(c.Why, Group(c.Rows).evidence(stepPart)...)
+		c.Why = append(c.Why, Group(slices.Concat(c.Rows, c.added)).evidence(stepPart)...)
 	}
 	if c.Class == Failing {
 		c.Why = append(c.Why, r.modes()...)
@@ -110,6 +111,15 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 		}
 		return what + strings.Join(beginning(parts, 3, ""), ", ")
 	}
+	if len(c.added) > 0 && headed {
+		names := measure.Map(c.added, func(x Row) string { return Elide(x.Subject, 60) + " " + x.Time() })
+		sum := measure.Sum(c.added, func(x Row) result.Number { return x.F.Head })
+		if len(names) == 1 {
+			return "A new kernel takes time: " + names[0] + " a " + UnitOf(v.Report.Head)
+		}
+		return Count(len(names), "new kernel", "new kernels") + " take " + Quantity(sum, r.F.Unit) + " a " +
+			UnitOf(v.Report.Head) + ": " + strings.Join(beginning(names, 3, ""), ", ")
+	}
 	if x := v.undecidedPart(r); headed && x != nil {
 		return x.changeText(" a "+UnitOf(v.Report.Head), true) + Wrapped(", ", x.Share, " of GPU time") +
 			"; alone it is undecided"
@@ -132,6 +142,24 @@ func (v *Story) slower(c *Cause, r Row, headed bool) string {
 		text += ", " + r.Share + " of GPU time"
 	}
 	return text
+}
+
+// added are the new kernels of a longer GPU time, none where they are less than half of it.
+func (v *Story) added(whole Row) (out []Row) {
+	if whole.F.Subject() != measure.Workload || whole.F.Metric != measure.GPUTime.Name {
+		return nil
+	}
+	sum := result.Number(0)
+	for _, r := range v.Of(New) {
+		if r.F.Scope == measure.ScopeKernel && r.F.Metric == measure.Total.Name {
+			out, sum = append(out, r), sum+r.F.Head
+		}
+	}
+	if 2*sum < whole.F.Head-whole.F.Base {
+		return nil
+	}
+	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(b.F.Head, a.F.Head) })
+	return out
 }
 
 // undecidedPart is the kernel that is more than half of a longer GPU time and was not decided by itself, as one of
@@ -305,7 +333,7 @@ func waits(part FallRow, every, per string, calls *Row) string {
 // Places are the source lines that launch the kernels of a cause, or make its CUDA calls.
 func (c *Cause) Places() []string {
 	var out model.Interned[string]
-	for _, r := range c.Rows {
+	for _, r := range slices.Concat(c.Rows, c.added) {
 		if at := r.Place(); at != "" {
 			out.Of(at)
 		}

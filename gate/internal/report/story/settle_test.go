@@ -2,8 +2,10 @@ package story
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -98,6 +100,38 @@ func TestAdvice(t *testing.T) {
 		v := Tell(&result.Report{Verdict: result.Fail, Findings: c.findings}, Options{})
 		if got := v.Causes[0].Do; got != c.want {
 			t.Errorf("%s: %q, want %q", c.findings[0].Metric, got, c.want)
+		}
+	}
+}
+
+// TestNewKernels wants a longer GPU time explained by new kernels where these are half of it, with their place.
+func TestNewKernels(t *testing.T) {
+	find := func(scope measure.Scope, name, metric string, base, head result.Number, o result.Outcome) result.Finding {
+		return result.Finding{Kernel: name, Scope: scope, Name: name, Metric: metric, Unit: "ns", Base: base, Head: head,
+			Change: 0.2, Outcome: o, Gates: o == result.Slower, Match: "exact"}
+	}
+	whole := find("workload", "", measure.GPUTime.Name, 600e6, 700e6, result.Slower)
+	whole.Kernel = "workload"
+	long := find("kernel", "scatter", measure.Total.Name, result.Unknown, 50e6, result.New)
+	long.Origin = &result.Origin{File: "gnn.py", Line: 9, Function: "forward", Share: 1}
+	short := find("kernel", "gather", measure.Total.Name, result.Unknown, 20e6, result.New)
+	for _, c := range []struct {
+		findings  []result.Finding
+		why, what string
+		places    int
+	}{
+		{[]result.Finding{whole, short, long}, "2 new kernels take 70.00 ms a run: scatter 50.00 ms, gather 20.00 ms",
+			"see whether what is new is needed in every step, and what it could be fused with", 1},
+		{[]result.Finding{whole, long}, "A new kernel takes time: scatter 50.00 ms a run",
+			"see whether what is new is needed in every step, and what it could be fused with", 1},
+		{[]result.Finding{whole, short}, noneChanged,
+			"see the kernels that changed most in nsgate report --verbose: none alone explains it", 0},
+	} {
+		v := Tell(&result.Report{Verdict: result.Fail, Findings: c.findings}, Options{})
+		got := v.Causes[0]
+		if why := strings.ReplaceAll(got.Why[0], NB, " "); why != c.why || got.Do != c.what ||
+			len(got.Places()) != c.places {
+			t.Errorf("%q, %q, %q; want %q, %q", why, got.Do, got.Places(), c.why, c.what)
 		}
 	}
 }
