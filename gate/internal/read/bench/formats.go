@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"path"
@@ -101,6 +102,12 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 			d = plain
 		}
 		return d, f, err
+	}
+	if at := bytes.LastIndexByte(text, '\n'); at >= 0 {
+		plain.value = string(text[:at+1]) // a line of a cut text may end within a number
+	}
+	if _, is := d.value.(string); is {
+		d = plain
 	}
 	if f, err = formatOf(d, file); f == nil && err == nil && d.kind == model.BadTable {
 		if f, err = formatOf(plain, file); f != nil {

@@ -46,6 +46,9 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	}
 	l.keep(func(f *Format) bool { return !f.own })
 	l.keep(func(f *Format) bool { return !f.benchmarks })
+	if err := cmp.Or(meant(l.found, l.unknown), sameEnds(l.found)); err != nil {
+		return err
+	}
 	files, err := t.openAll(ctx, dir, l.found, to)
 	if err != nil {
 		return err
@@ -114,12 +117,13 @@ type entry struct {
 
 // doubtful are the suffixes of files that are profiles or something else: in a directory they are left out, with a
 // word, where their content is that of no profile.
-var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
+var doubtful = []string{".json", ".json.gz", ".xml", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
 type listing struct {
 	of            Tools
 	found         []entry
 	left          []string // names of files that may have been meant as profiles
+	unknown       []string // paths of files of no format
 	beside        rankStatuses
 	others, below int // other files, and directories
 }
@@ -182,6 +186,7 @@ func (l *listing) irregular(path string, directory, ofRank bool) error {
 	case directory && rankWord().MatchString(name):
 		inside, err := l.of.list(path, true)
 		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
+		l.unknown = append(l.unknown, inside.unknown...)
 		return err
 	case directory:
 		l.below++
@@ -202,9 +207,11 @@ func (l *listing) take(files []string) error {
 	case format != nil:
 		l.found = append(l.found, entry{files, format})
 	case ends(name, ".csv"):
-		return model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
+		return cmp.Or(damaged(files[0]),
+			error(model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])))
 	case !l.beside.take(files[0]):
 		l.others++
+		l.unknown = append(l.unknown, files...)
 		if ends(name, doubtful...) {
 			l.left = append(l.left, name)
 		}
