@@ -1,6 +1,7 @@
 package align
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func Duplicates(base, head []model.Session) []result.Remark {
 	}
 	same, all := 0, 0
 	for i := range head {
-		all += head[i].Profiled()
+		all += cmp.Or(head[i].Profiled(), len(head[i].Runs))
 		for _, run := range recorded.Fingerprints(&head[i]) {
 			if seen[run] {
 				same++
