@@ -24,7 +24,7 @@ type Cause struct {
 	totals  []Row // the total times of kernels that are only launched more often
 }
 
-// causes folds the rows of some classes into causes: failing ones first, then by cost.
+// causes folds the rows of some classes into causes: failing ones first, then broken conditions, then by cost.
 func (v *Story) causes(of ...Class) []Cause {
 	var list []Cause
 	var program []Row
@@ -55,7 +55,12 @@ func (v *Story) causes(of ...Class) []Cause {
 }
 
 func worst(list []Cause) {
-	size := func(c Cause) float64 { return math.Abs(float64(c.Cost.Or(0))) }
+	size := func(c Cause) float64 {
+		if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.F.Condition() }) {
+			return math.Inf(1)
+		}
+		return math.Abs(float64(c.Cost.Or(0)))
+	}
 	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})
