@@ -2,8 +2,6 @@ package align
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +39,6 @@ func Differences(base, head []model.Session, policy *thresholds.Resolved) []resu
 	if b.Command != "" && h.Command != "" && b.Command != h.Command {
 		out = append(out, result.Say(reason.OtherCommand{}))
 	}
-	out = append(out, oneSidedSettings(b.Mode, h.Mode)...)
 	if (b.GPU == "") != (h.GPU == "") {
 		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}
@@ -50,22 +47,6 @@ func Differences(base, head []model.Session, policy *thresholds.Resolved) []resu
 	}
 	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
 		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
-	}
-	return out
-}
-
-// oneSidedSettings names the settings of a load that only one side says.
-func oneSidedSettings(modes ...string) (out []result.Remark) {
-	for i, mode := range modes {
-		own, other := model.ParseSettings(mode), model.ParseSettings(modes[1-i])
-		var names []string
-		for _, name := range slices.Sorted(maps.Keys(own)) {
-			if _, both := other[name]; !both && !model.Tallied(name) {
-				names = append(names, name)
-			}
-		}
-		out = append(out, result.SayIf(len(names) > 0, reason.OnOneSide{Names: names, With: recorded.SideNames[i],
-			Without: recorded.SideNames[1-i]})...)
 	}
 	return out
 }
