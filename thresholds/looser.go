@@ -97,7 +97,10 @@ type Measured struct {
 // Looser lists the keys by which the policy lets more pass than another did for the same workload, and the loosened
 // limits of measured metrics, each with the first metric of its rule.
 func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
-	out := loosened(was.slacks(), r.slacks())
+	out := slices.DeleteFunc(loosened(was.slacks(), r.slacks()), func(x Loosened) bool {
+		// a default that follows the threshold
+		return strings.HasSuffix(x.Key, "_threshold") && was.placeOf(x.Key) == "" && r.placeOf(x.Key) == ""
+	})
 	for i := range out {
 		x := &out[i]
 		x.Set, x.Where, x.Of = was.placeOf(x.Key), r.placeOf(x.Key), "the policy"
@@ -113,15 +116,30 @@ func (r *Resolved) Looser(was *Resolved, measured []Measured) []Loosened {
 		}
 		out = append(out, x)
 	}
+	// fact is a loosened key without the metric: by the rule that sets it, or by that which went.
+	fact := func(x Loosened) Loosened {
+		x.Of = ""
+		switch {
+		case r.rule(x.Where) != nil:
+			x.Set = ""
+		case was.rule(x.Set) != nil:
+			x.Where = ""
+		}
+		return x
+	}
 	more := map[int]int{} // metrics beside the first, by index in out
 	for _, x := range measured {
 		before, after := was.Limit(x.Subject, x.Metric), r.Limit(x.Subject, x.Metric)
-		if !was.ruled(before) && !r.ruled(after) {
+		old, rule := was.rule(before.Rule), r.rule(after.Rule)
+		if old == nil && rule == nil {
 			continue
 		}
 		for _, l := range loosened(before.slacks(x.Metric), after.slacks(x.Metric)) {
+			if l.Key == "max" && !old.limits() && !rule.limits() {
+				continue // it follows a threshold, which is a key of its own
+			}
 			l.Set, l.Where = before.Rule, after.Rule
-			at := slices.IndexFunc(out, func(o Loosened) bool { o.Of = ""; return o == l })
+			at := slices.IndexFunc(out, func(o Loosened) bool { return fact(o) == fact(l) })
 			more[at]++
 			if at < 0 {
 				l.Of = strings.TrimSpace(x.Subject.Short() + " " + x.Metric.Title())
@@ -144,6 +162,15 @@ func (r *Resolved) own(name string) bool {
 
 func (r *Resolved) placeOf(key string) string { return cmp.Or(r.of.Places[key], r.Places[key]) }
 
-func (r *Resolved) ruled(l Limit) bool {
-	return slices.ContainsFunc(r.Rules, func(x Rule) bool { return x.Where == l.Rule })
+// rule is the rule of a place, nil for a place of none.
+func (r *Resolved) rule(where string) *Rule {
+	if at := slices.IndexFunc(r.Rules, func(x Rule) bool { return x.Where == where }); at >= 0 {
+		return &r.Rules[at]
+	}
+	return nil
+}
+
+// limits reports whether the rule sets the largest change, or replaces it by a bound.
+func (r *Rule) limits() bool {
+	return r != nil && (r.Max != nil || r.AtMost != nil || r.AtLeast != nil)
 }

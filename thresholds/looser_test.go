@@ -101,6 +101,36 @@ func TestLooserRules(t *testing.T) {
 	}
 }
 
+// Each loosened fact is one line, whatever set the limits of the metrics before it.
+func TestLooserOnce(t *testing.T) {
+	var measured []Measured
+	for _, m := range []measure.Metric{measure.Launches, measure.Time, measure.Total} {
+		measured = append(measured, Measured{measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}, m})
+	}
+	for _, tt := range []struct{ was, is, want string }{
+		{"threshold = \"20%\"", "threshold = \"20%\"\n[[rule]]\nkernel = \"saxpy\"\nseverity = \"ignore\"",
+			"severity"},
+		{"", "threshold = \"20%\"\n[[rule]]\nkernel = \"saxpy\"\nseverity = \"warn\"", "threshold severity"},
+		{"threshold = \"4%\"\n[[rule]]\nkernel = \"saxpy\"\nmax = \"1%\"",
+			"threshold = \"4%\"\n[[rule]]\nkernel = \"saxpy\"\nmax = \"5%\"", "max"},
+		{"[[rule]]\nkernel = \"saxpy\"\nmax = \"1%\"", "# none\nalpha = \"1%\"", "max"},
+		{"", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"launches\"\nat_most = \"9\"", "max"},
+	} {
+		was, err1 := Parse("x.toml", []byte(tt.was))
+		is, err2 := Parse("x.toml", []byte(tt.is))
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		var got []string
+		for _, x := range is.For("").Looser(was.For(""), measured) {
+			got = append(got, x.Key)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%q to %q: %v, want %s", tt.was, tt.is, got, tt.want)
+		}
+	}
+}
+
 // Another filter of results may read other numbers: each change of it is named, once.
 func TestLooserFilter(t *testing.T) {
 	resolved := func(rows string) *Resolved {

@@ -30,7 +30,7 @@ type Group struct {
 // Groups are the parts of the manual, as in the README. Each topic is in one.
 var Groups = []Group{
 	{"first steps", []string{"start", "words", "pytorch", "workloads", "install", "troubleshooting"}},
-	{"what is judged", []string{"step", "outputs", "benchmarks", "servers", "counters", "code", "ranks", "patterns"}},
+	{"what is judged", []string{"step", "outputs", "benchmarks", "counters", "code", "ranks", "patterns"}},
 	{"how", []string{"measuring", "policy", "baselines", "history", "inputs"}},
 	{"in a pipeline", []string{"ci", "recipes", "formats", "library", "security"}},
 	{"how sure", []string{"statistics", "limits"}},

@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,22 @@ func Unlike(a, b string) (setting, inA, inB string) {
 		}
 	}
 	return "", "", ""
+}
+
+// OneSided is the first setting of a that b does not name, with its value; "" where there is none. One
+// that is not set is as none, and a load of a sweep that b lacks has no settings there.
+func OneSided(a, b string) string {
+	x, y := ParseSettings(a), ParseSettings(b)
+	loads := map[string]bool{"/": true}
+	for name := range y {
+		loads[path.Dir("/"+name)] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		if _, both := y[name]; !both && x[name] != "none" && !Tallied(name) && loads[path.Dir("/"+name)] {
+			return name + "=" + x[name]
+		}
+	}
+	return ""
 }
 
 // apart reports whether a count of two loads differs by more than a run's count varies.

@@ -90,27 +90,35 @@ func noise(c *calibrate.Calibration, o story.Options) story.Document {
 		room += 8
 	}
 	bars := max(10, min(story.MaxSpark, o.Columns()-room))
-	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true},
-		{Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
+	t := &story.Table{Title: "Noise between runs", Columns: []story.Column{{Least: 8}, {Title: "GPU time", Right: true,
+		Optional: true}, {Title: "launches", Right: true, Optional: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
 		{Title: "within", Right: true, Optional: true}, {Title: "detects", Right: true}, {Title: "runs", Least: 8}}}
+	what := ""
 	for _, n := range c.Noise {
-		detects, within := measure.Unknown, ""
+		detects, within, share, launches := measure.Unknown, "", story.Share(n.Share), story.Quantity(n.Launches, "count")
+		what = "kernel"
+		if n.Scope == measure.ScopeBenchmark {
+			what, share, launches = "row", "", ""
+		}
 		if c.Sound {
 			detects = story.Detected(n.Detects)
 		}
 		if n.Within != nil {
 			within = story.Deviation(*n.Within)
 		}
-		t.Add(story.Elide(named(n), story.MaxName), story.Share(n.Share), story.Quantity(n.Launches, "count"),
-			story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
+		t.Add(story.Elide(named(n), story.MaxName), share, launches, story.Quantity(n.Typical, n.Unit), story.Deviation(n.SD), within, detects, story.BarsOf(n.Runs, bars))
 	}
-	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, "kernel")) })
+	t.Most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", story.Count(left, what)) })
 	t.Hint(o)
 	var lines []story.Line
 	if c.Sound {
+		launches := fmt.Sprintf(" Launches are per %s.", story.UnitOf(c.Measured))
+		if what == "row" {
+			launches = ""
+		}
 		lines = append(lines, story.Note(1,
-			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power). "+
-				"Launches are per %s.", story.Count(c.Gates.Runs, "run"), story.UnitOf(c.Measured))))
+			fmt.Sprintf("detects: the smallest slowdown beyond the limit that %s a side find (80 %% power).",
+				story.Count(c.Gates.Runs, "run"))+launches))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if l := n.Levels; l != nil {
@@ -153,10 +161,16 @@ func rate(n result.Number) string {
 
 func mdeTable(c *calibrate.Calibration) *story.Table {
 	t := &story.Table{Title: "Smallest slowdown found in 80 % of cases",
-		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true},
-			{Title: "kernels ≥ 5 %", Right: true}, {Title: "with the limit", Right: true}}}
+		Columns: []story.Column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true,
+			Optional: true}, {Title: "kernels ≥ 5 %", Right: true, Optional: true}, {Title: "with the limit", Right: true}}}
+	free := func(n result.Number) string { // empty for rows of files
+		if !n.Known() {
+			return ""
+		}
+		return story.Deviation(n)
+	}
 	for _, m := range c.MDE {
-		t.Add(strconv.Itoa(m.Runs), story.Deviation(m.Workload), story.Deviation(m.Kernels), story.Deviation(m.Limited))
+		t.Add(strconv.Itoa(m.Runs), free(m.Workload), free(m.Kernels), story.Deviation(m.Limited))
 	}
 	return t
 }

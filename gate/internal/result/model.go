@@ -4,6 +4,7 @@ package result
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -354,6 +355,22 @@ func (f *Finding) Forgiven() bool {
 // Bounded reports whether the head's value is beyond an absolute bound, which no baseline changes.
 func (f *Finding) Bounded() bool {
 	return f.AtMost != nil && f.Head > *f.AtMost || f.AtLeast != nil && f.Head < *f.AtLeast
+}
+
+// OfSpeed reports whether the number of an output or a row is a time or a rate, not a success rate, a loss or a size.
+func (f *Finding) OfSpeed() bool {
+	switch f.Scope {
+	case measure.ScopeBenchmark:
+		return f.Unit == measure.Duration.Unit || strings.HasSuffix(f.Unit, "/s")
+	case measure.ScopeOutput:
+		return measure.KindOfOutput(f.Name, f.Direction()) != measure.OfOther
+	}
+	return true
+}
+
+// Condition reports whether the bound of a number that is no speed is broken, which comes before any change of speed.
+func (f *Finding) Condition() bool {
+	return f.Fails() && !f.OfSpeed() && (f.AtLeast != nil && f.Head < *f.AtLeast || f.AtMost != nil && f.Head > *f.AtMost)
 }
 
 // Increased reports whether a finding is an increased count that no rule limits. It never fails a gate.

@@ -109,7 +109,7 @@ func disagreement(findings []result.Finding) []result.Remark {
 		switch {
 		case f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload:
 			step = f
-		case f.Scope != measure.ScopeOutput:
+		case f.Scope != measure.ScopeOutput || !f.OfSpeed():
 		case output == nil || f.Outcome == result.Slower && output.Outcome != result.Slower:
 			output = f
 		}

@@ -127,7 +127,7 @@ func (r NotJudged) String() string {
 type FewSamples struct{ Scope string }
 
 func (r FewSamples) String() string {
-	return "too few runs have this " + r.Scope + " to know its spread"
+	return "no session has two runs with this " + r.Scope + ", so that its spread is not known"
 }
 
 type OutlierAsAWhole struct {

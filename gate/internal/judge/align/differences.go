@@ -1,8 +1,7 @@
 package align
 
 import (
-	"maps"
-	"slices"
+	"cmp"
 	"strings"
 	"time"
 
@@ -40,7 +39,6 @@ func Differences(base, head []model.Session, policy *thresholds.Resolved) []resu
 	if b.Command != "" && h.Command != "" && b.Command != h.Command {
 		out = append(out, result.Say(reason.OtherCommand{}))
 	}
-	out = append(out, oneSidedSettings(b.Mode, h.Mode)...)
 	if (b.GPU == "") != (h.GPU == "") {
 		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}
@@ -49,22 +47,6 @@ func Differences(base, head []model.Session, policy *thresholds.Resolved) []resu
 	}
 	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
 		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
-	}
-	return out
-}
-
-// oneSidedSettings names the settings of a load that only one side says.
-func oneSidedSettings(modes ...string) (out []result.Remark) {
-	for i, mode := range modes {
-		own, other := model.ParseSettings(mode), model.ParseSettings(modes[1-i])
-		var names []string
-		for _, name := range slices.Sorted(maps.Keys(own)) {
-			if _, both := other[name]; !both && !model.Tallied(name) {
-				names = append(names, name)
-			}
-		}
-		out = append(out, result.SayIf(len(names) > 0, reason.OnOneSide{Names: names, With: recorded.SideNames[i],
-			Without: recorded.SideNames[1-i]})...)
 	}
 	return out
 }
@@ -85,7 +67,7 @@ func Duplicates(base, head []model.Session) []result.Remark {
 	}
 	same, all := 0, 0
 	for i := range head {
-		all += head[i].Profiled()
+		all += cmp.Or(head[i].Profiled(), len(head[i].Runs))
 		for _, run := range recorded.Fingerprints(&head[i]) {
 			if seen[run] {
 				same++

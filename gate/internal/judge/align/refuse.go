@@ -88,6 +88,18 @@ var sessionRefusals = []Refusal[*sides]{
 			return "the profiler was set differently: " + cmp.Or(b.Mode, unknown) + " in the baseline, " +
 				cmp.Or(h.Mode, unknown) + " in the head", again
 		}),
+	differ("setting on one side", model.OtherMode,
+		func(b, h *model.Session) bool {
+			return model.OneSided(b.Mode, h.Mode)+model.OneSided(h.Mode, b.Mode) != ""
+		},
+		func(b, h *model.Session) (string, string) {
+			side, setting := "baseline", model.OneSided(b.Mode, h.Mode)
+			if setting == "" {
+				side, setting = "head", model.OneSided(h.Mode, b.Mode)
+			}
+			return "only the " + side + " names " + setting + ", so that the loads may differ",
+				"measure both sides with one version of the tool and with the same options"
+		}),
 	differ("other number of GPUs", model.OtherMode, func(b, h *model.Session) bool { return b.GPUs != h.GPUs },
 		func(b, h *model.Session) (string, string) {
 			return "the baseline used " + measure.Count(b.GPUs, "GPU") + ", the head " + measure.Count(h.GPUs, "GPU"),

@@ -300,7 +300,8 @@ func (e *estimate) runsNeeded(t comparison, f *result.Finding, limit, alpha floa
 }
 
 // decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for
-// certain where it is broken in every run.
+// certain where it is broken in every run. Where some runs break that of a number that is no speed, the gate does not
+// pass.
 func decideBounds(p pair, f result.Finding) result.Finding {
 	values := stats.Pooled(p.shown[1])
 	all := len(values)
@@ -325,7 +326,7 @@ func decideBounds(p pair, f result.Finding) result.Finding {
 		return f
 	}
 	f = open(f, beyond)
-	f.Undecided = true // where a rule only warns, too
+	f.Undecided, f.Doubted = true, f.Gates && !f.OfSpeed() // undecided where a rule only warns, too
 	return f
 }
 

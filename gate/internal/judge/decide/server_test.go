@@ -17,7 +17,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// tailLimits are the limits that the manual recommends for percentiles (nsgate help servers).
+// tailLimits are the limits that the manual recommends for percentiles (nsgate help outputs).
 const tailLimits = "[[rule]]\nbenchmark = \"p99 *\"\nmax = \"15%\"\n[[rule]]\nbenchmark = \"p90 *\"\nmax = \"10%\"\n"
 
 // serverStarts reads the 16 recorded starts of an inference server, one session each. The decode step of the head waits

@@ -194,6 +194,31 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
+// Rows of benchmark files tell runs apart by many digits, or by the time of the measurement.
+func TestFingerprintsOfRows(t *testing.T) {
+	latency := measure.Metric{Name: "duration", Unit: "ns", Better: measure.Lower}
+	for _, tt := range []struct {
+		value float64
+		start int64
+		unit  string
+		want  int
+	}{{12.5, 0, "ns", 0}, {12.5, 100, "ns", 2}, {0.1234567890123, 0, "ns", 2}, {1234567890123, 0, "B", 0}} {
+		m := latency
+		m.Unit = tt.unit
+		row := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeBenchmark, Name: name} }
+		s := session(of(row("a"), m, tt.value, tt.value), of(row("b"), m, tt.value, tt.value))
+		if tt.start > 0 {
+			for i := range s.Runs {
+				s.Runs[i].Start = time.Unix(tt.start, 0)
+			}
+		}
+		got := Fingerprints(&s)
+		if len(got) != tt.want || tt.want > 0 && got[0] != got[1] {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
 func TestSessions(t *testing.T) {
 	at := func(second int, hash string) model.Session {
 		s := session(of(kernel("a"), measure.Time, 1, 1))

@@ -4,14 +4,17 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
-const fewestTimes = 5
+// Two runs that agree to the last digit count as one where they have so many kernel times, or times and rates of so many
+// digits in the rows of benchmark files: fewer may agree by chance.
+const fewestTimes, fewestDigits = 5, 13
 
 // Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
@@ -46,8 +49,8 @@ func Newest(sessions []model.Session) (at time.Time) {
 // seed is that of all fingerprints, which are compared with each other alone.
 var seed = maphash.MakeSeed()
 
-// Fingerprints are hashes of all that each run measured. A run with fewer than five kernel times, which may agree by
-// chance, has none.
+// Fingerprints are hashes of all that each run measured. A run that may agree with another by chance has none: it has
+// fewer than five kernel times, and its rows have few digits and no time of their measurement.
 func Fingerprints(s *model.Session) []uint64 {
 	type sample struct {
 		of    uint64 // subject and metric
@@ -65,7 +68,7 @@ func Fingerprints(s *model.Session) []uint64 {
 	for run := range s.Runs {
 		var h maphash.Hash
 		h.SetSeed(seed)
-		times := 0
+		times, digits := 0, 0
 		for i := range s.Series {
 			x := &s.Series[i]
 			if math.IsNaN(x.Values[run]) {
@@ -74,13 +77,27 @@ func Fingerprints(s *model.Session) []uint64 {
 			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.ReplayTime.Name {
 				times++
 			}
+			if x.Subject.Scope == measure.ScopeBenchmark && (x.Metric.Unit == "ns" || strings.HasSuffix(x.Metric.Unit, "/s")) {
+				digits += significant(x.Values[run])
+			}
 			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})
 		}
-		if times >= fewestTimes {
+		start := s.Runs[run].Start
+		if digits > 0 && digits < fewestDigits && !start.IsZero() {
+			maphash.WriteComparable(&h, start.UnixNano())
+			digits = fewestDigits
+		}
+		if times >= fewestTimes || digits >= fewestDigits {
 			out = append(out, h.Sum64())
 		}
 	}
 	return out
+}
+
+// significant is the number of digits of a value, as a file states it.
+func significant(v float64) int {
+	mantissa, _, _ := strings.Cut(strconv.FormatFloat(v, 'e', 11, 64), "e")
+	return len(strings.TrimRight(strings.Replace(mantissa, ".", "", 1), "0"))
 }
 
 // OneGPU reports whether all sessions of two sides are known to be of the same GPU.

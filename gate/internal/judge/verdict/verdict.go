@@ -314,7 +314,8 @@ var beyondRuns = []string{
 }
 
 // Rank orders findings: gate failures, other regressions, undecided findings, improvements, additions and removals, the
-// rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
+// rest. Within each broken conditions come first, then the outputs, then the largest part of the GPU time that the
+// change adds or takes away.
 func Rank(f *result.Finding) float64 {
 	group := outcomes[f.Outcome]
 	if f.Increased() {
@@ -326,6 +327,9 @@ func Rank(f *result.Finding) float64 {
 	weight := 0.0
 	if f.Scope == measure.ScopeOutput {
 		weight = 1 // outputs come before the parts of the program
+	}
+	if f.Condition() {
+		weight += 2
 	}
 	if f.Share.Known() {
 		part := float64(f.Share)

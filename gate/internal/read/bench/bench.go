@@ -64,12 +64,16 @@ func read(in io.Reader, name, own string) ([]model.Session, error) {
 		units: map[[3]string]unit{}}
 	r.in.Tool = f.name
 	r.begin(map[string]any{}, true)
+	beside, err := f.besideIt(name)
+	if err != nil {
+		return nil, err
+	}
 	code, err := f.rows()
 	if err == nil {
 		err = code.Run(d.value, func(row any) bool {
 			r.take(row)
 			return r.err == nil
-		}, variables(d, name)...)
+		}, variables(d, name, beside)...)
 	}
 	switch {
 	case err != nil && d.err == nil:

@@ -565,3 +565,37 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 }
+
+// TestBeside wants the units of tracked numbers from the file beside the results or above them.
+func TestBeside(t *testing.T) {
+	const tracked = `"b.track_loss":[[7],[]],"b.track_rate":[[5],[]],"b.track_load":[[2],[]]`
+	for _, tt := range []struct{ place, text, want string }{
+		{"m", `{"b.track_rate":{"unit":"tokens/s"},"b.track_load":{"unit":"ms"},"b.track_loss":{"unit":"unit"},"version":2}`,
+			"b.track_load duration 2e+06, b.track_loss value 7, b.track_rate item_rate 5"},
+		{".", `{"b.track_load":{"unit":"seconds"}}`,
+			"b.track_load duration 2e+09, b.track_loss value 7, b.track_rate value 5"},
+		{"n", `{}`, "b.track_load value 2, b.track_loss value 7, b.track_rate value 5"},
+		{"m", `{"b.track_load":`, "benchmarks.json:1: the JSON cannot be read"},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"m/a.json": asv2(tracked), tt.place + "/benchmarks.json": tt.text} {
+			file := filepath.Join(dir, name)
+			os.MkdirAll(filepath.Dir(file), 0o755)
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open("", filepath.Join(dir, "m/a.json"))
+		got := ""
+		if err == nil {
+			got = strings.Join(measure.Map(s.Series, func(x model.Series) string {
+				return fmt.Sprint(x.Subject.Name, " ", x.Metric.Name, " ", x.Values[0])
+			}), ", ")
+		} else {
+			got = err.Error()
+		}
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%s in %s: %s, want %s", tt.text, tt.place, got, tt.want)
+		}
+	}
+}

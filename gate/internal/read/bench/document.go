@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +23,12 @@ import (
 // A file is read up to so many objects, lists or elements in each other, keys of an object, and rows of a table.
 const deepest, mostKeys, mostRows = 100, 5_000, 20_000
 
-var errDeep = fmt.Errorf("it nests deeper than %d", deepest)
+// bound is the error of a file that is whole and too large to be read.
+type bound string
+
+func (b bound) Error() string { return string(b) }
+
+var errDeep = bound(fmt.Sprintf("it nests deeper than %d", deepest))
 
 // document is a file as a value of JSON, which filters read: of several values in a file a list, of a table a list of
 // objects, of XML the outermost element, of another text a string.
@@ -67,6 +73,29 @@ func (d *document) refusal(file string, f *format) error {
 	return model.Refuse(d.kind, again, "%s: the %s is not that of %s: %v", file, d.form, f.name, d.err)
 }
 
+// Damaged is the refusal of a file, named as JSON, XML or CSV, that is empty, or is none of JSON or XML.
+func Damaged(text []byte, file string) error {
+	const next = "write it again, or remove it"
+	text, _ = io.ReadAll(cells.UTF8(bytes.NewReader(text)))
+	text = bytes.TrimSpace(text)
+	var d document
+	switch {
+	case len(text) == 0:
+		return model.Refuse(model.EmptyFile, next, "%s is empty", file)
+	case strings.EqualFold(filepath.Ext(file), ".xml"):
+		if d.xml(text); d.err == nil && d.value == nil {
+			d.err = errors.New("it has no element")
+		}
+	case strings.EqualFold(filepath.Ext(file), ".csv"):
+	default:
+		d.json(quoted(text))
+	}
+	if _, large := d.err.(bound); d.err == nil || large {
+		return nil
+	}
+	return model.Refuse(model.Damaged, next, "%s:%d: the %s cannot be read: %v", file, d.line, d.form, d.err)
+}
+
 // noNumber matches the texts of JSON, and the bare NaN and Infinity of Python, which are read as texts.
 var noNumber = input.Pattern(`"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)`)
 
@@ -94,14 +123,16 @@ func (d *document) json(text []byte) {
 			all = append(all, v)
 		}
 	}
+	at, syntax := int(in.InputOffset()), (*jsontext.SyntacticError)(nil)
 	switch {
 	case d.err == io.EOF:
 		d.err = nil
 	case errors.Is(d.err, io.ErrUnexpectedEOF):
-		d.err = errors.New("unexpected end of JSON input")
+		d.err, at = errors.New("unexpected end of JSON input"), len(text)
+	case errors.As(d.err, &syntax):
+		d.err, at = syntax.Err, int(syntax.ByteOffset)
 	}
-	d.form, d.kind, d.line = "JSON", model.Damaged, 1+bytes.Count(text[:min(int(in.InputOffset()), len(text))],
-		[]byte("\n"))
+	d.form, d.kind, d.line = "JSON", model.Damaged, 1+bytes.Count(text[:min(at, len(text))], []byte("\n"))
 	d.value = any(all)
 	if len(all) == 1 {
 		d.value = all[0]
@@ -167,7 +198,7 @@ func (r *values) object() (any, error) {
 			object[name] = v
 		}
 		if err == nil && len(object) > mostKeys {
-			err = fmt.Errorf("an object has more than %d keys", mostKeys)
+			err = bound(fmt.Sprintf("an object has more than %d keys", mostKeys))
 		}
 		if err != nil {
 			return object, err
@@ -252,7 +283,7 @@ func (d *document) xml(text []byte) {
 			last["elements"] = append(last["elements"].([]any), e)
 			open = append(open, e)
 			if len(open) > deepest {
-				in, d.err = xml.NewDecoder(strings.NewReader("")), errDeep
+				in, d.err, d.line = xml.NewDecoder(strings.NewReader("")), errDeep, line
 			}
 		case xml.EndElement:
 			open = open[:len(open)-1]
@@ -262,7 +293,10 @@ func (d *document) xml(text []byte) {
 			}
 		case nil:
 			if err != io.EOF {
-				d.err = err
+				d.err = cmp.Or(d.err, err)
+			}
+			if d.line == 0 {
+				d.line, _ = in.InputPos()
 			}
 			if outer := open[0]["elements"].([]any); len(outer) > 0 {
 				d.value = outer[0]

@@ -1,12 +1,17 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/filter"
 )
@@ -25,11 +30,12 @@ type format struct {
 	rows func() (filter.Code, error)
 	// account says which of its numbers are not rows, nil where all are.
 	account *account
+	beside  string // name of a file that tells the units of the rows, "" for none
 }
 
 // library is what all filters know: functions of Go, variables and shared definitions.
 var library = sync.OnceValues(func() (*filter.Definitions, error) {
-	l := &filter.Definitions{Functions: functions, Variables: []string{"$file", "$columns", "$comma"}}
+	l := &filter.Definitions{Functions: functions, Variables: []string{"$file", "$columns", "$comma", "$beside"}}
 	text, err := sources.ReadFile("formats/shared.jq")
 	if err == nil {
 		err = l.Define(string(text))
@@ -37,13 +43,31 @@ var library = sync.OnceValues(func() (*filter.Definitions, error) {
 	return l, err
 })
 
-// variables are the values of those of the library.
-func variables(d document, file string) []any {
+// variables are the values of those of the library; beside is that of the file beside it.
+func variables(d document, file string, beside any) []any {
 	columns := d.columns
 	if columns == nil {
 		columns = []any{}
 	}
-	return []any{filepath.ToSlash(file), columns, d.comma}
+	return []any{filepath.ToSlash(file), columns, d.comma, beside}
+}
+
+// besideIt is the value of the file of JSON by the name of the format in the directory of a file or the one above, nil
+// for none.
+func (f *format) besideIt(file string) (any, error) {
+	for _, dir := range []string{filepath.Dir(file), filepath.Join(filepath.Dir(file), "..")} {
+		name := filepath.Join(dir, f.beside)
+		text, err := input.Read(name, largest)
+		if f.beside == "" || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err = cmp.Or(err, Damaged(text, name)); err != nil {
+			return nil, err
+		}
+		d := parse(text)
+		return d.value, d.err
+	}
+	return nil, nil
 }
 
 // formats are those of harnesses.
@@ -66,6 +90,7 @@ var formats = sync.OnceValues(func() (all []*format, err error) {
 		if err == nil {
 			f := &format{next: again, rows: sync.OnceValues(p.Compile), account: accountOf(p.Facts)}
 			f.name, _ = p.Facts["name"].(string)
+			f.beside, _ = p.Facts["beside"].(string)
 			f.is, err = p.Function("is")
 			all = append(all, f)
 		}
@@ -85,7 +110,7 @@ func formatOf(d document, file string) (*format, error) {
 			found = output == true
 			return false
 		}
-		if f.is.Run(d.value, first, variables(d, file)...) == nil && found {
+		if f.is.Run(d.value, first, variables(d, file, nil)...) == nil && found {
 			return f, nil
 		}
 	}
@@ -101,6 +126,12 @@ func detect(text []byte, file, own string) (d document, f *format, err error) {
 			d = plain
 		}
 		return d, f, err
+	}
+	if at := bytes.LastIndexByte(text, '\n'); at >= 0 {
+		plain.value = string(text[:at+1]) // a line of a cut text may end within a number
+	}
+	if _, is := d.value.(string); is {
+		d = plain
 	}
 	if f, err = formatOf(d, file); f == nil && err == nil && d.kind == model.BadTable {
 		if f, err = formatOf(plain, file); f != nil {

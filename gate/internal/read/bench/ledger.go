@@ -144,24 +144,6 @@ func (r *reading) account(a *account, value any) {
 	}
 }
 
-// significant is how many digits the values of a session have: few agree in two processes by chance.
-func significant(s *model.Session) (digits int) {
-	for i := range s.Series {
-		for _, v := range s.Series[i].Values {
-			mantissa, _, _ := strings.Cut(strconv.FormatFloat(v, 'e', 11, 64), "e")
-			digits += len(strings.TrimRight(strings.Replace(mantissa, ".", "", 1), "0"))
-		}
-	}
-	return digits
-}
-
-// ByChance reports whether files of two processes may have the same bytes: they hold no time, and few digits.
-func ByChance(own string, files ...string) bool {
-	const most = 12
-	s, err := Open(own, files...)
-	return err == nil && s.Start.IsZero() && significant(s) <= most
-}
-
 // Unknown is the refusal of a file that has the form of results, and no metric by a name that is known: a flat JSON
 // object with numbers, or one a line. It is nil for any other file.
 func Unknown(text []byte, file string) error {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -245,24 +243,5 @@ func TestSuites(t *testing.T) {
 	}
 	if want := "[ a/c.t 1e+09  b/c.t 2e+09 b c.u 3e+09]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
-	}
-}
-
-// TestByChance takes files of the same bytes for runs where they hold few digits and no time.
-func TestByChance(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"tokens_per_second":12.5,"p99_ttft_ms":20.1}`:              true,
-		`{"tokens_per_second":12.512345678901,"p99_ttft_ms":20.1}`:   false,
-		`{"date":"20260801-100000","request_throughput":12.5}`:       false,
-		`{"results":[{"command":"a","median":1.25,"times":[1.25]}]}`: true,
-		`nothing`: false,
-	} {
-		file := filepath.Join(t.TempDir(), "a.json")
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if got := ByChance("", file); got != want {
-			t.Errorf("%s: %v", text, got)
-		}
 	}
 }

@@ -38,6 +38,8 @@ var servingMetrics = []servingMetric{
 	{measure.ItemRate, []string{"total_throughput"}},
 	{measure.ItemRate, []string{"token_throughput", "tokens/s", "token/s", "toks/s", "tok/s"}},
 	{measure.ItemRate, []string{"iterations/s"}},
+	{measure.MoreValue, []string{"success_rate"}},
+	{measure.MoreValue, []string{"accuracy"}},
 	{measure.Value, []string{"failed", "failures", "errors", "failed_requests", "num_failed", "failure_count",
 		"failure_rate", "error_count", "error_rate", "error_request_count", "num_errors", "number_errors", "timeouts"}},
 	{measure.Metric{}, []string{"completed", "completed_requests", "successful_requests", "request_count",

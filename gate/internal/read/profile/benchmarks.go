@@ -31,6 +31,8 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var unknown, none []string
+	full := map[string]string{} // directories with results, by series
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -53,7 +55,10 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 				return nil
 			}
 			format, err := t.formatOf(name)
-			if err == nil && format != nil && format.benchmarks {
+			switch {
+			case err == nil && format == nil:
+				unknown = append(unknown, name)
+			case err == nil && format.benchmarks:
 				run.files, run.format = append(run.files, name), format
 			}
 			return err
@@ -62,7 +67,18 @@ func (t Tools) benchmarkRuns(dir string) (runs []entry, err error) {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		if len(run.files) > 0 {
-			runs = append(runs, run)
+			runs, full[series(e.Name())] = append(runs, run), e.Name()
+		} else {
+			none = append(none, e.Name())
+		}
+	}
+	if err := meant(runs, unknown); err != nil {
+		return nil, err
+	}
+	for _, name := range none {
+		if other := full[series(name)]; other != "" {
+			return nil, model.Refuse(model.NoMeasurement, "measure it again, or remove it",
+				"%s holds no results, and %s beside it does", filepath.Join(dir, name), other)
 		}
 	}
 	measure.Sort(runs, func(a, b entry) int { return slices.Compare(a.files, b.files) })

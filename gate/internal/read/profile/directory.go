@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/judge/recorded"
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/read/baseline"
@@ -41,11 +42,14 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 			return err
 		}
 	}
-	if err := t.distinct(l.found); err != nil {
+	if err := distinct(l.found); err != nil {
 		return err
 	}
 	l.keep(func(f *Format) bool { return !f.own })
 	l.keep(func(f *Format) bool { return !f.benchmarks })
+	if err := cmp.Or(meant(l.found, l.unknown), sameEnds(l.found)); err != nil {
+		return err
+	}
 	files, err := t.openAll(ctx, dir, l.found, to)
 	if err != nil {
 		return err
@@ -91,7 +95,7 @@ func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recor
 		})
 	}
 	group.Wait()
-	if err := cmp.Or(errs...); err != nil {
+	if err := cmp.Or(cmp.Or(errs...), copied(files, parts)); err != nil {
 		return nil, err
 	}
 	before := len(to.Traces)
@@ -114,12 +118,13 @@ type entry struct {
 
 // doubtful are the suffixes of files that are profiles or something else: in a directory they are left out, with a
 // word, where their content is that of no profile.
-var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
+var doubtful = []string{".json", ".json.gz", ".xml", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
 type listing struct {
 	of            Tools
 	found         []entry
 	left          []string // names of files that may have been meant as profiles
+	unknown       []string // paths of files of no format
 	beside        rankStatuses
 	others, below int // other files, and directories
 }
@@ -182,6 +187,7 @@ func (l *listing) irregular(path string, directory, ofRank bool) error {
 	case directory && rankWord().MatchString(name):
 		inside, err := l.of.list(path, true)
 		l.found, l.left = append(l.found, inside.found...), append(l.left, inside.left...)
+		l.unknown = append(l.unknown, inside.unknown...)
 		return err
 	case directory:
 		l.below++
@@ -202,9 +208,11 @@ func (l *listing) take(files []string) error {
 	case format != nil:
 		l.found = append(l.found, entry{files, format})
 	case ends(name, ".csv"):
-		return model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
+		return cmp.Or(damaged(files[0]),
+			error(model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])))
 	case !l.beside.take(files[0]):
 		l.others++
+		l.unknown = append(l.unknown, files...)
 		if ends(name, doubtful...) {
 			l.left = append(l.left, name)
 		}
@@ -257,7 +265,7 @@ func baselineBelow(dir string, levels int) string {
 
 // distinct refuses a directory with two files of the same bytes: as two runs they would agree to the last digit. A
 // later check finds equal recordings in other bytes.
-func (t Tools) distinct(found []entry) error {
+func distinct(found []entry) error {
 	const sample = 64 << 10 // bytes, which tell most recordings apart
 	prints, alike := make([]digest, len(found)), make(map[digest]int)
 	for i, e := range found {
@@ -266,7 +274,7 @@ func (t Tools) distinct(found []entry) error {
 	}
 	first := make(map[digest]string)
 	for i, e := range found {
-		if alike[prints[i]] == 1 {
+		if alike[prints[i]] == 1 || e.format.benchmarks { // their values tell
 			continue
 		}
 		k, err := e.digest(math.MaxInt64)
@@ -274,15 +282,29 @@ func (t Tools) distinct(found []entry) error {
 			return err
 		}
 		other, ok := first[k]
-		if ok && e.format.benchmarks && bench.ByChance(t.Rows, e.files...) {
-			continue
-		}
 		if ok {
 			return model.Refuse(model.SameRecording, "remove the copy",
 				"%s and %s are the same recording, which is one run and not two", filepath.Base(other),
 				filepath.Base(e.files[0]))
 		}
 		first[k] = e.files[0]
+	}
+	return nil
+}
+
+// copied refuses two files of sums with equal values, too many to agree by chance.
+func copied(files []file, parts []Recording) error {
+	seen := map[uint64]string{}
+	for i := range parts {
+		for j := range parts[i].Summaries {
+			for _, run := range recorded.Fingerprints(&parts[i].Summaries[j]) {
+				if other := seen[run]; other != "" {
+					return model.Refuse(model.SameRecording, "remove the copy: each run is a process of its own",
+						"all values of %s and %s are equal, so they are copies of one run", other, files[i].name)
+				}
+				seen[run] = files[i].name
+			}
+		}
 	}
 	return nil
 }

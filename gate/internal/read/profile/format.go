@@ -50,6 +50,9 @@ type reader func(ctx context.Context, t Tools, files []string, to *Recording) er
 // refuse is the reader of a format that is not read; format is its sentence, with a verb in place of the file's name.
 func refuse(kind model.Kind, next, format string) reader {
 	return func(_ context.Context, _ Tools, files []string, _ *Recording) error {
+		if err := damaged(files[0]); model.KindOf(err) == model.EmptyFile {
+			return err
+		}
 		return model.Refuse(kind, next, format, files[0])
 	}
 }

@@ -28,6 +28,12 @@ func Join(runs []model.Session) ([]model.Session, error) {
 			if out[last].Profiler() != r.Profiler() {
 				return nil, differ(&out[last], &r)
 			}
+			s := &out[last].Environment
+			if setting := cmp.Or(model.OneSided(s.Mode, r.Mode), model.OneSided(r.Mode, s.Mode)); setting != "" {
+				return nil, model.Refuse(model.RunsDiffer,
+					"measure every run with one version of the tool and the same options",
+					"only some runs of one side name %s, so that their loads may differ", setting)
+			}
 			if err := add(&out[last], &r); err != nil {
 				return nil, err
 			}

@@ -25,7 +25,7 @@ type Cause struct {
 	added   []Row // the total times of new kernels that are at least half of a longer GPU time, the longest first
 }
 
-// causes folds the rows of some classes into causes: failing ones first, then by cost.
+// causes folds the rows of some classes into causes: failing ones first, then broken conditions, then by cost.
 func (v *Story) causes(of ...Class) []Cause {
 	var list []Cause
 	var program []Row
@@ -56,7 +56,12 @@ func (v *Story) causes(of ...Class) []Cause {
 }
 
 func worst(list []Cause) {
-	size := func(c Cause) float64 { return math.Abs(float64(c.Cost.Or(0))) }
+	size := func(c Cause) float64 {
+		if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.F.Condition() }) {
+			return math.Inf(1)
+		}
+		return math.Abs(float64(c.Cost.Or(0)))
+	}
 	measure.Sort(list, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(size(b), size(a)))
 	})

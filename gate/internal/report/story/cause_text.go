@@ -197,7 +197,7 @@ func (r Row) changeText(of string, headed bool) string {
 	switch {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + Quantity(head-base, r.F.Unit) + " longer" + of
-	case headed && r.F.Scope == measure.ScopeOutput:
+	case headed && r.F.Scope == measure.ScopeOutput && r.F.OfSpeed():
 		return "No kernel, copy or step got slower with " + name +
 			": the cause lies outside of the profiled steps, or the profiler hides it"
 	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:

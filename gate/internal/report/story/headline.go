@@ -16,12 +16,15 @@ import (
 // MaxHeadline is how many columns the first line of a report has at most.
 const MaxHeadline = 80
 
-// largest is the row of the headline: the largest effect on the program, output before step before GPU time, else the
-// most expensive cause; nil without a comparison.
+// largest is the row of the headline: a broken condition, else the largest effect on the program, output before step
+// before GPU time, else the most expensive cause; nil without a comparison.
 func (v *Story) largest() *Row {
 	classes := []Class{Failing, Warned}
 	switch {
 	case v.Report.Verdict == result.Fail:
+		if at := slices.IndexFunc(v.Rows, func(r Row) bool { return r.F.Condition() }); at >= 0 {
+			return &v.Rows[at]
+		}
 		classes = []Class{Failing}
 	case v.Report.Undecided:
 		classes = []Class{Open, Failing}

@@ -1,7 +1,7 @@
 # airspeed velocity, docs/source/dev.rst, versions 1 and 2: names of benchmarks tell what they measure (time_, timeraw_
-# seconds; mem_, peakmem_ bytes; track_ anything, in a unit that only benchmarks.json holds). null is of a benchmark that
+# seconds; mem_, peakmem_ bytes; track_ anything, in the unit that benchmarks.json beside the file or above it holds). null is of a benchmark that
 # failed, NaN of one that was skipped.
-module {name: "asv", parts: "durations|stats",
+module {name: "asv", beside: "benchmarks.json", parts: "durations|stats",
   known: "version|result|params|started_at|duration|number|samples|stats(?:_.*)?|date|ram|num_cpu"};
 def is: type == "object" and has("commit_hash") and has("params") and (.params | type == "object" and has("machine"));
 def rows($name): # of an object of result and params
@@ -11,7 +11,7 @@ def rows($name): # of an object of result and params
   | ($name | split(".")[-1] | ascii_downcase | split("_")[0]) as $kind
   | (if $kind | IN("time", "timeraw") then {metric: "duration", unit: "s"}
      elif $kind | IN("mem", "peakmem") then {metric: "memory", unit: "B"}
-     else {metric: "value"} end) as $metric
+     else ($beside[$name]?.unit? | strings | select(. != "" and . != "unit") | {unit: .}) // {metric: "value"} end) as $metric
   | if $values == null or ($count != 1 and $values == [null]) then {row: $name, failed: true, of: $name}
     elif ($values | length) != $count
     then {refuse: "\($file): results[\($name | quote)]: \($values | length) values for \($count) combinations of parameters"}

@@ -13,6 +13,8 @@ def failed($where): select(. == null or failures > 0) | requests_failed($where; 
   (.http_req_failed // {} | ("passes", "rate", "value") as $count | .[$count] | numbers | failed("http_req_failed.\($count)")),
   (.checks // {} | if has("fails") then .fails | failed("checks.fails")
     else ("rate", "value") as $part | .[$part] | numbers | select(. < 1) | requests_failed("checks.\($part)"; .) end),
+  (.checks // {} | first((.value, .rate, (.passes | numbers | 1)) | numbers)
+    | {row: "checks", metric: "more_value", value: .}),
   (.http_reqs.rate | numbers | {row: "request throughput", metric: "item_rate", value: .}),
   (.iterations.rate | numbers | {row: "iterations/s", metric: "item_rate", value: .}),
   (.http_req_duration | objects | statistics_in("http_req_duration"; "request_latency"; "ms"))
