@@ -36,6 +36,7 @@ type checkOptions struct {
 	skip        bool   `flag:"skip-unchanged"`
 	save        string `flag:"save,single"`
 	against     string `flag:"against,single"`
+	watch       bool   `flag:"watch"`
 }
 
 // last is the local baseline of the last check or comparison.
@@ -43,7 +44,7 @@ const last = "last"
 
 // check takes a local baseline in place of the committed ones.
 func (v *checkOptions) check(e *env, g *given) error {
-	err := v.reported.check(e, g)
+	err := cmp.Or(v.reported.check(e, g), v.watchable(e))
 	if v.save != "" && err == nil {
 		err = new(thresholds.Workload).Set("name", v.save, "")
 	}
@@ -76,6 +77,9 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
 	e.reviewed() // before the code of the change runs
+	if v.watch && !v.dryRun {
+		return v.watching(ctx, e, args)
+	}
 	checks, err := v.request(ctx, e, args.workload)
 	if err != nil {
 		return err
@@ -91,7 +95,6 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		models, _ := checks[0].Live.Models(ctx)
 		x.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
 	}
-	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	lacking := (*result.Report)(nil)
 	if v.noGPU != "fail" && v.origin() != ofFiles {
 		lacking = app.NoGPU(ctx)
@@ -99,9 +102,23 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
 		return v.skipped(e, lacking, checks, x)
 	}
+	if r, err = v.judge(ctx, e, checks, lacking); err != nil {
+		return err
+	}
+	if err := v.saved(r); err != nil {
+		return err
+	}
+	v.complete(e, r, checks, &x)
+	return v.publish(e, &v.judging, r, x)
+}
+
+// judge runs the checks, which are one gate. lacking is the report of a machine without a GPU, nil elsewhere.
+func (v *checkOptions) judge(ctx context.Context, e *env, checks []*app.Check, lacking *result.Report) (
+	r *result.Report, err error) {
+	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	var all []*result.Report
 	for _, c := range checks {
-		if c == checks[len(checks)-1] {
+		if c == checks[len(checks)-1] && !v.watch {
 			c.Decided = func(ctx context.Context, r *result.Report) (context.Context, func()) {
 				return v.decided(ctx, e, r, len(checks) > 1)
 			}
@@ -111,7 +128,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 			c.Begin("workload " + c.Workload)
 		}
 		if r, err = c.Run(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		r.Workload = c.Workload
 		all = append(all, r)
@@ -123,11 +140,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	}
 	v.excused(e, r, checks[0])
 	keep(r)
-	if err := v.saved(r); err != nil {
-		return err
-	}
-	v.complete(e, r, checks, &x)
-	return v.publish(e, &v.judging, r, x)
+	return r, nil
 }
 
 // skipped publishes a gate that passes unmeasured on a machine without a GPU.

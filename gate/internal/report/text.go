@@ -3,9 +3,11 @@ package report
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // text prints the blocks of a document for a terminal or a log. Only commands and paths may exceed Options.Width.
@@ -64,6 +66,22 @@ func (p *page) print(d story.Document) {
 			p.print(b.Blocks)
 		}
 	}
+}
+
+// Round is a line of a watch: the time, the headline, the largest change, the runs and what they detect. The first round
+// of one without a baseline says what it is for.
+func Round(r *result.Report, at time.Time, first bool, o Options) string {
+	v, p := story.Tell(r, o), newPage(o)
+	clock := story.Minor.Of(at.Format(time.TimeOnly) + story.NB + story.NB)
+	runs := story.Count(max(r.Head.Runs, r.Head.Unprofiled), "run")
+	if first {
+		p.line(0, 10, clock, story.Plain.Of(story.Bind("FIRST")+story.NB+" "+runs+" of workload "+v.Workload+
+			": later rounds are compared with these"))
+		return p.b.String()
+	}
+	p.line(0, 10, clock, v.Tone.Of(story.Bind(v.Word)), story.Plain.Of(v.Stated+"; "+story.Join("; ", v.Largest(), runs,
+		story.Wrapped("detects ", story.Detects(r.Detects), ""))))
+	return p.b.String()
 }
 
 // Rule is the line above the report on one workload of several.
