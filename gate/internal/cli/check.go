@@ -102,23 +102,10 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
 		return v.skipped(e, lacking, checks, x)
 	}
-	if r, err = v.judge(ctx, e, checks, lacking); err != nil {
-		return err
-	}
-	if err := v.saved(r); err != nil {
-		return err
-	}
-	v.complete(e, r, checks, &x)
-	return v.publish(e, &v.judging, r, x)
-}
-
-// judge runs the checks, which are one gate. lacking is the report of a machine without a GPU, nil elsewhere.
-func (v *checkOptions) judge(ctx context.Context, e *env, checks []*app.Check, lacking *result.Report) (
-	r *result.Report, err error) {
 	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	var all []*result.Report
 	for _, c := range checks {
-		if c == checks[len(checks)-1] && !v.watch {
+		if c == checks[len(checks)-1] {
 			c.Decided = func(ctx context.Context, r *result.Report) (context.Context, func()) {
 				return v.decided(ctx, e, r, len(checks) > 1)
 			}
@@ -128,19 +115,32 @@ func (v *checkOptions) judge(ctx context.Context, e *env, checks []*app.Check, l
 			c.Begin("workload " + c.Workload)
 		}
 		if r, err = c.Run(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		r.Workload = c.Workload
 		all = append(all, r)
 	}
+	r = v.gated(e, all, checks)
+	keep(r)
+	if err := v.saved(r); err != nil {
+		return err
+	}
+	v.complete(e, r, checks, &x)
+	return v.publish(e, &v.judging, r, x)
+}
+
+// gated is the report of one gate on all workloads.
+func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) *result.Report {
+	for i, r := range all {
+		r.Workload = checks[i].Workload
+	}
+	r := all[0]
 	if len(all) > 1 {
 		r = verdict.Several(all)
 	} else {
 		verdict.Alone(r)
 	}
 	v.excused(e, r, checks[0])
-	keep(r)
-	return r, nil
+	return r
 }
 
 // skipped publishes a gate that passes unmeasured on a machine without a GPU.

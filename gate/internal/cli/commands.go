@@ -51,9 +51,8 @@ func commands() []*command {
 			launchNames + " reason replace if-due anchor policy quiet", options: fresh[recordOptions]},
 		{name: "check", workload: true, flags: measureNames +
 			" from budget gpu-metrics base-cmd base-ref build base-dir" +
-			" paired save against watch profiler" + launchNames + " other-host explain explain-time no-gpu no-baseline" +
-			" bisect shadow" +
-			" skip-unchanged" + policyNames +
+			" paired save against watch profiler" + launchNames + " other-host explain explain-time no-gpu" +
+			" no-baseline bisect shadow skip-unchanged" + policyNames +
 			reportNames + patchNames + postNames + " accept-label", formats: reports, options: fresh[checkOptions]},
 		{name: "compare", own: 2, wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
 			flags:   policyNames + readNames + " rows other-host " + pagesFlag + reportNames + postNames,

@@ -19,6 +19,7 @@ type progress struct {
 	e        *env
 	live     bool
 	quiet    bool
+	rounds   bool   // of a watch: a line a round is enough
 	section  string // that is open on GitLab, "" for none
 	sections int    // that there were: their names must differ
 
@@ -59,7 +60,7 @@ func (p *progress) event(ev run.Event) {
 		p.done()
 	case run.Spent:
 		p.done()
-		if !p.quiet {
+		if !p.quiet && !p.rounds {
 			p.say(ev.Text)
 		}
 	case run.Begun:

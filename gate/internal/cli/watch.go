@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
-// watchRuns is how many runs a round of a watch has, unless --runs says it or the policy has fewer.
+// watchRuns is how many runs a round of a watch has at most, unless --runs says it.
 const watchRuns = 3
 
 // watched is the local baseline of the first round of a watch that has no other baseline.
@@ -23,109 +23,100 @@ const watched = "watch"
 // watchable refuses a watch where none can be followed.
 func (v *checkOptions) watchable(e *env) error {
 	switch {
-	case !v.watch:
-		return nil
-	case inCI(e):
+	case v.watch && inCI(e):
 		return usageError("--watch ends with Ctrl-C, which no job has: leave it out in CI")
-	case v.format != "text":
+	case v.watch && v.format != "text":
 		return usageError("--watch prints lines of text: write the last report with --output FILE")
 	}
 	return nil
 }
 
 // watching checks again whenever watched files changed, and prints a line a round. After a signal it publishes the last
-// report, with its exit code. A round that the signal ended does not count.
+// report, with its exit code; a round that the signal ended does not count. Files that change in two rounds while the
+// program runs are its own, and are dropped.
 func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) error {
 	var last *result.Report
 	var x publication
-	var failed error
-	first, busy, dropped := map[string]bool{}, []string(nil), map[string]bool{}
-	if !v.fs.Changed("explain") {
-		v.explain = string(app.ExplainNever)
-	}
-	for ctx.Err() == nil {
+	var programs, files []string
+	first, moved := map[string]bool{}, map[string]int{}
+	for {
 		v.looser = nil
-		checks, err := v.request(ctx, e, args.workload)
-		if err != nil && last == nil {
-			return err
+		checks, failed := v.request(ctx, e, args.workload)
+		if failed == nil {
+			programs, files = v.prepare(ctx, e, checks, first, last == nil)
+		} else if last == nil {
+			return failed
 		}
-		programs, files, about := v.prepare(ctx, checks, first)
-		files = slices.DeleteFunc(files, func(name string) bool { return dropped[name] })
-		if last == nil && failed == nil && !v.quiet {
-			fmt.Fprintf(e.Err, "nsgate: watching %s; Ctrl-C ends with the last report\n", about)
+		before := app.Stamps(files)
+		var all []*result.Report
+		for _, c := range checks {
+			r, err := c.Run(ctx)
+			all, failed = append(all, r), cmp.Or(failed, err)
 		}
-		before := app.StampsOf(files)
-		r := (*result.Report)(nil)
-		if err == nil {
-			r, err = v.judge(ctx, e, checks, nil)
+		switch {
+		case ctx.Err() != nil && last == nil:
+			return failed
+		case ctx.Err() != nil:
+		case failed != nil:
+			e.complain(failed, ExitUsage)
+		default:
+			last, x = v.gated(e, all, checks), publication{root: checks[0].Root}
+			v.complete(e, last, checks, &x)
+			failed = v.round(e, last, first)
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		failed = err
-		if err != nil {
-			e.complain(err, ExitUsage)
-		} else {
-			last, x = r, publication{root: checks[0].Root}
-			v.complete(e, r, checks, &x)
-			failed = v.round(e, r, first)
-		}
-		changed := app.StampsOf(files).Differing(before)
-		for _, name := range changed {
-			if slices.Contains(busy, name) {
-				dropped[name] = true
+		for name, stamp := range app.Stamps(files) {
+			if moved[name]++; before[name] == stamp {
+				moved[name] = 0
+			} else if moved[name] == 2 {
+				fmt.Fprintln(e.Err, "nsgate:", report.Clean(name), "changes in each round: it is watched no longer")
+			}
+			if moved[name] > 1 {
 				delete(before, name)
-				fmt.Fprintf(e.Err, "nsgate: %s changes while the program runs: it is not watched any longer\n", name)
 			}
 		}
-		busy = changed
-		before.Await(ctx, programs)
+		app.Await(ctx, before, programs)
+		if ctx.Err() != nil {
+			e.ctx = context.WithoutCancel(ctx) // the signal is how a watch ends
+			fmt.Fprintln(e.Out)
+			return cmp.Or(v.publish(e, &v.judging, last, x), failed)
+		}
 	}
-	if last == nil {
-		return cmp.Or(failed, ctx.Err())
-	}
-	e.ctx = context.WithoutCancel(ctx) // the signal is how a watch ends
-	fmt.Fprintln(e.Out)
-	return cmp.Or(failed, v.publish(e, &v.judging, last, x))
 }
 
-// prepare sets the checks of a round, with the first round as the baseline of a workload that has none, and gives the
+// prepare sets the checks of a round, with the first round as the baseline of workloads that have none, and gives the
 // files to watch.
-func (v *checkOptions) prepare(ctx context.Context, checks []*app.Check, first map[string]bool) (
-	programs, files []string, about string) {
-	var each []string
+func (v *checkOptions) prepare(ctx context.Context, e *env, checks []*app.Check, first map[string]bool, tell bool) (
+	programs, files []string) {
 	for _, c := range checks {
 		if !v.fs.Changed("runs") {
 			c.Looks = []int{min(c.Looks[0], watchRuns)}
 		}
-		tell := c.Observe
-		c.Observe = func(ev app.Event) {
-			if ev.Stage != run.Spent {
-				tell(ev)
-			}
+		if !v.fs.Changed("explain") {
+			c.Explain = app.ExplainNever
 		}
 		if root, err := app.KeptRoot(watched); first[c.Workload] && len(c.Baselines) == 0 && err == nil {
 			c.Baselines, _ = app.ReadBaselines(ctx, root, cmp.Or(c.Workload, "default"))
 			v.against = watched
 		}
-		w := c.Watched(ctx)
-		programs, files = append(programs, w.Programs...), slices.Concat(files, w.Programs, w.Others)
-		each = append(each, w.About)
+		own, others := c.Watched(ctx)
+		programs, files = append(programs, own...), slices.Concat(files, own, others)
 	}
-	return programs, files, strings.Join(slices.Compact(each), "; ")
+	if tell && !v.quiet {
+		fmt.Fprintf(e.Err, "nsgate: watching %s; Ctrl-C ends with the last report\n", measure.Count(len(files), "file"))
+	}
+	return programs, append(files, cmp.Or(v.policy, findUp(policyFile), policyFile))
 }
 
 // round prints the lines of a round, one a workload, and keeps what later rounds are compared with.
-func (v *checkOptions) round(e *env, r *result.Report, first map[string]bool) error {
+func (v *checkOptions) round(e *env, r *result.Report, first map[string]bool) (failed error) {
 	for _, w := range r.Each() {
-		begins := w.Measured != nil && len(w.HeadSessions) > 0
-		if begins {
-			if _, err := app.Keep(watched, w); err != nil {
-				return err
-			}
-			first[w.Workload] = true
+		note := ""
+		if w.Measured != nil && len(w.HeadSessions) > 0 {
+			_, err := app.Keep(watched, w)
+			failed, first[w.Workload], note = cmp.Or(failed, err), true, "later rounds are compared with this one"
 		}
-		fmt.Fprint(e.Out, report.Round(w, time.Now(), begins, v.options(e)))
+		o := v.options(e)
+		io.WriteString(printer(e, o), report.Round(w, time.Now(), note, o))
 	}
-	return nil
+	return failed
 }

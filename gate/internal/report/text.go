@@ -68,19 +68,12 @@ func (p *page) print(d story.Document) {
 	}
 }
 
-// Round is a line of a watch: the time, the headline, the largest change, the runs and what they detect. The first round
-// of one without a baseline says what it is for.
-func Round(r *result.Report, at time.Time, first bool, o Options) string {
+// Round is a line of a watch: the time, the headline, a note, the largest change, the runs and what they detect.
+func Round(r *result.Report, at time.Time, note string, o Options) string {
 	v, p := story.Tell(r, o), newPage(o)
-	clock := story.Minor.Of(at.Format(time.TimeOnly) + story.NB + story.NB)
-	runs := story.Count(max(r.Head.Runs, r.Head.Unprofiled), "run")
-	if first {
-		p.line(0, 10, clock, story.Plain.Of(story.Bind("FIRST")+story.NB+" "+runs+" of workload "+v.Workload+
-			": later rounds are compared with these"))
-		return p.b.String()
-	}
-	p.line(0, 10, clock, v.Tone.Of(story.Bind(v.Word)), story.Plain.Of(v.Stated+"; "+story.Join("; ", v.Largest(), runs,
-		story.Wrapped("detects ", story.Detects(r.Detects), ""))))
+	detects := story.Wrapped("detects ", story.Detects(r.Detects), "")
+	p.line(0, 10, story.Minor.Of(at.Format(time.TimeOnly)+story.NB+story.NB), v.Tone.Of(story.Bind(v.Word)),
+		story.Plain.Of(story.Join("; ", v.Stated, note, v.Largest(), v.Sides(), detects)))
 	return p.b.String()
 }
 
