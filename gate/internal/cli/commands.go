@@ -48,7 +48,8 @@ func commands() []*command {
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
 	return []*command{
 		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag +
-			launchNames + " reason replace if-due anchor policy quiet", options: fresh[recordOptions]},
+			launchNames + " reason replace if-due anchor policy quiet format json", formats: sessions,
+			options: fresh[recordOptions]},
 		{name: "check", workload: true, flags: measureNames +
 			" from budget gpu-metrics base-cmd base-ref build base-dir" +
 			" paired save against watch profiler" + launchNames + " other-host explain explain-time no-gpu" +
@@ -58,7 +59,8 @@ func commands() []*command {
 			flags:   policyNames + readNames + " rows other-host " + pagesFlag + reportNames + postNames,
 			formats: reports, options: fresh[compareOptions]},
 		{name: "accept", own: 1, optional: true, wants: "one saved report",
-			flags: "reason improved baseline force anchor workload", options: fresh[acceptOptions]},
+			flags: "reason improved baseline force anchor workload format json", formats: sessions,
+			options: fresh[acceptOptions]},
 		{name: "baseline", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions],
 			parts: []*command{
 				{name: "list", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions]},
@@ -95,7 +97,8 @@ func commands() []*command {
 		{name: "explain", own: 1, wants: "one word", flags: "format json", formats: sessions,
 			options: fresh[explainOptions]},
 		{name: "demo", flags: reportNames, formats: reports, options: fresh[demoOptions]},
-		{name: "init", workload: true, flags: "ci action fork-comments dry-run force", options: fresh[initOptions]},
+		{name: "init", workload: true, flags: "ci action fork-comments dry-run force format json", formats: sessions,
+			options: fresh[initOptions]},
 		{name: "doctor", flags: exeFlag + " baseline policy json", options: fresh[doctorOptions]},
 		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
 			options: fresh[schemaOptions]},

@@ -122,8 +122,8 @@ func (p *progress) beat() {
 	}
 }
 
-// clock is how long it has been, and how long it will be until the last run ends: on a terminal with a bar, and with the
-// time of day where that is a minute away. An estimate that has passed is left out.
+// clock is how long it has been, and how long it will be until the last run ends. A terminal has a bar, and the time of
+// day where that is a minute away. An estimate that has passed is left out.
 func (p *progress) clock() string {
 	spent := p.last.Elapsed + time.Since(p.told)
 	left, text := p.last.Expected-spent, fmt.Sprintf("  %.1f s", spent.Seconds())
