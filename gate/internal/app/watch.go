@@ -28,11 +28,12 @@ const (
 func (c *Check) Watched(ctx context.Context) (programs, others []string) {
 	build := &c.Live.Head
 	dir, built := cmp.Or(build.Dir, "."), false
-	for _, name := range slices.Concat(build.Server, build.Command) {
+	for i, name := range slices.Concat(build.Server, build.Command) {
+		awaited := i == 0 && strings.Contains(name, "/") // also where it is not built yet
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(name); awaited || err == nil && info.Mode().IsRegular() {
 			programs = append(programs, name)
 			built = built || git.Within(Repository(), name) != ""
 		}

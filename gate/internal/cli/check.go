@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -380,8 +381,11 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 
 // missing refuses a directory of baselines that was named and is not there.
 func (v *stored) missing() error {
-	if _, err := os.Stat(v.baseline); v.baseline == "" || err == nil {
+	if info, err := os.Stat(v.baseline); v.baseline == "" || err == nil && info.IsDir() {
 		return nil
+	} else if err == nil {
+		return usageError("%s: %s is a file: name the directory of the committed baselines, or leave it out",
+			source(v.fs, "baseline"), v.baseline)
 	}
 	return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
 		source(v.fs, "baseline"), v.baseline)
@@ -442,6 +446,12 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 // others names the workloads that have a baseline if the checked one has none.
 func others(r *result.Report, c *app.Check) []string {
 	have := app.WorkloadsIn(c.Root)
+	for _, dir := range []string{app.Repository(), c.Root} {
+		at := here(filepath.Join(dir, app.DefaultRoot))
+		if r.ReasonKey == string(model.NoBaseline) && len(have) == 0 && app.WorkloadsIn(at) != nil {
+			return []string{"or compare with the baselines in " + at + ": --baseline " + commandWord(at)}
+		}
+	}
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
 	}

@@ -88,6 +88,7 @@ func noVerdict(e *env, what string, err error) error {
 var ways = map[model.Kind]string{
 	model.ChangedWithinHour: "--reason 'WHY'",
 	model.CounterHangs:      "--timeout TIME",
+	model.GPUBusy:           "--allow-busy",
 	model.ExportFailed:      "--" + exeFlag + " PATH",
 	model.NoBaseline:        "nsgate record, or nsgate check --patch FILE",
 	model.NoBaselineHere:    "nsgate record, or nsgate check --patch FILE",
