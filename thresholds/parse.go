@@ -255,7 +255,7 @@ func malformed(data []byte, line int, said string) string {
 	if strings.Contains(said, "cannot have new lines") {
 		return "the string is not closed: end it with the quote that begins it"
 	}
-	return said
+	return said + `; the file is TOML: write KEY = "VALUE", and [[workload]] above the keys of a workload`
 }
 
 func (t table) lineOf(key string) int {

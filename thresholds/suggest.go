@@ -38,6 +38,10 @@ func unknown(line int, name string, known []string, what string) error {
 		}
 	}
 	near, longest := suggestion(name, known), 80
+	if !slices.Contains(known, "command") && slices.ContainsFunc(workloadKeys,
+		func(k key[Workload]) bool { return k.name == name }) {
+		near = "; it is a key of [[workload]]"
+	}
 	if r := []rune(name); len(r) > longest {
 		name = string(r[:longest]) + "…"
 	}

@@ -56,8 +56,9 @@ func comparisonOf(f *result.Finding) comparison { return comparison{f.Subject(),
 
 // Accepted is what [Accept.Run] wrote.
 type Accepted struct {
-	Files []string // that were written, or that hold the very same already
-	Lines []string // what was accepted, worst first, with its reason and commit
+	Workload string   `json:"workload"`
+	Files    []string `json:"files"` // that were written, or that hold the very same already
+	Lines    []string `json:"lines"` // what was accepted, worst first, with its reason and commit
 }
 
 // Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the
@@ -158,7 +159,8 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, whole := &Accepted{}, false // whole: nothing has changed, and the measurement replaces the sessions before it
+	out := &Accepted{Workload: a.Judgement.Workload}
+	whole := false // nothing has changed, and the measurement replaces the sessions before it
 	entries, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		var entries []baseline.Entry
 		for _, s := range a.Judgement.HeadSessions {

@@ -42,22 +42,25 @@ type Record struct {
 
 // Recorded is the result of [Record.Run].
 type Recorded struct {
-	Dir      string            // directory of the baseline
-	Sessions [][]model.Session // that were measured, by profiler
-	Files    []string          // written, or present with the very same content
-	Total    int               // sessions that are in effect now
-	Ignored  string            // the ignore rule of git for these files, "FILE:LINE:PATTERN", "" for none
+	Workload string            `json:"workload"`
+	Dir      string            `json:"directory"`            // of the baseline
+	Sessions [][]model.Session `json:"-"`                    // that were measured, by profiler
+	Files    []string          `json:"files"`                // written, or present with the very same content
+	Total    int               `json:"sessions"`             // that are in effect now
+	Kept     bool              `json:"kept"`                 // nothing was measured: it is not due
+	Ignored  string            `json:"ignored_by,omitempty"` // the rule of git for these files, "FILE:LINE:PATTERN"
 	// Replaced are the sessions that the new ones replace.
-	Replaced []model.Session
+	Replaced []model.Session `json:"-"`
 	// Noise is the spread between the runs of the last session of times, none with too few runs.
-	Noise []calibrate.Noise
+	Noise []calibrate.Noise `json:"noise,omitempty"`
 	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.
-	Changes   []string
-	New, Gone []string
+	Changes []string `json:"changes,omitempty"`
+	New     []string `json:"new,omitempty"`
+	Gone    []string `json:"gone,omitempty"`
 	// Suggested are numbers that every run printed once, and that the policy may name as outputs.
-	Suggested []measure.Output
+	Suggested []measure.Output `json:"-"`
 	// Unwritten is the report of a session that was refused because it changed within the hour without a reason.
-	Unwritten *result.Report
+	Unwritten *result.Report `json:"-"`
 }
 
 // Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned with its known part.
@@ -95,7 +98,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	}
 	out, err := c.store(ctx, head, all.typical)
 	if err == nil {
-		out.Suggested = suggest(all.printed)
+		out.Workload, out.Suggested = c.Workload, suggest(all.printed)
 		if len(out.Files) > 0 {
 			out.Ignored = ignoredBy(ctx, out.Files[0])
 		}

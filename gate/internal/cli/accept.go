@@ -20,6 +20,7 @@ import (
 
 type acceptOptions struct {
 	stored
+	printed
 	workload words  `flag:"workload"`
 	reason   string `flag:"reason"`
 	improved bool   `flag:"improved"`
@@ -59,6 +60,8 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 		}
 	}
 	var refused error
+	var done []*app.Accepted
+	told := e.aside(v.format)
 	for _, w := range accepted {
 		a.Judgement = w
 		one, err := a.Again(e.ctx, policy.For(w.Workload))
@@ -72,9 +75,15 @@ func (v *acceptOptions) run(_ context.Context, e *env, args arguments) error {
 		if len(accepted) > 1 {
 			what += " for workload " + w.Workload
 		}
-		refused = cmp.Or(refused, acceptOne(e, one, what))
+		took, err := acceptOne(e, one, what)
+		if refused = cmp.Or(refused, err); err == nil {
+			done = append(done, took)
+		}
 	}
-	return refused
+	if len(done) == 0 {
+		return refused
+	}
+	return cmp.Or(refused, told(map[string]any{"accepted": done}))
 }
 
 // chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several
@@ -127,7 +136,7 @@ func commandWord(file string) string {
 	return thresholds.JoinCommand([]string{file})
 }
 
-func acceptOne(e *env, a app.Accept, what string) error {
+func acceptOne(e *env, a app.Accept, what string) (*app.Accepted, error) {
 	if a.Force {
 		for _, doubt := range a.Doubts(e.ctx) {
 			if r := (*model.Refusal)(nil); errors.As(doubt, &r) {
@@ -137,7 +146,7 @@ func acceptOne(e *env, a app.Accept, what string) error {
 	}
 	done, err := a.Run(e.ctx)
 	if err != nil {
-		return noVerdict(e, what, err)
+		return nil, noVerdict(e, what, err)
 	}
 	fmt.Fprintln(e.Out, "accepted into the baseline:")
 	for _, line := range done.Lines {
@@ -149,7 +158,7 @@ func acceptOne(e *env, a app.Accept, what string) error {
 	if a.Judgement.OverDrift() && a.Anchor == "" {
 		fmt.Fprintln(e.Err, "nsgate: the drift since the anchor stays over its limit; --anchor begins anew from here")
 	}
-	return nil
+	return done, nil
 }
 
 // acceptLine is the command that accepts a report, "" if the report is not saved.

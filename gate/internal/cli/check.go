@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ type checkOptions struct {
 	skip        bool   `flag:"skip-unchanged"`
 	save        string `flag:"save,single"`
 	against     string `flag:"against,single"`
+	watch       bool   `flag:"watch"`
 }
 
 // last is the local baseline of the last check or comparison.
@@ -43,7 +45,7 @@ const last = "last"
 
 // check takes a local baseline in place of the committed ones.
 func (v *checkOptions) check(e *env, g *given) error {
-	err := v.reported.check(e, g)
+	err := cmp.Or(v.reported.check(e, g), v.watchable(e))
 	if v.save != "" && err == nil {
 		err = new(thresholds.Workload).Set("name", v.save, "")
 	}
@@ -76,6 +78,9 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		defer func() { failed = forGit(ctx, r, failed) }()
 	}
 	e.reviewed() // before the code of the change runs
+	if v.watch && !v.dryRun {
+		return v.watching(ctx, e, args)
+	}
 	checks, err := v.request(ctx, e, args.workload)
 	if err != nil {
 		return err
@@ -91,7 +96,6 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		models, _ := checks[0].Live.Models(ctx)
 		x.gpu = strings.Join(slices.Compact(slices.Clone(models)), ", ")
 	}
-	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	lacking := (*result.Report)(nil)
 	if v.noGPU != "fail" && v.origin() != ofFiles {
 		lacking = app.NoGPU(ctx)
@@ -99,6 +103,7 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 	if lacking != nil && v.noGPU == "skip" && !inCI(e) && !v.bisecting {
 		return v.skipped(e, lacking, checks, x)
 	}
+	keep := v.shadowed(e, checks[0]) // before the code of the change runs
 	var all []*result.Report
 	for _, c := range checks {
 		if c == checks[len(checks)-1] {
@@ -113,21 +118,30 @@ func (v *checkOptions) run(ctx context.Context, e *env, args arguments) (failed 
 		if r, err = c.Run(ctx); err != nil {
 			return err
 		}
-		r.Workload = c.Workload
 		all = append(all, r)
 	}
-	if len(all) > 1 {
-		r = verdict.Several(all)
-	} else {
-		verdict.Alone(r)
-	}
-	v.excused(e, r, checks[0])
+	r = v.gated(e, all, checks)
 	keep(r)
 	if err := v.saved(r); err != nil {
 		return err
 	}
 	v.complete(e, r, checks, &x)
 	return v.publish(e, &v.judging, r, x)
+}
+
+// gated is the report of one gate on all workloads.
+func (v *checkOptions) gated(e *env, all []*result.Report, checks []*app.Check) *result.Report {
+	for i, r := range all {
+		r.Workload = checks[i].Workload
+	}
+	r := all[0]
+	if len(all) > 1 {
+		r = verdict.Several(all)
+	} else {
+		verdict.Alone(r)
+	}
+	v.excused(e, r, checks[0])
+	return r
 }
 
 // skipped publishes a gate that passes unmeasured on a machine without a GPU.
@@ -367,8 +381,11 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 
 // missing refuses a directory of baselines that was named and is not there.
 func (v *stored) missing() error {
-	if _, err := os.Stat(v.baseline); v.baseline == "" || err == nil {
+	if info, err := os.Stat(v.baseline); v.baseline == "" || err == nil && info.IsDir() {
 		return nil
+	} else if err == nil {
+		return usageError("%s: %s is a file: name the directory of the committed baselines, or leave it out",
+			source(v.fs, "baseline"), v.baseline)
 	}
 	return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out",
 		source(v.fs, "baseline"), v.baseline)
@@ -429,6 +446,12 @@ func (v *checkOptions) judgeable(ctx context.Context, c *app.Check) error {
 // others names the workloads that have a baseline if the checked one has none.
 func others(r *result.Report, c *app.Check) []string {
 	have := app.WorkloadsIn(c.Root)
+	for _, dir := range []string{app.Repository(), c.Root} {
+		at := here(filepath.Join(dir, app.DefaultRoot))
+		if r.ReasonKey == string(model.NoBaseline) && len(have) == 0 && app.WorkloadsIn(at) != nil {
+			return []string{"or compare with the baselines in " + at + ": --baseline " + commandWord(at)}
+		}
+	}
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
 	}

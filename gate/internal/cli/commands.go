@@ -48,18 +48,19 @@ func commands() []*command {
 	reports, sessions := report.Formats(report.Report), []string{"text", "json"}
 	return []*command{
 		{name: "record", workload: true, fewest: 2, flags: measureNames + " from gpu-metrics " + countFlag +
-			launchNames + " reason replace if-due anchor policy quiet", options: fresh[recordOptions]},
+			launchNames + " reason replace if-due anchor policy quiet format json", formats: sessions,
+			options: fresh[recordOptions]},
 		{name: "check", workload: true, flags: measureNames +
 			" from budget gpu-metrics base-cmd base-ref build base-dir" +
-			" paired save against profiler" + launchNames + " other-host explain explain-time no-gpu no-baseline" +
-			" bisect shadow" +
-			" skip-unchanged" + policyNames +
+			" paired save against watch profiler" + launchNames + " other-host explain explain-time no-gpu" +
+			" no-baseline bisect shadow skip-unchanged" + policyNames +
 			reportNames + patchNames + postNames + " accept-label", formats: reports, options: fresh[checkOptions]},
 		{name: "compare", own: 2, wants: "two sides, BASE and HEAD,", sides: []string{"BASE", "HEAD"},
 			flags:   policyNames + readNames + " rows other-host " + pagesFlag + reportNames + postNames,
 			formats: reports, options: fresh[compareOptions]},
 		{name: "accept", own: 1, optional: true, wants: "one saved report",
-			flags: "reason improved baseline force anchor workload", options: fresh[acceptOptions]},
+			flags: "reason improved baseline force anchor workload format json", formats: sessions,
+			options: fresh[acceptOptions]},
 		{name: "baseline", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions],
 			parts: []*command{
 				{name: "list", flags: storeNames + lookNames, formats: sessions, options: fresh[listOptions]},
@@ -96,7 +97,8 @@ func commands() []*command {
 		{name: "explain", own: 1, wants: "one word", flags: "format json", formats: sessions,
 			options: fresh[explainOptions]},
 		{name: "demo", flags: reportNames, formats: reports, options: fresh[demoOptions]},
-		{name: "init", workload: true, flags: "ci action fork-comments dry-run force", options: fresh[initOptions]},
+		{name: "init", workload: true, flags: "ci action fork-comments dry-run force format json", formats: sessions,
+			options: fresh[initOptions]},
 		{name: "doctor", flags: exeFlag + " baseline policy json", options: fresh[doctorOptions]},
 		{name: "schema", own: 1, wants: "one of " + strings.Join(schemas, ", "), words: schemas,
 			options: fresh[schemaOptions]},
@@ -162,8 +164,8 @@ func unknownCommand(root *cobra.Command, word string) error {
 	if way := elsewhere(strings.ToLower(word)); way != "" {
 		return usageError("there is no command %q: %s", word, way)
 	}
-	known := measure.Map(root.Commands(), (*cobra.Command).Name)
-	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, known))
+	near := meant("", strings.ToLower(word), measure.Map(root.Commands(), (*cobra.Command).Name))
+	return usageError("unknown command %q; %snsgate --help lists the commands", word, near)
 }
 
 // elsewhere is the answer to a name that other tools have for a command or flag, "" for any other.
@@ -210,6 +212,9 @@ func (a arguments) check(c *command) error {
 	switch {
 	case n > 0 && len(c.parts) > 0:
 		known := measure.Map(c.parts, func(p *command) string { return p.name })
+		if way := elsewhere(a.own[0]); way != "" {
+			return usageError("nsgate %s does not know %q: %s", name, a.own[0], way)
+		}
 		return usageError("nsgate %s does not know %q; %sit knows %s", name, a.own[0], meant("", a.own[0], known),
 			strings.Join(known, ", "))
 	case n > c.own && c.workload:
@@ -217,13 +222,29 @@ func (a arguments) check(c *command) error {
 	case n == 1 && c.sides != nil:
 		return usageError("%s wants %s and got %q alone: %s is missing", name, c.wants, a.own[0], c.sides[1])
 	case n > c.own || n < c.own && !c.optional:
-		return usageError("%s wants %s and got %d", name, cmp.Or(c.wants, "no arguments"), n)
+		use, _, _ := strings.Cut(helpText(c.page, "{words}", strings.Join(c.words, "|"), " [flags]", ""), "\n")
+		return usageError("%s wants %s and got %d: nsgate %s", name, cmp.Or(c.wants, "no arguments"), n,
+			strings.Replace(strings.ReplaceAll(c.page, "-", " "), name, use, 1))
 	case c.words != nil && !slices.Contains(c.words, a.own[0]):
 		return usageError("%s: %q is none of %s", name, a.own[0], strings.Join(c.words, ", "))
 	case a.workload != nil && !c.workload:
 		return usageError("nsgate %s takes no workload after --", name)
 	case a.workload != nil && len(a.workload) == 0:
 		return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", name)
+	}
+	return nil
+}
+
+// hyphen refuses a long flag with one hyphen, which would be read as a short one and its value.
+func (e *env) hyphen(fs *pflag.FlagSet) error {
+	for _, word := range e.line {
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "-"), "=")
+		if word == "--" {
+			break
+		}
+		if strings.HasPrefix(word, "-") && len(name) > 1 && fs.Lookup(name) != nil {
+			return usageError("%s needs two hyphens: --%s", word, name)
+		}
 	}
 	return nil
 }
@@ -253,13 +274,14 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	g := v.line()
 	completeFlags(out)
 	out.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		err = cmp.Or(e.hyphen(fs), err)
 		if words := fs.Args(); c.workload && len(words) > c.own && fs.ArgsLenAtDash() < 0 { // the flag is the program's
 			return c.misplaced(words)
 		}
 		return e.misused(unknownFlag(out, err))
 	})
 	out.RunE = func(_ *cobra.Command, words []string) error {
-		if err := e.misspelt(); err != nil {
+		if err := cmp.Or(e.misspelt(), e.hyphen(fs)); err != nil {
 			return err
 		}
 		a := arguments{own: words}

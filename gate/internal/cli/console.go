@@ -29,6 +29,19 @@ func (e *env) encode(value any) error {
 	return enc.Encode(value)
 }
 
+// aside sends what a command says to standard error if its format is JSON. told then prints the value.
+func (e *env) aside(format string) (told func(value any) error) {
+	out := e.Out
+	if format != "json" {
+		return func(any) error { return nil }
+	}
+	e.Out = e.Err
+	return func(value any) error {
+		e.Out = out
+		return e.encode(value)
+	}
+}
+
 // width is the terminal's width; COLUMNS, then 100 where there is none.
 func width(e *env) int {
 	given, _ := strconv.Atoi(e.getenv("COLUMNS"))
@@ -75,6 +88,7 @@ func noVerdict(e *env, what string, err error) error {
 var ways = map[model.Kind]string{
 	model.ChangedWithinHour: "--reason 'WHY'",
 	model.CounterHangs:      "--timeout TIME",
+	model.GPUBusy:           "--allow-busy",
 	model.ExportFailed:      "--" + exeFlag + " PATH",
 	model.NoBaseline:        "nsgate record, or nsgate check --patch FILE",
 	model.NoBaselineHere:    "nsgate record, or nsgate check --patch FILE",

@@ -38,6 +38,7 @@ type starter struct {
 
 type initOptions struct {
 	given
+	printed
 	ci     string `flag:"ci" words:"auto github gitlab none"`
 	forks  bool   `flag:"fork-comments"`
 	dryRun bool   `flag:"dry-run"`
@@ -49,6 +50,7 @@ type initOptions struct {
 func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
+	told, written := e.aside(v.format), map[string]bool{} // by file
 	policy := here(filepath.Join(root, policyFile))
 	if args.workload != nil {
 		if err := v.take(args.workload, found, root, policy); err != nil {
@@ -64,17 +66,17 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 	}
 	fresh := false // the policy is new
 	for _, f := range v.starters(found) {
-		written, err := v.write(e, root, f, found)
+		did, err := v.write(e, root, f, found)
 		if err != nil {
 			return err
 		}
-		fresh = fresh || written && f.name == policyFile
+		written[f.name], fresh = did && !v.dryRun, fresh || did && f.name == policyFile
 	}
 	for _, c := range found.workloads {
 		fmt.Fprintf(e.Out, "found  %s (%s)\n", c.command, c.why)
 	}
 	if v.dryRun {
-		return nil
+		return told(map[string]any{"written": written})
 	}
 	measure := args.workload != nil
 	var failed error
@@ -87,10 +89,11 @@ func (v *initOptions) run(ctx context.Context, e *env, args arguments) error {
 			"revision\n", cmp.Or(thisBuild().Commit, "main"))
 	}
 	fmt.Fprint(e.Out, "\nNext:\n")
-	for n, step := range found.next(fresh, measure && failed == nil, policy) {
+	next := found.next(fresh, measure && failed == nil, policy)
+	for n, step := range next {
 		fmt.Fprintf(e.Out, "  %d. %s\n", n+1, step)
 	}
-	return failed
+	return cmp.Or(failed, told(map[string]any{"written": written, "next": next}))
 }
 
 // take makes a command the only workload. A policy with changed keys is an error without --force.

@@ -99,6 +99,7 @@ func (v *running) resolve(e *env, workload []string) ([]*job, error) {
 		return nil, err
 	}
 	shown := newProgress(e, v.is("quiet"))
+	shown.rounds = v.is("watch")
 	var jobs []*job
 	for _, w := range chosen {
 		j, err := v.job(e.ctx, p, w, workload, shown)

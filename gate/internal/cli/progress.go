@@ -19,6 +19,7 @@ type progress struct {
 	e        *env
 	live     bool
 	quiet    bool
+	rounds   bool   // of a watch: a line a round is enough
 	section  string // that is open on GitLab, "" for none
 	sections int    // that there were: their names must differ
 
@@ -59,7 +60,7 @@ func (p *progress) event(ev run.Event) {
 		p.done()
 	case run.Spent:
 		p.done()
-		if !p.quiet {
+		if !p.quiet && !p.rounds {
 			p.say(ev.Text)
 		}
 	case run.Begun:
@@ -77,6 +78,9 @@ func (p *progress) event(ev run.Event) {
 
 // now notes the current step, and starts the clock.
 func (p *progress) now(doing string, ev run.Event) {
+	if ev.Expected == 0 && ev.Run > 1 { // jobs say it at the end of a run
+		ev.Expected = p.last.Expected
+	}
 	p.doing, p.words, p.last, p.told = doing, "", ev, time.Now()
 	if p.end != nil {
 		return
@@ -118,11 +122,22 @@ func (p *progress) beat() {
 	}
 }
 
-// clock is how long it has been, and how long it will be.
+// clock is how long it has been, and how long it will be until the last run ends. A terminal has a bar, and the time of
+// day where that is a minute away. An estimate that has passed is left out.
 func (p *progress) clock() string {
-	text := fmt.Sprintf("  %.1f s", (p.last.Elapsed + time.Since(p.told)).Seconds())
-	if p.last.Expected > 0 && p.last.Run < p.last.Runs {
-		text += fmt.Sprintf(" of about %.1f s", p.last.Expected.Seconds())
+	spent := p.last.Elapsed + time.Since(p.told)
+	left, text := p.last.Expected-spent, fmt.Sprintf("  %.1f s", spent.Seconds())
+	if left <= 0 || p.last.Run == p.last.Runs && p.last.Stage != run.RunStarted {
+		return text
+	}
+	text += fmt.Sprintf(" of about %.1f s", p.last.Expected.Seconds())
+	if p.live {
+		const cells = 10
+		done := int(cells * spent / p.last.Expected)
+		text = "  [" + strings.Repeat("=", done) + strings.Repeat("-", cells-done) + "]" + text
+	}
+	if p.live && left >= time.Minute {
+		text += time.Now().Add(left).Format(", runs end at 15:04")
 	}
 	return text
 }

@@ -48,3 +48,34 @@ nsgate: still at it: profiling what got slower with ncu: head  30.0 s
 		}
 	})
 }
+
+// On a terminal the line has a bar and says when the runs end, also in the last run and where only ended runs tell.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, s := range []struct {
+			ev   run.Event
+			then time.Duration
+			want string
+		}{
+			{run.Event{Stage: run.RunStarted, Run: 1, Runs: 3}, time.Second, "  1.0 s"},
+			{run.Event{Stage: run.RunFinished, Run: 1, Runs: 3, Elapsed: 90 * time.Second, Expected: 270 * time.Second},
+				0, "  [===-------]  90.0 s of about 270.0 s, runs end"},
+			{run.Event{Stage: run.RunStarted, Run: 2, Runs: 3, Elapsed: 90 * time.Second}, 45 * time.Second,
+				"  [=====-----]  135.0 s of about 270.0 s, runs end"},
+			{run.Event{Stage: run.RunStarted, Run: 3, Runs: 3, Elapsed: 220 * time.Second, Expected: 260 * time.Second},
+				30 * time.Second, "  [=========-]  250.0 s of about 260.0 s"},
+			{run.Event{Stage: run.RunStarted, Run: 3, Runs: 3, Elapsed: 220 * time.Second, Expected: 260 * time.Second},
+				50 * time.Second, "  270.0 s"},
+			{run.Event{Stage: run.RunFinished, Run: 3, Runs: 3, Elapsed: 250 * time.Second, Expected: 260 * time.Second},
+				0, "  250.0 s"},
+		} {
+			p := &progress{live: true, last: run.Event{Expected: 270 * time.Second}, end: make(chan struct{})}
+			p.now("", s.ev)
+			time.Sleep(s.then)
+			got, _, _ := strings.Cut(p.clock(), " at ") // the time zone is that of the machine
+			if got != s.want {
+				t.Errorf("%+v: %q, want %q", s.ev, got, s.want)
+			}
+		}
+	})
+}

@@ -22,16 +22,24 @@ import (
 type recordOptions struct {
 	running
 	launches
+	printed
 	reason  string `flag:"reason"`
 	replace bool   `flag:"replace"`
 	due     bool   `flag:"if-due"`
 	anchor  string `flag:"anchor"`
-	quiet   bool   `flag:"quiet"`
+	done    []*app.Recorded
 }
 
 func (v *recordOptions) run(ctx context.Context, e *env, args arguments) error {
+	if v.dryRun {
+		v.format = "text"
+	}
+	told := e.aside(v.format)
 	_, err := v.all(ctx, e, args.workload)
-	return err
+	if len(v.done) == 0 {
+		return err
+	}
+	return cmp.Or(err, told(map[string]any{"recorded": v.done}))
 }
 
 // all records the workloads, and suggests outputs of the last one.
@@ -80,6 +88,7 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 	if v.due {
 		why := c.Due(ctx, time.Now())
 		if why == "" {
+			v.done = append(v.done, &app.Recorded{Workload: j.Workload, Kept: true})
 			fmt.Fprintf(e.Out, "kept   the baseline of workload %s, which is not due\n",
 				report.Clean(cmp.Or(j.Workload, "default")))
 			return nil, nil
@@ -101,6 +110,7 @@ func (v *recordOptions) record(ctx context.Context, e *env, j *job, several bool
 		}
 		return nil, err
 	}
+	v.done = append(v.done, done)
 	if several && !v.quiet {
 		fmt.Fprintln(e.Out, report.Rule(j.Workload, width(e)))
 	}

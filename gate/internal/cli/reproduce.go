@@ -18,7 +18,7 @@ import (
 // unrepeated are the flags that say only where output goes, or what a CI job does about the verdict.
 var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch",
 	"patch-reason", "keep-profiles", "base-dir", "comment", "check", "summary", "accept-label", "no-baseline", "no-gpu",
-	"explain", "explain-time", "shadow"}
+	"explain", "explain-time", "shadow", "watch"}
 
 // again is the command line that repeats this command, for one workload where that is not "": its flags and variables
 // without those of output. Command lines of builds and workloads, which may hold secrets, are left out.

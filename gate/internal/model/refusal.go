@@ -35,6 +35,9 @@ func KindOf(err error) Kind {
 // Kind is the class of a refusal. Reports hold it as reason_key; it stays the same from release to release.
 type Kind string
 
+// LFSPointer is how a file begins that Git LFS has left in place of its content.
+const LFSPointer = "version https://git-lfs.github.com/spec/"
+
 // Program reports whether the measured program failed: it cannot be run, it ended badly or not in time.
 func (k Kind) Program() bool { return k == NoWorkload || k == WorkloadTimeout || k == WorkloadFailed }
 

@@ -3,9 +3,11 @@ package report
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/measure"
 	"github.com/nsgate/nsgate/gate/internal/report/story"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // text prints the blocks of a document for a terminal or a log. Only commands and paths may exceed Options.Width.
@@ -64,6 +66,15 @@ func (p *page) print(d story.Document) {
 			p.print(b.Blocks)
 		}
 	}
+}
+
+// Round is a line of a watch: the time, the headline, a note, the largest change, the runs and what they detect.
+func Round(r *result.Report, at time.Time, note string, o Options) string {
+	v, p := story.Tell(r, o), newPage(o)
+	detects := story.Wrapped("detects ", story.Detects(r.Detects), "")
+	p.line(0, 10, story.Minor.Of(at.Format(time.TimeOnly)+story.NB+story.NB), v.Tone.Of(story.Bind(v.Word)),
+		story.Plain.Of(story.Join("; ", v.Stated, note, v.Largest(), v.Sides(), detects)))
+	return p.b.String()
 }
 
 // Rule is the line above the report on one workload of several.

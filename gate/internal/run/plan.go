@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -284,6 +285,12 @@ func (b Build) program(what, next string) (program, error) {
 	}
 	if path, err = exec.LookPath(path); err != nil {
 		why := proc.Cause(err)
+		switch {
+		case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
+			next = "put each word by itself, as in -- ./app --steps 60; for && and | write -- sh -c 'COMMANDS'"
+		case errors.Is(err, fs.ErrPermission):
+			next = "make it executable (chmod +x), or name the program that runs it"
+		}
 		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
 	out := program{Path: path, Command: b.Command, Dir: dir}

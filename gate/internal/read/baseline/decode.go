@@ -65,11 +65,13 @@ func decodeEntry(dir, name string, text []byte,
 		err = fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; "+
 			"restore it from version control; what was measured anew is recorded into a file of its own", file, sum)
 	}
-	if err != nil {
-		if line := conflict(text); line > 0 {
-			err = fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was "+
-				"measured; take the file of one side whole, and record what was merged", file, line)
-		}
+	switch line := conflict(text); {
+	case err == nil:
+	case bytes.HasPrefix(text, []byte(model.LFSPointer)):
+		err = fmt.Errorf("%s:1: a Git LFS pointer, not the file itself; fetch it with git lfs pull", file)
+	case line > 0:
+		err = fmt.Errorf("%s:%d: a merge conflict is not resolved, and rows of both sides are nothing that was "+
+			"measured; take the file of one side whole, and record what was merged", file, line)
 	}
 	e.ID, e.File = strings.TrimSuffix(name, suffix), file
 	return e, err

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -37,7 +38,7 @@ var errTool = errors.New("reading it takes another program")
 // damaged.
 func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; name a recording, or a directory that holds some", err)
 	}
 	r := &Recording{}
 	err := t.ask(ctx, question{Path: path}, r)

@@ -36,7 +36,7 @@ var formats = []Format{
 	{Name: "Git LFS pointer", read: refuse(model.GitLFS, "fetch it with `git lfs pull`",
 		"%s is a Git LFS pointer, not the file itself"), Suffixes: pointers,
 		sniff: func(name string, head []byte) bool {
-			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
+			return bytes.HasPrefix(head, []byte(model.LFSPointer)) && ends(name, pointers...)
 		}},
 	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026",
 		Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,

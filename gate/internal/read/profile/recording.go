@@ -82,7 +82,7 @@ func (r *Recording) GPU() string {
 	return ""
 }
 
-// pure refuses a recording of several profilers, which time the same kernel differently.
+// pure refuses a recording of several profilers or GPUs, which time the same kernel differently.
 func (r *Recording) pure() error {
 	var names model.Interned[string]
 	for i := range r.Traces {
@@ -97,6 +97,16 @@ func (r *Recording) pure() error {
 	if len(names.List) > 1 {
 		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
 			"%s mixes what %s measured", r.Source, strings.Join(names.List, " and "))
+	}
+	names = model.Interned[string]{}
+	for i := range r.Traces {
+		if t := &r.Traces[i]; t.Job == "" && t.World == 0 && t.GPU != "" { // a job may have ranks on several
+			names.Of(t.GPU)
+		}
+	}
+	if len(names.List) > 1 {
+		return model.Refuse(model.OtherGPU, "put the recordings of each GPU into a directory of its own",
+			"%s mixes recordings of %s", r.Source, strings.Join(names.List, " and "))
 	}
 	return nil
 }

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/measure"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// watchRuns is how many runs a round of a watch has at most, unless --runs says it.
+const watchRuns = 3
+
+// watched is the local baseline of the first round of a watch that has no other baseline.
+const watched = "watch"
+
+// watchable refuses a watch where none can be followed.
+func (v *checkOptions) watchable(e *env) error {
+	switch {
+	case v.watch && inCI(e):
+		return usageError("--watch ends with Ctrl-C, which no job has: leave it out in CI")
+	case v.watch && v.format != "text":
+		return usageError("--watch prints lines of text: write the last report with --output FILE")
+	}
+	return nil
+}
+
+// watching checks again whenever watched files changed, and prints a line a round. After a signal it publishes the last
+// report, with its exit code; a round that the signal ended does not count. Files that change in two rounds while the
+// program runs are its own, and are dropped.
+func (v *checkOptions) watching(ctx context.Context, e *env, args arguments) error {
+	var last *result.Report
+	var x publication
+	var programs, files []string
+	first, moved := map[string]bool{}, map[string]int{}
+	for {
+		v.looser = nil
+		checks, failed := v.request(ctx, e, args.workload)
+		if failed == nil {
+			programs, files = v.prepare(ctx, e, checks, first, last == nil)
+		} else if last == nil {
+			return failed
+		}
+		before := app.Stamps(files)
+		var all []*result.Report
+		for _, c := range checks {
+			r, err := c.Run(ctx)
+			all, failed = append(all, r), cmp.Or(failed, err)
+		}
+		switch {
+		case ctx.Err() != nil && last == nil:
+			return failed
+		case ctx.Err() != nil:
+		case failed != nil:
+			e.complain(failed, ExitUsage)
+		default:
+			last, x = v.gated(e, all, checks), publication{root: checks[0].Root}
+			v.complete(e, last, checks, &x)
+			failed = v.round(e, last, first)
+		}
+		for name, stamp := range app.Stamps(files) {
+			if moved[name]++; before[name] == stamp {
+				moved[name] = 0
+			} else if moved[name] == 2 {
+				fmt.Fprintln(e.Err, "nsgate:", report.Clean(name), "changes in each round: it is watched no longer")
+			}
+			if moved[name] > 1 {
+				delete(before, name)
+			}
+		}
+		app.Await(ctx, before, programs)
+		if ctx.Err() != nil {
+			e.ctx = context.WithoutCancel(ctx) // the signal is how a watch ends
+			fmt.Fprintln(e.Out)
+			return cmp.Or(v.publish(e, &v.judging, last, x), failed)
+		}
+	}
+}
+
+// prepare sets the checks of a round, with the first round as the baseline of workloads that have none, and gives the
+// files to watch.
+func (v *checkOptions) prepare(ctx context.Context, e *env, checks []*app.Check, first map[string]bool, tell bool) (
+	programs, files []string) {
+	for _, c := range checks {
+		if !v.fs.Changed("runs") {
+			c.Looks = []int{min(c.Looks[0], watchRuns)}
+		}
+		if !v.fs.Changed("explain") {
+			c.Explain = app.ExplainNever
+		}
+		if root, err := app.KeptRoot(watched); first[c.Workload] && len(c.Baselines) == 0 && err == nil {
+			c.Baselines, _ = app.ReadBaselines(ctx, root, cmp.Or(c.Workload, "default"))
+			v.against = watched
+		}
+		own, others := c.Watched(ctx)
+		programs, files = append(programs, own...), slices.Concat(files, own, others)
+	}
+	if tell && !v.quiet {
+		fmt.Fprintf(e.Err, "nsgate: watching %s; Ctrl-C ends with the last report\n", measure.Count(len(files), "file"))
+	}
+	return programs, append(files, cmp.Or(v.policy, findUp(policyFile), policyFile))
+}
+
+// round prints the lines of a round, one a workload, and keeps what later rounds are compared with.
+func (v *checkOptions) round(e *env, r *result.Report, first map[string]bool) (failed error) {
+	for _, w := range r.Each() {
+		note := ""
+		if w.Measured != nil && len(w.HeadSessions) > 0 {
+			_, err := app.Keep(watched, w)
+			failed, first[w.Workload], note = cmp.Or(failed, err), true, "later rounds are compared with this one"
+		}
+		o := v.options(e)
+		io.WriteString(printer(e, o), report.Round(w, time.Now(), note, o))
+	}
+	return failed
+}
