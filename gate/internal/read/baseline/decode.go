@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -103,7 +102,7 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	var head, code, operations []placed
 	body := rows[:0]
 	for _, r := range rows {
-		switch r.row.Scope {
+		switch r.Scope {
 		case sessionScope:
 			head = append(head, r)
 		case codeScope:
@@ -118,17 +117,17 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	c := cells{file: file}
 	for _, r := range code {
-		e.Code = append(e.Code, r.row.kernel(&r.cells))
-		if r.cells.err != nil {
-			return Entry{}, r.cells.err
-		}
+		c.line = r.line
+		e.Code = append(e.Code, r.kernel(&c))
 	}
 	for _, r := range operations {
-		e.Operations = append(e.Operations, r.row.operation(&r.cells))
-		if r.cells.err != nil {
-			return Entry{}, r.cells.err
-		}
+		c.line = r.line
+		e.Operations = append(e.Operations, r.operation(&c))
+	}
+	if c.err != nil {
+		return Entry{}, c.err
 	}
 	return e, e.decodeBody(file, body)
 }
@@ -137,26 +136,28 @@ func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1}
 	said := make(map[string]placed)
 	for _, r := range rows {
-		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }) {
-			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
-			return Entry{}, r.cells.err
+		if !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.Key }) {
+			c.line = r.line
+			c.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.Key)
+			return Entry{}, c.err
 		}
-		said[r.row.Key] = r
+		said[r.Key] = r
 	}
-	what := said["what"].row.Value
+	what := said["what"].Value
 	switch {
 	case what != recorded && what != accepted && what != removal:
 		c.fail("what", "%q is none of %s, %s and %s", what, recorded, accepted, removal)
-	case (what == removal) != (said["removes"].row.Value != ""):
+	case (what == removal) != (said["removes"].Value != ""):
 		c.fail("removes", "a file that takes another back names it, and no other file does")
 	}
 	for _, k := range headKeys {
 		r, ok := said[k.name]
 		if ok && k.read != nil && (what != removal || slices.Contains(ofRemoval, k.name)) {
-			k.read(&r.cells, r.row.Value, &e)
-			c.err = cmp.Or(c.err, r.cells.err)
+			c.line = r.line
+			k.read(&c, r.Value, &e)
 		}
 	}
+	c.line = 1
 	if what != removal {
 		e.Accepted = what == accepted
 		e.readRuns(&c, said)
@@ -187,8 +188,10 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	values, subjects := 0, 0
 	var s measure.Subject
 	var of subjectKey
+	c, metrics := &cells{file: file}, []measure.Metric(nil)
 	for i := range rows {
-		r, c := &rows[i].row, &rows[i].cells
+		r := &rows[i].row
+		c.line = rows[i].line
 		if key := (subjectKey{r.Scope, r.Subject}); key != of {
 			of = key
 			if subjects == maxSubjects {
@@ -198,6 +201,11 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 			}
 			subjects++
 			s = measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}
+			if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
+				s.Scope = measure.Scopes[at] // without the text of the file
+			} else {
+				c.fail("scope", "%q is none of %s", r.Scope, scopes())
+			}
 		}
 		switch r.Key {
 		case nameKey:
@@ -212,16 +220,13 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				c.fail("value", "the cell is empty; name the sessions that are superseded")
 			}
 		default:
-			x := r.series(c, s, len(e.Runs))
+			x := r.series(c, s, len(e.Runs), &metrics)
 			values += len(x.Values)
 			if values > maxValues {
 				c.fail("value", "the file holds more than %d values, the most that is read; restore it from version "+
 					"control, or record fewer runs", maxValues)
 			}
 			e.Series = append(e.Series, x)
-		}
-		if !slices.Contains(measure.Scopes, s.Scope) {
-			c.fail("scope", "%q is none of %s", r.Scope, scopes())
 		}
 		if c.err != nil {
 			return c.err
@@ -230,7 +235,7 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	e.SortSeries()
 	if e.Removes != "" {
 		if len(rows) > 0 {
-			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].cells.line)
+			return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own", file, rows[0].line)
 		}
 		return nil
 	}
@@ -251,17 +256,21 @@ func scopes() string {
 	return strings.Join(known, ", ")
 }
 
-// series is the metric of a subject in a row, with a value for each run.
-func (r *row) series(c *cells, of measure.Subject, runs int) model.Series {
+// series is the metric of a subject in a row, with a value for each run. known are metrics of rows before.
+func (r *row) series(c *cells, of measure.Subject, runs int, known *[]measure.Metric) model.Series {
 	x := model.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
-	var known bool
-	x.Metric, known = measure.MetricByName(r.Key)
-	if !known {
-		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
-	}
-	var ok bool
-	if x.Metric, ok = x.Metric.In(r.Unit); !ok {
-		c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+	same := func(m measure.Metric) bool { return m.Name == r.Key && m.Unit == r.Unit }
+	if at := slices.IndexFunc(*known, same); at >= 0 {
+		x.Metric = (*known)[at]
+	} else {
+		var ok bool
+		if x.Metric, ok = measure.MetricByName(strings.Clone(r.Key)); !ok {
+			c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
+		}
+		if x.Metric, ok = x.Metric.In(strings.Clone(r.Unit)); !ok {
+			c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+		}
+		*known = append(*known, x.Metric)
 	}
 	x.Values = list(c, "value", r.Value, runs, parseSample)
 	return x

@@ -117,15 +117,16 @@ func (b *Baseline) Kernels() ([]int, error) {
 				return err
 			}
 			rows, err := table(e.File, firstRows(text))
+			c := cells{file: e.File, err: err}
 			for _, r := range rows {
-				if r.row.Key != nameKey {
-					r.row.Value = r.row.Subject
+				c.line = r.line
+				if r.Key != nameKey {
+					r.Value = r.Subject
 				}
-				names[measure.ShortName(parse(&r.cells, "value", r.row.Value, unescape))] = true
-				err = cmp.Or(err, r.cells.err)
+				names[measure.ShortName(parse(&c, "value", r.Value, unescape))] = true
 			}
-			if err != nil {
-				return err
+			if c.err != nil {
+				return c.err
 			}
 		}
 		out[i] = len(names)
