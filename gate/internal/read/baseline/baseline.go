@@ -38,8 +38,17 @@ type Entry struct {
 	// File is the path of the file, "" before it is written.
 	File string
 
-	unread bool // only the rows about the whole session were read, see [Open]
+	lacks lack
 }
+
+// lack is what was not read of an entry's file.
+type lack uint8
+
+const (
+	nothing  lack = iota
+	details       // metrics of kernels that drift is not judged by, see [drifts]
+	bodies        // all rows but those about the whole session, see [Open]
+)
 
 const suffix = ".csv"
 

@@ -201,7 +201,7 @@ func escape(s string) string {
 // unescape undoes [escape]. Sessions have most texts in common, and each is held once.
 func unescape(cell string) (string, error) {
 	s := strings.TrimPrefix(cell, "'")
-	if strings.IndexByte(s, '\\') < 0 {
+	if s == "" || strings.IndexByte(s, '\\') < 0 {
 		return unique.Make(s).Value(), nil
 	}
 	text, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`)

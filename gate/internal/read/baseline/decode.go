@@ -32,6 +32,8 @@ const (
 	supersedesKey = "supersedes"
 )
 
+var noMetrics = []string{nameKey, gridKey, blockKey, supersedesKey}
+
 // fileForm is the name of a file: the start to the minute, and the hash of its contents.
 var fileForm = input.Pattern(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
 
@@ -87,14 +89,18 @@ func decodeFirst(file string, text []byte) (Entry, error) {
 	if err == nil {
 		e, err := decodeHead(file, rows)
 		if err == nil && e.Kind() == recorded {
-			e.unread = true
+			e.lacks = bodies
 			return e, nil
 		}
 	}
 	return decodeRows(file, text)
 }
 
-func decodeRows(file string, text []byte) (Entry, error) {
+func decodeRows(file string, text []byte) (Entry, error) { return decode(file, text, nothing) }
+
+func decodeDrifts(file string, text []byte) (Entry, error) { return decode(file, text, details) }
+
+func decode(file string, text []byte, lacks lack) (Entry, error) {
 	rows, err := table(file, text)
 	if err != nil {
 		return Entry{}, err
@@ -129,6 +135,7 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if c.err != nil {
 		return Entry{}, c.err
 	}
+	e.lacks = lacks
 	return e, e.decodeBody(file, body)
 }
 
@@ -181,11 +188,22 @@ func parseIDs(s string) ([]string, error) {
 // subjectKey is how rows name a subject: ids are unique only within a scope.
 type subjectKey struct{ scope, id string }
 
+// drifts are the metrics of kernels by which drift is judged, and whether a session and a head did the same work.
+var drifts = []string{measure.Launches.Name, measure.Time.Name, measure.Total.Name, measure.ReplayTime.Name}
+
 // decodeBody reads the rows of subjects: those of one stand together, and its name and geometry come first.
 func (e *Entry) decodeBody(file string, rows []placed) error {
 	e.Replaces = make(map[measure.Subject][]string)
-	e.Series = make([]model.Series, 0, len(rows))
-	values, subjects := 0, 0
+	left := func(r *row) bool {
+		return e.lacks == details && r.Scope == string(measure.ScopeKernel) && !slices.Contains(drifts, r.Key)
+	}
+	n, values, subjects := 0, 0, 0
+	for i := range rows {
+		if r := &rows[i].row; !slices.Contains(noMetrics, r.Key) && !left(r) {
+			n++
+		}
+	}
+	e.Series = make([]model.Series, 0, n)
 	var s measure.Subject
 	var of subjectKey
 	c, metrics := &cells{file: file}, []measure.Metric(nil)
@@ -200,7 +218,10 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				return c.err
 			}
 			subjects++
-			s = measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}
+			s = measure.Subject{Scope: measure.Scope(r.Scope)}
+			if r.Key != nameKey {
+				s.Name = parse(c, "subject", r.Subject, unescape)
+			}
 			if at := slices.Index(measure.Scopes, s.Scope); at >= 0 {
 				s.Scope = measure.Scopes[at] // without the text of the file
 			} else {
@@ -220,6 +241,9 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				c.fail("value", "the cell is empty; name the sessions that are superseded")
 			}
 		default:
+			if left(r) {
+				continue
+			}
 			x := r.series(c, s, len(e.Runs), &metrics)
 			values += len(x.Values)
 			if values > maxValues {

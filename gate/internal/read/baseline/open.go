@@ -92,13 +92,16 @@ func each(n int, f func(i int) error) error {
 }
 
 // ReadKept reads all rows that [Baseline.InEffect] and [Baseline.Standings] need.
-func (b *Baseline) ReadKept() error { return b.read(b.state().kept) }
+func (b *Baseline) ReadKept() error { return b.read(lacking(b.state().kept)) }
 
 // ReadOne reads all rows of an entry.
 func (b *Baseline) ReadOne(e *Entry) error {
-	needed := make([]bool, len(b.Entries))
-	needed[slices.IndexFunc(b.Entries, func(x Entry) bool { return x.ID == e.ID })] = true
-	return b.read(needed)
+	return b.read(measure.Map(b.Entries, func(x Entry) lack {
+		if x.ID == e.ID {
+			return nothing
+		}
+		return bodies
+	}))
 }
 
 // Kernels are the numbers of kernels of the entries by short names. Rows that were not read are skimmed.
@@ -111,7 +114,7 @@ func (b *Baseline) Kernels() ([]int, error) {
 				names[s.Short()] = true
 			}
 		}
-		if e.unread {
+		if e.lacks == bodies {
 			text, err := read(b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
@@ -154,37 +157,53 @@ func firstRows(text []byte) (out []byte) {
 }
 
 // ReadAll reads all rows of all files.
-func (b *Baseline) ReadAll() error { return b.read(slices.Repeat([]bool{true}, len(b.Entries))) }
+func (b *Baseline) ReadAll() error { return b.read(make([]lack, len(b.Entries))) }
 
-// ReadSinceAnchor reads all rows that [Baseline.InEffect] and [Baseline.SinceAnchor] need.
+// ReadSinceAnchor reads all rows that [Baseline.InEffect] needs, and those by which drift is judged of the sessions
+// that [Baseline.SinceAnchor] adds.
 func (b *Baseline) ReadSinceAnchor() error {
-	needed, last := b.state().kept, b.anchor()
-	for i, kept := range (&Baseline{Entries: b.Entries[:last+1]}).state().kept {
-		needed[i] = needed[i] || kept
+	may, last := lacking(b.state().kept), b.anchor()
+	for i, then := range lacking((&Baseline{Entries: b.Entries[:last+1]}).state().kept) {
+		may[i] = min(may[i], then)
 	}
-	for i := last + 1; i < len(needed); i++ {
-		needed[i] = true
+	for i := last + 1; i < len(may); i++ {
+		may[i] = min(may[i], details)
 	}
-	return b.read(needed)
+	return b.read(may)
 }
 
-func (b *Baseline) read(needed []bool) error {
+// lacking is what entries may lack of which these are needed.
+func lacking(needed []bool) []lack {
+	return measure.Map(needed, func(needed bool) lack {
+		if needed {
+			return nothing
+		}
+		return bodies
+	})
+}
+
+// read reads what entries lack and may not.
+func (b *Baseline) read(may []lack) error {
 	var size, metrics atomic.Int64
 	return each(len(b.Entries), func(i int) error {
 		e := &b.Entries[i]
-		if !needed[i] {
+		if may[i] == bodies {
 			return nil
 		}
-		if e.unread {
+		if e.lacks > may[i] {
 			text, err := read(b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
 			}
-			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decodeRows)
+			decode := decodeRows
+			if may[i] == details {
+				decode = decodeDrifts
+			}
+			all, err := decodeEntry(b.Dir, e.ID+suffix, text, decode)
 			if err != nil {
 				return err
 			}
-			e.Series, e.Code, e.Operations, e.unread = all.Series, all.Code, all.Operations, false
+			e.Series, e.Code, e.Operations, e.lacks = all.Series, all.Code, all.Operations, all.lacks
 			size.Add(int64(len(text)))
 		}
 		if metrics.Add(int64(len(e.Series))) > maxMetrics || size.Load() > maxAll {

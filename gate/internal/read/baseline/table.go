@@ -61,6 +61,9 @@ func table(file string, text []byte) ([]placed, error) {
 			return nil, err
 		}
 	}
+	if rest == "" && len(rows) > 0 {
+		return rows[1:], nil
+	}
 	reader := csv.NewReader(strings.NewReader(rest))
 	reader.ReuseRecord = true
 	reader.FieldsPerRecord = len(titles) * min(lines, 1)
