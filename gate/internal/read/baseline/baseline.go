@@ -45,9 +45,9 @@ type Entry struct {
 type lack uint8
 
 const (
-	nothing  lack = iota
-	details       // metrics of kernels that drift is not judged by, see [drifts]
-	bodies        // all rows but those about the whole session, see [Open]
+	nothing lack = iota
+	details      // metrics of kernels that drift is not judged by, see [drifts]
+	bodies       // all rows but those about the whole session, see [Open]
 )
 
 const suffix = ".csv"
