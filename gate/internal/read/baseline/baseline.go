@@ -5,6 +5,7 @@
 package baseline
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
@@ -77,7 +78,7 @@ func Workload(dir string) string {
 	files, _ := new(input.Search).Paths(dir, "*/*"+suffix)
 	for _, file := range slices.Backward(files) {
 		at, base := filepath.Split(file)
-		text, err := read(at, base, maxFile)
+		text, err := read(new(bytes.Buffer), at, base, maxFile)
 		if err != nil {
 			continue
 		}

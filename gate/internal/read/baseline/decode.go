@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/measure"
@@ -85,7 +86,7 @@ func decodeFirst(file string, text []byte) (Entry, error) {
 		}
 		end += len(line)
 	}
-	rows, err := table(file, text[:end])
+	rows, err := table(file, text[:end], nil)
 	if err == nil {
 		e, err := decodeHead(file, rows)
 		if err == nil && e.Kind() == recorded {
@@ -96,15 +97,21 @@ func decodeFirst(file string, text []byte) (Entry, error) {
 	return decodeRows(file, text)
 }
 
+// spareRows are the memory of rows that are decoded.
+var spareRows = sync.Pool{New: func() any { return new([]placed) }}
+
 func decodeRows(file string, text []byte) (Entry, error) { return decode(file, text, nothing) }
 
 func decodeDrifts(file string, text []byte) (Entry, error) { return decode(file, text, details) }
 
 func decode(file string, text []byte, lacks lack) (Entry, error) {
-	rows, err := table(file, text)
+	spare := spareRows.Get().(*[]placed)
+	defer spareRows.Put(spare)
+	rows, err := table(file, text, *spare)
 	if err != nil {
 		return Entry{}, err
 	}
+	*spare = rows
 	var head, code, operations []placed
 	body := rows[:0]
 	for _, r := range rows {
@@ -282,7 +289,13 @@ func scopes() string {
 
 // series is the metric of a subject in a row, with a value for each run. known are metrics of rows before.
 func (r *row) series(c *cells, of measure.Subject, runs int, known *[]measure.Metric) model.Series {
-	x := model.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
+	x := model.Series{Subject: of}
+	if r.Role != "" {
+		x.Role = parse(c, "role", r.Role, unescape)
+	}
+	if r.Note != "" {
+		x.Note = parse(c, "note", r.Note, unescape)
+	}
 	same := func(m measure.Metric) bool { return m.Name == r.Key && m.Unit == r.Unit }
 	if at := slices.IndexFunc(*known, same); at >= 0 {
 		x.Metric = (*known)[at]

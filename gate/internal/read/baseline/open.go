@@ -51,9 +51,9 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 			dir, maxFiles)
 	}
 	b.Entries = make([]Entry, len(listed))
-	if err := each(len(listed), func(i int) error {
+	if err := each(len(listed), func(i int, buffer *bytes.Buffer) error {
 		name := listed[i].Name()
-		text, err := read(dir, name, maxFile)
+		text, err := read(buffer, dir, name, maxFile)
 		if err == nil {
 			b.Entries[i], err = decodeEntry(dir, name, text, decodeFirst)
 		}
@@ -71,16 +71,18 @@ func Open(dir string, more func(*Baseline) error) (*Baseline, error) {
 	return b, more(b)
 }
 
-// each calls f with the numbers below n, several at once, until one fails, and gives the error of the least.
-func each(n int, f func(i int) error) error {
+// each calls f with the numbers below n, several at once, until one fails, and gives the error of the least. The buffer
+// is f's until it returns.
+func each(n int, f func(i int, buffer *bytes.Buffer) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var failed atomic.Bool
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
+			var buffer bytes.Buffer
 			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
-				errs[i] = f(i)
+				errs[i] = f(i, &buffer)
 				if errs[i] != nil {
 					failed.Store(true)
 				}
@@ -107,7 +109,7 @@ func (b *Baseline) ReadOne(e *Entry) error {
 // Kernels are the numbers of kernels of the entries by short names. Rows that were not read are skimmed.
 func (b *Baseline) Kernels() ([]int, error) {
 	out := make([]int, len(b.Entries))
-	return out, each(len(out), func(i int) error {
+	return out, each(len(out), func(i int, buffer *bytes.Buffer) error {
 		e, names := &b.Entries[i], make(map[string]bool)
 		for _, s := range e.subjects() {
 			if s.Scope == measure.ScopeKernel {
@@ -115,11 +117,11 @@ func (b *Baseline) Kernels() ([]int, error) {
 			}
 		}
 		if e.lacks == bodies {
-			text, err := read(b.Dir, e.ID+suffix, maxFile)
+			text, err := read(buffer, b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
 			}
-			rows, err := table(e.File, firstRows(text))
+			rows, err := table(e.File, firstRows(text), nil)
 			c := cells{file: e.File, err: err}
 			for _, r := range rows {
 				c.line = r.line
@@ -185,13 +187,13 @@ func lacking(needed []bool) []lack {
 // read reads what entries lack and may not.
 func (b *Baseline) read(may []lack) error {
 	var size, metrics atomic.Int64
-	return each(len(b.Entries), func(i int) error {
+	return each(len(b.Entries), func(i int, buffer *bytes.Buffer) error {
 		e := &b.Entries[i]
 		if may[i] == bodies {
 			return nil
 		}
 		if e.lacks > may[i] {
-			text, err := read(b.Dir, e.ID+suffix, maxFile)
+			text, err := read(buffer, b.Dir, e.ID+suffix, maxFile)
 			if err != nil {
 				return err
 			}
@@ -228,8 +230,8 @@ const (
 var maxValues = 5 << 20
 
 // read reads a file of a baseline up to a number of bytes. A symbolic link must lead to a file of the same directory.
-func read(dir, name string, most int64) ([]byte, error) {
-	text, err := input.ReadWithin(dir, name, most)
+func read(buffer *bytes.Buffer, dir, name string, most int64) ([]byte, error) {
+	text, err := input.ReadWithin(buffer, dir, name, most)
 	if err == nil {
 		return text, nil
 	}

@@ -34,16 +34,20 @@ func conflict(text []byte) int {
 }
 
 // table reads the rows of one file, whose columns are those of [row]. Lines are split without encoding/csv, up to the
-// first that [split] cannot.
-func table(file string, text []byte) ([]placed, error) {
+// first that [split] cannot. The rows are put into the memory of others, which may be none.
+func table(file string, text []byte, memory []placed) ([]placed, error) {
 	rest := string(bytes.TrimPrefix(text, []byte("\uFEFF")))
-	rows, lines := make([]placed, 0, min(maxRows, strings.Count(rest, "\n"))+1), 0
+	rows, lines := slices.Grow(memory[:0], min(maxRows, strings.Count(rest, "\n"))), 0
+	titled := false
 	add := func(cell []string, line int) error {
 		switch {
-		case len(rows) == 0 && !slices.Equal(cell, titles):
+		case !titled && slices.Equal(cell, titles):
+			titled = true
+			return nil
+		case !titled:
 			return fmt.Errorf("%s:1: the columns are not %s; use the version of nsgate that wrote it", file,
 				strings.Join(titles, ", "))
-		case len(rows) > maxRows:
+		case len(rows) == maxRows:
 			return fmt.Errorf("%s:%d: the file holds more than %d rows, the most that is read; restore it from "+
 				"version control, or record fewer kernels", file, line, maxRows)
 		}
@@ -61,16 +65,16 @@ func table(file string, text []byte) ([]placed, error) {
 			return nil, err
 		}
 	}
-	if rest == "" && len(rows) > 0 {
-		return rows[1:], nil
+	if rest == "" && titled {
+		return rows, nil
 	}
 	reader := csv.NewReader(strings.NewReader(rest))
 	reader.ReuseRecord = true
 	reader.FieldsPerRecord = len(titles) * min(lines, 1)
 	for {
 		cell, err := reader.Read()
-		if err == io.EOF && len(rows) > 0 {
-			return rows[1:], nil
+		if err == io.EOF && titled {
+			return rows, nil
 		}
 		if err != nil {
 			return nil, syntax(file, lines, err)
