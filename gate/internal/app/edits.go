@@ -118,16 +118,19 @@ func (r *Review) Before(ctx context.Context, files []string) (text string, known
 
 // editsOf is how the files of a name in a repository, or in a submodule of it, differ from a commit.
 func editsOf(ctx context.Context, in git.Repository, base, name string) (edits []Edit, err error) {
-	for i := range name {
-		if name[i] != '/' {
-			continue
-		}
-		if edits, found, err := editsInSubmodule(ctx, in, base, name[:i], name[i+1:]); found || err != nil {
+	dirs := []string{name}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	entries, err := in.Output(ctx, slices.Concat([]string{"ls-tree", "-t", "-z", base, "--"}, dirs)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range slices.Backward(dirs) {
+		below := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), ".")
+		if edits, found, err := editsInSubmodule(ctx, in, entries, dir, below); found || err != nil {
 			return edits, err
 		}
-	}
-	if edits, found, err := editsInSubmodule(ctx, in, base, name, "."); found || err != nil {
-		return edits, err
 	}
 	if err := in.Genuine(ctx, base, name); err != nil {
 		return nil, err
@@ -179,15 +182,16 @@ func Uncommitted(ctx context.Context, baselines []string) string {
 }
 
 // editsInSubmodule is [editsOf] of a name in the submodule of a directory; found is false where that is none. Where the
-// submodule lacks the base's commit, nothing but its being another is known.
-func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name string) (edits []Edit, found bool,
+// submodule lacks the base's commit, nothing but its being another is known. entries are those of the base.
+func editsInSubmodule(ctx context.Context, in git.Repository, entries, dir, name string) (edits []Edit, found bool,
 	err error) {
-	entry, err := in.Output(ctx, "ls-tree", "-z", base, "--", dir)
-	if err != nil {
-		return nil, false, err
+	was, linked := "", false
+	for entry := range strings.SplitSeq(entries, "\x00") {
+		head, of, _ := strings.Cut(entry, "\t")
+		if cells := strings.Fields(head); of == dir && len(cells) == 3 && cells[1] == "commit" {
+			was, linked = cells[2], true
+		}
 	}
-	cells := strings.Fields(entry) // MODE commit ID NAME
-	linked := len(cells) > 2 && cells[1] == "commit"
 	top := filepath.Join(in.Top, filepath.FromSlash(dir))
 	_, missing := os.Lstat(filepath.Join(top, ".git"))
 	if !linked && missing != nil {
@@ -201,7 +205,6 @@ func editsInSubmodule(ctx context.Context, in git.Repository, base, dir, name st
 	if err != nil {
 		return nil, true, err
 	}
-	was := cells[2]
 	if _, err := sub.Output(ctx, "cat-file", "-e", was+"^{commit}"); err != nil {
 		return moved, true, nil
 	}
