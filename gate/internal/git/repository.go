@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,10 +48,11 @@ func (r Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return Command(ctx, r.Top, append([]string{"--git-dir=" + r.dir, "--work-tree=" + r.Top}, args...)...)
 }
 
-// Genuine is an error where a commit, or a directory of it that leads to a name or lies below it, is another object
+// Genuine is an error where a commit, or a directory of it that leads to a name or lies below one, is another object
 // than its SHA-1 says: git does not compare them, and whoever writes to the repository can replace one.
-func (r Repository) Genuine(ctx context.Context, commit, name string) error {
-	rows, err := r.Output(ctx, "ls-tree", "-r", "-d", "-t", "-z", "--full-tree", commit, "--", name)
+func (r Repository) Genuine(ctx context.Context, commit string, files ...string) error {
+	rows, err := r.Output(ctx, slices.Concat([]string{"ls-tree", "-r", "-d", "-t", "-z", "--full-tree", commit, "--"},
+		files)...)
 	names := []string{commit, commit + "^{tree}"}
 	for row := range strings.SplitSeq(rows, "\x00") {
 		if cells := strings.Fields(row); len(cells) > 2 && cells[1] == "tree" {
